@@ -28,11 +28,11 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import Calibration, calibrate
-from diffbot_ident.calibration.simulated_readings import (
+from diffbot_ident.calibration.made_readings import (
     RAMP,
-    SimulatedDrive,
-    SimulatedGyro,
-    SimulatedPoses,
+    MadeDrive,
+    MadeGyro,
+    MadePoses,
     calibration_legs,
     simulated_drive,
 )
@@ -63,14 +63,14 @@ def by_sensor(
     if "gyro" in sensor:
         scale = 1.0 + rng.normal(0.0, options.gyro_scale_std)
         gyro = drive.gyro(
-            SimulatedGyro(bias=rng.normal(0.0, 0.02), scale=scale, delay=rng.uniform(0.0, 0.03)),
+            MadeGyro(bias=rng.normal(0.0, 0.02), scale=scale, delay=rng.uniform(0.0, 0.03)),
             rng,
         )
     if "pose" in sensor:
         x, y = rng.uniform(-0.2, 0.2, 2)
         jumps = [100.0 + rng.uniform(5.0, 55.0) for _ in range(options.jumps)]
         mounting = (float(x), float(y), float(rng.uniform(-3.0, 3.0)))
-        poses = drive.poses(SimulatedPoses(mounting=mounting, jumps=jumps), rng)
+        poses = drive.poses(MadePoses(mounting=mounting, jumps=jumps), rng)
     return calibrate(
         drive.wheels,
         geometry=GIVEN,
@@ -92,9 +92,7 @@ def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
     return calibrate_umbmark(Squares(4.0, *ends, straight), GIVEN)[0]
 
 
-def held_out_squares(
-    true: WheelGeometry, path_noise: float, rng: np.random.Generator
-) -> SimulatedDrive:
+def held_out_squares(true: WheelGeometry, path_noise: float, rng: np.random.Generator) -> MadeDrive:
     """Ten squares, five each way, one after another."""
     turn = 0.5 * math.pi - RAMP
     legs = []
@@ -104,7 +102,7 @@ def held_out_squares(
     return simulated_drive(true, legs, rng, path_noise)
 
 
-def drifts(drive: SimulatedDrive, geometry: WheelGeometry) -> tuple[float, float]:
+def drifts(drive: MadeDrive, geometry: WheelGeometry) -> tuple[float, float]:
     """Root mean square drift of odometry over each of ten squares: heading rad, position m."""
     ends = np.linspace(drive.wheels.stamps[0], drive.wheels.stamps[-1], SQUARES + 1)
     there, odometry = drive.truth.poses(ends), WheelPath(drive.wheels, geometry).poses(ends)

@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
@@ -97,7 +97,7 @@ def main() -> None:
     dynamics = dynamics_of(engine)
     limit = arguments.torque_limit or robot.limits.traction
     speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
-    wheels = Wheels.of(robot, arguments.encoder_counts)
+    wheels = KnownWheels.of(robot, arguments.encoder_counts)
     laws = {
         "standard": lambda: tuned_backstepping(
             dynamics, limit, *speeds, mean_velocity=True, wheels=wheels

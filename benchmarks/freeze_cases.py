@@ -36,7 +36,7 @@ from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
 from diffbot_study.identification import simulate_identification
 from diffbot_study.recorded_bag import write_run
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 from diffbot_study.velocity_driving import VelocityDrive
 from faults.row import Row as FaultRow
 from faults.table import chosen as chosen_faults
@@ -313,7 +313,7 @@ def _identified(folder: Path, *words: object) -> Values:
 
 def _torque_recording(storage: str, folder: Path) -> Values:
     """The recording of test_identify_torque.py."""
-    run = record(Setting(), 3, 30.0)
+    run = record(RunSetting(), 3, 30.0)
     write_run(folder / "bag", run.samples, storage)
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:

@@ -44,7 +44,7 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import State
 from diffbot_sim.engines import ENGINES, make_simulator
@@ -138,18 +138,20 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
     return load_robot(str(path))
 
 
-def wheels_of(robot: Robot, factor: float | None, counts: int, delay: float = 0.0) -> Wheels | None:
+def wheels_of(
+    robot: Robot, factor: float | None, counts: int, delay: float = 0.0
+) -> KnownWheels | None:
     """What a law is told of the wheels; None: nothing."""
     if factor is None:
         return None
-    known = Wheels.of(robot, counts, delay)
+    known = KnownWheels.of(robot, counts, delay)
     values = [factor * value for value in friction_values(known.friction)]
     return replace(known, friction=friction_laws(known.friction, values))
 
 
 def told(
     name: str, engine: Simulator, robot: Robot, arguments: argparse.Namespace, seed: int
-) -> tuple[DynamicParameters, Wheels | None]:
+) -> tuple[DynamicParameters, KnownWheels | None]:
     """K5..K8 and what a law knows of the wheels, by the name of KNOWLEDGE."""
     counts = arguments.counts
     if name != "identified":
@@ -159,12 +161,12 @@ def told(
     ).estimate
     if found.state is not State.ESTIMATED or found.friction is None:
         raise SystemExit(f"robot {seed}: ident says {found.reason or 'nothing of the friction'}")
-    known = Wheels.of(robot, counts)
+    known = KnownWheels.of(robot, counts)
     friction = friction_laws(known.friction, [max(0.0, value) for value in found.friction.values])
     return DynamicParameters(*found.values), replace(known, friction=friction)
 
 
-def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: Wheels | None) -> Law:
+def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: KnownWheels | None) -> Law:
     """A new law, as the nodes make it."""
     limits = robot.limits
     return LAWS[name](
@@ -180,7 +182,7 @@ def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: Wheels 
 def drive_eight(
     engine: Simulator,
     robot: Robot,
-    known: tuple[DynamicParameters, Wheels | None],
+    known: tuple[DynamicParameters, KnownWheels | None],
     seed: int,
     counts: int,
     delay: int = 0,
@@ -287,7 +289,7 @@ def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> li
                 seed=1000 * seed + k,
             )
             off = (run.odometry - run.pose)[-1, :2]
-            rounding = start_rounding(run, Wheels.of(robot, counts), 1000 * seed + k)
+            rounding = start_rounding(run, KnownWheels.of(robot, counts), 1000 * seed + k)
             left = math.dist(off, rounding)
             found.append(Parked(run, robot.limits.torque, left))
         engine.close()
@@ -331,7 +333,7 @@ def parking_row(parked: list[Parked]) -> str:
     return " | ".join(cells)
 
 
-def start_rounding(run: DriveSamples, wheels: Wheels, seed: int) -> tuple[float, float]:
+def start_rounding(run: DriveSamples, wheels: KnownWheels, seed: int) -> tuple[float, float]:
     """What the rounding of the encoders' first reading shifts odometry's last pose by, x, y in m.
 
     A count is rounded down: the first reading is (phase - 1/2) counts off the mean of the others.

@@ -26,7 +26,7 @@ import numpy as np
 
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.recorded_bag import STORAGES, write_run
-from diffbot_study.recorded_runs import RecordedRun, Setting, record
+from diffbot_study.recorded_runs import RecordedRun, RunSetting, record
 
 RUN, SEED = 70.0, 3
 IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.exit(main())"
@@ -39,7 +39,7 @@ def write_recording(folder: Path, minutes: float, storage: str) -> int:
     samples = (
         replace(sample, stamp=sample.stamp + number * (RUN + 1.0))
         for number in range(runs)
-        for sample in record(Setting(), SEED + number, RUN).samples
+        for sample in record(RunSetting(), SEED + number, RUN).samples
     )
     return write_run(folder, samples, storage)
 
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, nargs="+", default=[10.0, 120.0])
     parser.add_argument("--storage", nargs="+", choices=STORAGES, default=["mcap"])
     arguments = parser.parse_args()
-    run = record(Setting(), SEED, RUN)
+    run = record(RunSetting(), SEED, RUN)
     values, deviations = on_line(run)
     print("storage  minutes messages  size MB  wall s  CPU s  peak MB  sigma from truth | on-line")
     with tempfile.TemporaryDirectory() as scratch:

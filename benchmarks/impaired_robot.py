@@ -20,7 +20,7 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, closed_form
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
@@ -199,7 +199,7 @@ def make_drive(
     """The law and the reference of one of DRIVES, for a robot as its YAML says it is."""
     dynamics = closed_form(robot.model)
     speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
-    wheels = Wheels.of(robot, conditions.counts)
+    wheels = KnownWheels.of(robot, conditions.counts)
     if name == "eight":
         eight = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=20.0)
         law = tuned_backstepping(dynamics, limit, *speeds, mean_velocity=True, wheels=wheels)

@@ -15,7 +15,7 @@ from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.driving import dynamics_of
-from diffbot_study.recorded_runs import Setting, driver
+from diffbot_study.recorded_runs import RunSetting, driver
 
 
 class Identification(WheeledRobot):
@@ -24,7 +24,7 @@ class Identification(WheeledRobot):
     LOOK = 120  # s, two memories, between two looks at the intervals of the one that forgets
 
     def __init__(self, seed: int, period: float, steps: int) -> None:
-        setting = Setting()
+        setting = RunSetting()
         robot = setting.make_robot()
         source, actuator, _ = driver(setting, robot, seed)
         super().__init__(robot, actuator, Encoders(4096, period, seed), seed, period, steps)

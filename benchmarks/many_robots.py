@@ -24,7 +24,7 @@ from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 from diffbot_study.recorded_runs import (
     RecordedRun,
-    Setting,
+    RunSetting,
     driver,
     make_run,
     next_torque,
@@ -85,7 +85,7 @@ class ManyRobots:
         return np.array(accelerations(self._k, *u, *acting))
 
 
-def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[RecordedRun]:
+def record_many(setting: RunSetting, seeds: Iterable[int], seconds: float) -> list[RecordedRun]:
     """As `record` for each of the seeds; wiring and d = 0 are left to `record`."""
     seeds = list(seeds)
     robot = setting.make_robot()
@@ -111,7 +111,7 @@ def record_many(setting: Setting, seeds: Iterable[int], seconds: float) -> list[
 
 def compare(seconds: float = 20.0) -> None:
     """Print the largest difference of angles from the ideal engine's under the same torques."""
-    setting = Setting(counts=0, noise=0.0)
+    setting = RunSetting(counts=0, noise=0.0)
     run = record(setting, 0, seconds)
     robot = setting.make_robot()
     engine = make_simulator("ideal", robot)

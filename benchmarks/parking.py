@@ -28,7 +28,7 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
@@ -41,7 +41,7 @@ def laws(
 ) -> dict[str, Callable]:
     """What makes a new law, by name; counts: of the encoders, None for the robot's own."""
     speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
-    told = {"mean_velocity": True, "wheels": Wheels.of(robot, counts)}
+    told = {"mean_velocity": True, "wheels": KnownWheels.of(robot, counts)}
     return {
         "standard": lambda: tuned_backstepping(dynamics, torque_limit, *speeds, **told),
         "polar+PI": lambda: tuned_polar_pose(dynamics, torque_limit, *speeds, **told),

@@ -36,7 +36,7 @@ from scipy.optimize import curve_fit
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, Row
-from diffbot_study.recorded_runs import RecordedRun, Setting
+from diffbot_study.recorded_runs import RecordedRun, RunSetting
 
 Array = NDArray[np.float64]
 # Learns all of a recording; gives K5..K8.
@@ -312,7 +312,7 @@ def main() -> None:
     if asked.peers:
         sys.path.append(asked.peers)  # last: NumPy and SciPy stay the environment's
     seeds = range(asked.first, asked.first + asked.seeds)
-    rubbing = Setting()
+    rubbing = RunSetting()
     free = replace(rubbing, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
     recordings = [record_many(setting, seeds, asked.seconds) for setting in (rubbing, free)]
     names = [name for name in CONTENDERS if any(word in name for word in asked.only)]

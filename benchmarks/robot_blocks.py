@@ -18,7 +18,7 @@ import numpy as np
 
 from diffbot_controllers import tuned_backstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, closed_form
 from diffbot_study.block_driving import BLOCK, simulate_drives
 from diffbot_study.driving import PERIOD, simulate_drive
@@ -38,7 +38,7 @@ def law_of(robot: Robot) -> StandardBackstepping:
         limits.linear_velocity,
         limits.angular_velocity,
         mean_velocity=True,
-        wheels=Wheels.of(robot),
+        wheels=KnownWheels.of(robot),
     )
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from diffbot_ident.recording.sysid_log import SysIdLog, read_sysid
 from diffbot_ident.recording.verdict import Value, Verdict
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
-from diffbot_study.sysid_logs import Drivetrain, drawn, make_logs, repeated
+from diffbot_study.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
 NAMES = ("ks", "kv", "ka")
 SUBJECTS = ("left side", "right side", "forward axis")
@@ -75,13 +75,13 @@ def as_read(log: Mapping[str, object]) -> SysIdLog:
         return read_sysid(path)
 
 
-def truth(robot: Drivetrain, subject: str, name: str) -> float:
+def truth(robot: MadeDrivetrain, subject: str, name: str) -> float:
     """The gain of a side, or of both as one: sides run side by side, at one speed."""
     left, right = getattr(robot, name)
     return float({"left side": left, "right side": right}.get(subject, 0.5 * (left + right)))
 
 
-def accuracy(robots: Sequence[Drivetrain], found: Sequence[Mapping[str, Verdict]]) -> None:
+def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verdict]]) -> None:
     """Errors, intervals and refusals."""
     print(f"{len(robots)} robots; error: 95th percentile of |found / true - 1|")
     print("subject        gain  error %  intervals that hold %  refused %")

@@ -49,7 +49,7 @@ from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_sim.engines import ENGINES
 from diffbot_study.random_robots import UNMODELLED
-from diffbot_study.recorded_runs import RecordedRun, Setting, record
+from diffbot_study.recorded_runs import RecordedRun, RunSetting, record
 
 TIMES = (5.0, 20.0, 60.0)  # s
 # Encoder counts per revolution, torque noise.
@@ -57,19 +57,19 @@ SENSORS = ((4096, 0.01), (4096, 0.05), (2000, 0.05))
 NO_FRICTION = {"viscous": (0.0, 0.0), "coulomb": (0.0, 0.0)}
 EQUAL_FRICTION = {"viscous": (0.02, 0.02), "coulomb": (0.1, 0.1)}
 COVERAGE = {
-    "4096 counts, 1 %, friction": Setting(),
-    "4096 counts, 5 %, friction": Setting(noise=0.05),
-    "2000 counts, 5 %, friction": Setting(counts=2000, noise=0.05),
-    "4096 counts, 5 %, no friction": Setting(noise=0.05, **NO_FRICTION),
-    "20 ms, 4096 counts, 5 %, friction": Setting(noise=0.05, period=0.02),
-    "20 ms, 4096 counts, 1 %, friction": Setting(period=0.02),
-    "40 ms, 4096 counts, 5 %, friction": Setting(noise=0.05, period=0.04),
-    "40 ms, 4096 counts, 1 %, friction": Setting(period=0.04),
+    "4096 counts, 1 %, friction": RunSetting(),
+    "4096 counts, 5 %, friction": RunSetting(noise=0.05),
+    "2000 counts, 5 %, friction": RunSetting(counts=2000, noise=0.05),
+    "4096 counts, 5 %, no friction": RunSetting(noise=0.05, **NO_FRICTION),
+    "20 ms, 4096 counts, 5 %, friction": RunSetting(noise=0.05, period=0.02),
+    "20 ms, 4096 counts, 1 %, friction": RunSetting(period=0.02),
+    "40 ms, 4096 counts, 5 %, friction": RunSetting(noise=0.05, period=0.04),
+    "40 ms, 4096 counts, 1 %, friction": RunSetting(period=0.04),
 }
 AXLE = {
-    "centre of mass on the axle": Setting(noise=0.05, on_axle=True),
-    "straight": Setting(noise=0.05, straight=True, **EQUAL_FRICTION),
-    "good": Setting(noise=0.05),
+    "centre of mass on the axle": RunSetting(noise=0.05, on_axle=True),
+    "straight": RunSetting(noise=0.05, straight=True, **EQUAL_FRICTION),
+    "good": RunSetting(noise=0.05),
 }
 WIRINGS = (
     ("l", "r"),
@@ -106,7 +106,7 @@ def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...
 
 
 def some_runs(
-    seeds: list[int], setting: Setting, estimators: tuple[str, ...], times: tuple[float, ...]
+    seeds: list[int], setting: RunSetting, estimators: tuple[str, ...], times: tuple[float, ...]
 ) -> list[Found]:
     """Record and learn from some runs."""
     if setting.on_axle:
@@ -123,7 +123,7 @@ def all_runs(pool: Pool, seeds: range, **work: object) -> list[Found]:
     return [run for found in pool.imap(partial(some_runs, **work), parts) for run in found]
 
 
-def first_named(seed: int, setting: Setting, seconds: float) -> tuple[float, str, str]:
+def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, str, str]:
     """Time (s) until the wiring is named, how, and what else made the values invalid before."""
     run = record(setting, seed, seconds)
     estimator = make_estimator("integral", run.geometry, run.scale)
@@ -142,7 +142,7 @@ def errors(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
     """Table of the errors."""
     for robot in arguments.robots:
         for counts, noise in SENSORS:
-            setting = Setting(robot, counts, noise, fast=arguments.fast)
+            setting = RunSetting(robot, counts, noise, fast=arguments.fast)
             runs = all_runs(
                 pool,
                 arguments.range,
@@ -206,7 +206,7 @@ def delay(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
     """How often the delay is found."""
     for robot in arguments.robots:
         for periods in range(4):
-            setting = Setting(robot, noise=0.05, delay=periods, fast=arguments.fast)
+            setting = RunSetting(robot, noise=0.05, delay=periods, fast=arguments.fast)
             integral = ("integral",)
             runs = all_runs(
                 pool, arguments.range, setting=setting, estimators=integral, times=(2.0, 5.0)
@@ -221,7 +221,7 @@ def wiring(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
     """Time until a wrong wiring is named."""
     for robot in arguments.robots:
         for wires in WIRINGS:
-            setting = Setting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
+            setting = RunSetting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
             work = partial(first_named, setting=setting, seconds=5.0)
             runs = pool.map(work, arguments.range, chunksize=1)
             times, reasons, before = zip(*runs, strict=True)

@@ -10,9 +10,9 @@ log: replace the first four lines by np.loadtxt or whatever reads yours.
 import numpy as np
 
 from diffbot_study import identify_arrays
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
-run = record(Setting(robot="twil"), seed=0, seconds=30.0)
+run = record(RunSetting(robot="twil"), seed=0, seconds=30.0)
 time = np.array([sample.stamp for sample in run.samples])  # s
 angles = np.array([sample.position for sample in run.samples])  # [left, right], rad
 torques = np.array([sample.effort for sample in run.samples])  # [left, right], N m

@@ -16,7 +16,7 @@ from diffbot_controllers.laws.backstepping_standard import (
     VelocityServo,
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_pose import UNBOUNDED, PolarPoseController
 from diffbot_description import DynamicParameters
 
@@ -100,7 +100,7 @@ def approach_gains(
     )
 
 
-def arrival(wheels: Wheels | None) -> float:
+def arrival(wheels: KnownWheels | None) -> float:
     """Distance at which a robot has arrived, m; see ApproachGains.near.
 
     What friction holds at its goal does not swing with the encoders' noise there: it may come
@@ -126,7 +126,7 @@ def servo_limits(
     return ServoLimits(torque_limit, DRIVE * most, TURN * turn, linear_velocity, angular_velocity)
 
 
-def friction_at_rest(torque_limit: float, wheels: Wheels | None) -> float:
+def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
     """What dry friction takes of a wheel's torque, N m.
 
     Raises:
@@ -144,7 +144,7 @@ def friction_at_rest(torque_limit: float, wheels: Wheels | None) -> float:
     return most
 
 
-def floor_torque(torque_limit: float, wheels: Wheels | None) -> float:
+def floor_torque(torque_limit: float, wheels: KnownWheels | None) -> float:
     """What the floor takes of a wheel's torque while the robot turns, beside friction_at_rest, N m.
 
     A robot on four wheels needs nearly all of the torque that its tyres carry for turning on the
@@ -157,7 +157,7 @@ def floor_torque(torque_limit: float, wheels: Wheels | None) -> float:
 
 
 def speeds_against_friction(
-    torque_limit: float, wheels: Wheels | None, linear_velocity: float, angular_velocity: float
+    torque_limit: float, wheels: KnownWheels | None, linear_velocity: float, angular_velocity: float
 ) -> Velocity:
     """Bounds of |v| and |omega| at which friction takes LARGEST_FRICTION of the torque at most.
 
@@ -197,7 +197,7 @@ def speeds_against_friction(
     return Velocity(min(linear_velocity, fastest), min(angular_velocity, turning))
 
 
-def _limited(wheels: Wheels | None, torque_limit: float) -> Wheels | None:
+def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | None:
     """The wheels, from which no more torque is commanded; with dry friction in RISE at the least.
 
     A robot without has no gears to spare, and parks in up to a quarter less time without.
@@ -219,7 +219,7 @@ def tuned_backstepping(
     gamma1: float | None = None,
     gamma2: float | None = None,
     ratio: float | None = None,
-    wheels: Wheels | None = None,
+    wheels: KnownWheels | None = None,
 ) -> StandardBackstepping:
     """The standard backstepping law with gains for a robot.
 
@@ -294,7 +294,7 @@ def tuned_polar_pose(
     ratio: float | None = None,
     settling_time: float = 0.05,
     damping: float = 1.0,
-    wheels: Wheels | None = None,
+    wheels: KnownWheels | None = None,
 ) -> PolarPoseController:
     """The polar pose law over velocity loops, (61)-(83) of Lages (2017), with gains for a robot.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import REST, Pose, Velocity, WheelGeometry
 from diffbot_controllers import LinearizingController, Reference, State
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.tuning import (
     DRIVE,
@@ -31,7 +31,7 @@ laws = pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
 
 
 def wheels(**more):
-    return Wheels(GEOMETRY, (LAW, LAW), 5.0, **more)
+    return KnownWheels(GEOMETRY, (LAW, LAW), 5.0, **more)
 
 
 poses = st.builds(Pose, *(st.floats(-3.0, 3.0) for _ in range(3)))
@@ -72,7 +72,7 @@ def test_a_law_that_is_told_nothing_of_the_wheels_is_as_published(make):
 @laws
 def test_a_robot_without_dry_friction_is_driven_as_fast_as_before(make):
     free = FrictionLaw(viscous=0.05, coulomb=0.0)
-    law = make(K, LIMIT, 1.2, 3.0, wheels=Wheels(GEOMETRY, (free, free), 5.0))
+    law = make(K, LIMIT, 1.2, 3.0, wheels=KnownWheels(GEOMETRY, (free, free), 5.0))
     assert min(law.update(State(Pose(-2.0, 0.0, 0.0), REST), GOAL, DT)) > 0.4 * LIMIT
 
 

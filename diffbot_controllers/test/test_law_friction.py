@@ -13,8 +13,8 @@ from diffbot_controllers import LinearizingController, Reference, State
 from diffbot_controllers.laws.friction import (
     MOST,
     FrictionFeedforward,
+    KnownWheels,
     Standstill,
-    Wheels,
     friction_over,
     turning_mobility,
     wheel_mobility,
@@ -34,7 +34,7 @@ FAST = Velocity(1.0, 0.0)
 
 
 def wheels(left=LAW, right=LAW, **more):
-    return Wheels(GEOMETRY, (left, right), 5.0, **more)
+    return KnownWheels(GEOMETRY, (left, right), 5.0, **more)
 
 
 def test_a_robot_at_constant_speed_gets_what_friction_takes():
@@ -189,7 +189,7 @@ def test_a_robot_without_dry_friction_never_rests_and_coarse_encoders_widen_the_
 )
 def test_wheels_that_none_has_are_refused(change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        Wheels(**{"geometry": GEOMETRY, "friction": (LAW, LAW), "torque": 5.0, **change})
+        KnownWheels(**{"geometry": GEOMETRY, "friction": (LAW, LAW), "torque": 5.0, **change})
 
 
 def test_friction_at_rest_that_no_torque_breaks_away_from_is_refused_at_the_start_and_later():

@@ -25,7 +25,7 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_controllers.adaptation import Adaptation, LiveEstimate
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_description import FrictionLaw
 from diffbot_node.command_guard import CommandGuard, GuardState, StateAge, TorqueLimiter
@@ -39,9 +39,9 @@ WRONG = FrictionLaw(viscous=0.02, coulomb=0.7, coulomb_backward=0.2)
 FREE = FrictionLaw(viscous=0.0, coulomb=0.0)
 # What laws are told of the wheels: right or not, the encoders' counts are others.
 WHEELS = {
-    "sticky": Wheels(GEOMETRY, (STICKY, STICKY), 5.0, 256),
-    "late": Wheels(GEOMETRY, (STICKY, FREE), 5.0, 100_000, delay=0.023),
-    "wrong": Wheels(GEOMETRY, (WRONG, WRONG), 1.0),
+    "sticky": KnownWheels(GEOMETRY, (STICKY, STICKY), 5.0, 256),
+    "late": KnownWheels(GEOMETRY, (STICKY, FREE), 5.0, 100_000, delay=0.023),
+    "wrong": KnownWheels(GEOMETRY, (WRONG, WRONG), 1.0),
 }
 LAWS = {
     "backstepping": lambda: tuned_backstepping(NOMINAL, LIMIT, mean_velocity=True),

@@ -17,7 +17,7 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import (
     BIAS_OF_LIMIT,
     BRISK,
@@ -38,7 +38,7 @@ ROBOT_K = DynamicParameters(0.0844, -3.7706, 2.6468, -16.084)
 
 
 def wheels(counts=0, friction=(FREE, FREE), delay=0.0):
-    return Wheels(ROBOT.geometry, friction, ROBOT.limits.traction, counts, delay)
+    return KnownWheels(ROBOT.geometry, friction, ROBOT.limits.traction, counts, delay)
 
 
 def errors(make, counts, seed, factor=1.0, samples=500):

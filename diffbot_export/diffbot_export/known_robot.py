@@ -25,7 +25,7 @@ from diffbot_export.results import (
     SIDES,
     YAW,
     Results,
-    VoltageGains,
+    SourcedGains,
 )
 from diffbot_export.sourced_value import SourcedValue, product
 from diffbot_ident.torque.estimate import UNITS
@@ -359,7 +359,7 @@ def _voltage_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
     return WheelModel(plant, inertia, "V", feedforward)
 
 
-def _late(gains: VoltageGains) -> float:
+def _late(gains: SourcedGains) -> float:
     return 0.0 if gains.dead_time is None else max(gains.dead_time.value, 0.0)
 
 

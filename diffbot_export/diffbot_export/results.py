@@ -86,7 +86,7 @@ class VelocityAxis:
 
 
 @dataclass(frozen=True)
-class VoltageGains:
+class SourcedGains:
     """ks, kv, ka of a side or an axis, V, V s/unit, V s^2/unit, and dead time, s, where known."""
 
     ks: SourcedValue
@@ -105,13 +105,13 @@ class VoltageModel:
         track: in the unit; None: no angular test told it.
     """
 
-    gains: Mapping[str, VoltageGains]
+    gains: Mapping[str, SourcedGains]
     unit: str
     track: SourcedValue | None
 
 
 @dataclass(frozen=True)
-class Calibration:
+class SourcedCalibration:
     """What a calibration found; None: not identified.
 
     Attributes:
@@ -146,7 +146,7 @@ class Results:
     torque: TorqueModel | None = None
     velocity: Mapping[str, VelocityAxis] = field(default_factory=dict)
     voltage: VoltageModel | None = None
-    calibration: Calibration | None = None
+    calibration: SourcedCalibration | None = None
     robot: str | None = None
     files: list[Path] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -332,7 +332,7 @@ def _read_voltage(path: Path, results: Results) -> None:
         if ks is None or kv is None or ka is None or not (kv.value > 0.0 and ka.value > 0.0):
             results.missing.append(f"{subject.replace('_', ' ')}: ks, kv or ka not identifiable")
             continue
-        gains[subject] = VoltageGains(ks.at_least(0.0), kv, ka, found["dead_time"])
+        gains[subject] = SourcedGains(ks.at_least(0.0), kv, ka, found["dead_time"])
         if subject == YAW:
             track = _with_std(entries.get("track_width"), unit, f"track_width of {path.name}")
     if not gains:
@@ -377,7 +377,7 @@ def _read_calibration(path: Path, results: Results) -> None:
             f"{path}: neither radii nor track were identified; calibrate with more motion"
         )
     walk = "gyro_angle_random_walk"
-    results.calibration = Calibration(
+    results.calibration = SourcedCalibration(
         **lengths,
         path_noise=_calibrated(section, "path_noise", "m^2/m", path, results),
         gyro_walk=_calibrated(section, walk, "rad^2/s", path, results) if walk in section else None,

@@ -9,19 +9,19 @@ import pytest
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import CalibrationOutcome, calibrate
 from diffbot_ident.calibration.first_guess import CalibrationError
-from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.simulated_readings import (
-    SimulatedGyro,
-    SimulatedPoses,
+from diffbot_ident.calibration.made_readings import (
+    MadeGyro,
+    MadePoses,
     calibration_legs,
     simulated_drive,
 )
+from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
 from diffbot_ident.calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.calibration.wheel_path import WheelPath
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27)
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
-EXACT = SimulatedPoses(position=1e-4, yaw=1e-4, outliers=0.0)
+EXACT = MadePoses(position=1e-4, yaw=1e-4, outliers=0.0)
 
 
 def drive(path_noise=1e-6, duration=60.0, seed=1, counts=4096):
@@ -33,7 +33,7 @@ def drive(path_noise=1e-6, duration=60.0, seed=1, counts=4096):
 def noisy():
     """A drive, its poses and its gyro."""
     run, rng = drive()
-    return run.wheels, run.poses(SimulatedPoses(), rng), run.gyro(SimulatedGyro(), rng)
+    return run.wheels, run.poses(MadePoses(), rng), run.gyro(MadeGyro(), rng)
 
 
 def test_without_noise_the_truth_is_found() -> None:
@@ -55,7 +55,7 @@ def test_errors_are_as_large_as_the_fit_says() -> None:
     scores = []
     for seed in range(6):
         run, rng = drive(seed=100 + seed, duration=20.0)
-        fit = WheelGeometryFit(run.wheels, GIVEN, None, run.poses(SimulatedPoses(), rng), 0.005)
+        fit = WheelGeometryFit(run.wheels, GIVEN, None, run.poses(MadePoses(), rng), 0.005)
         found = fit.run()
         mean = 0.5 * (TRUE.left_radius + TRUE.right_radius)
         truth = {
@@ -101,7 +101,7 @@ def test_a_gyro_tells_ratios_and_says_that_it_tells_no_sizes(noisy) -> None:
 
 def test_jumps_of_the_frame_do_not_matter() -> None:
     run, rng = drive()
-    jumping = run.poses(SimulatedPoses(jumps=(120.0, 140.3)), rng)
+    jumping = run.poses(MadePoses(jumps=(120.0, 140.3)), rng)
     fit = WheelGeometryFit(run.wheels, GIVEN, None, jumping, 0.005).run()
     assert np.count_nonzero(fit.drive.breaks) == 2
     assert fit.geometry(0.0).left_radius == pytest.approx(TRUE.left_radius, rel=2e-3)
@@ -151,7 +151,7 @@ def test_too_little_motion_is_named(legs, said) -> None:
     rng = np.random.default_rng(3)
     run = simulated_drive(TRUE, legs, rng, 1e-6)
     with pytest.raises(CalibrationError, match=said):
-        calibrate(run.wheels, geometry=GIVEN, poses=run.poses(SimulatedPoses(), rng))
+        calibrate(run.wheels, geometry=GIVEN, poses=run.poses(MadePoses(), rng))
 
 
 def test_a_clock_that_drifts_is_named_and_fitted(noisy) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import calibrate
-from diffbot_ident.calibration.pictures import drift_figure, sizes_figure
-from diffbot_ident.calibration.simulated_readings import (
-    SimulatedPoses,
+from diffbot_ident.calibration.made_readings import (
+    MadePoses,
     calibration_legs,
     simulated_drive,
 )
+from diffbot_ident.calibration.pictures import drift_figure, sizes_figure
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def calibration():
     """By a pose source, with a reason that is as long as any."""
     rng = np.random.default_rng(1)
     run = simulated_drive(WheelGeometry(0.1, 0.101, 0.42), calibration_legs(60.0), rng)
-    poses = run.poses(SimulatedPoses(), rng)
+    poses = run.poses(MadePoses(), rng)
     found = calibrate(run.wheels, geometry=WheelGeometry(0.1, 0.1, 0.4), poses=poses)
     return replace(found, reason=10 * "a reason of many words ")
 

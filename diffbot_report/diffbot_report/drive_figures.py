@@ -37,8 +37,8 @@ from diffbot_report.panels import (
     DOTS,
     DRIVING_TIME,
     LEGEND,
-    Curve,
     Panel,
+    PanelCurve,
     draw_logarithmic,
     draw_panels,
     picture,
@@ -276,11 +276,11 @@ def commands_figure(
         values = run.command[:, column]
         if what is TORQUE:
             colour = (style.BLUE, style.ORANGE)[column]
-            curves = [Curve(f"{name} wheel", values, colour, 1.3, steps=True)]
+            curves = [PanelCurve(f"{name} wheel", values, colour, 1.3, steps=True)]
         else:
             curves = [
-                Curve("commanded", values, style.BLUE, 1.0, steps=True),
-                Curve("measured", run.velocity[:, column], style.ORANGE, 1.4),
+                PanelCurve("commanded", values, style.BLUE, 1.0, steps=True),
+                PanelCurve("measured", run.velocity[:, column], style.ORANGE, 1.4),
             ]
         known = 0.0 < limit < np.inf
         said = rms_text(values, unit) + (f", limit ±{limit:g}" if known else "")
@@ -312,11 +312,11 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
     ):
         true = run.true_velocity[:, column]
         curves = [
-            Curve(measured, run.velocity[:, column], style.ORANGE, 1.1),
-            Curve(wanted_name, run.wanted[:, column], style.INK, 1.2, True, True),
+            PanelCurve(measured, run.velocity[:, column], style.ORANGE, 1.1),
+            PanelCurve(wanted_name, run.wanted[:, column], style.INK, 1.2, True, True),
         ]
         if np.isfinite(true).any():
-            curves.insert(0, Curve("true u", true, style.BLUE, 2.0))
+            curves.insert(0, PanelCurve("true u", true, style.BLUE, 2.0))
         said = f"max {np.nanmax(np.abs(run.best_velocity[:, column])):.3g} {unit}"
         rows.append(Panel(f"{name}, {unit}", said, curves, detail))
     draw_panels(figure, run.time, rows)
@@ -344,7 +344,12 @@ def velocity_errors_figure(
         errors = run.velocity[:, column] - run.wanted[:, column]
         name = run.commanded.error_names[column]
         rows.append(
-            Panel(f"{name}, {unit}", rms_text(errors, unit), [Curve(name, errors, colour)], detail)
+            Panel(
+                f"{name}, {unit}",
+                rms_text(errors, unit),
+                [PanelCurve(name, errors, colour)],
+                detail,
+            )
         )
     draw_panels(figure, run.time, rows)
     return figure

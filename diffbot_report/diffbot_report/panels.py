@@ -82,7 +82,7 @@ def draw_logarithmic(
 
 
 @dataclass(frozen=True)
-class Curve:
+class PanelCurve:
     """One line of a panel; values of shape (n,)."""
 
     label: str
@@ -107,7 +107,7 @@ class Panel:
 
     name: str
     figure: str
-    curves: Sequence[Curve]
+    curves: Sequence[PanelCurve]
     detail: Span
     limits: Sequence[float] = ()
 

@@ -120,7 +120,7 @@ def stop_all(processes: Sequence[ChildProcess], grace: tuple[float, float] = GRA
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgramStep:
     """A program that has to end before the next step; tried again until it ends with status 0.
 
     Attributes:
@@ -143,7 +143,7 @@ class _Attempt:
         failed: when this attempt was seen to have failed, s.
     """
 
-    step: Step
+    step: ProgramStep
     process: ChildProcess
     since: float
     failed: float | None = None
@@ -169,7 +169,7 @@ class Launch:
         self._patience = patience
         self._needed: list[ChildProcess] = []
         self._optional: list[ChildProcess] = []
-        self._steps: Iterator[Step] = iter(())
+        self._steps: Iterator[ProgramStep] = iter(())
         self._attempt: _Attempt | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -186,7 +186,7 @@ class Launch:
         process = ChildProcess(name, command, self.environment)
         (self._optional if optional else self._needed).append(process)
 
-    def begin(self, steps: Iterable[Step]) -> None:
+    def begin(self, steps: Iterable[ProgramStep]) -> None:
         """Begin with the steps; `fault` goes on with them."""
         self._steps = iter(steps)
         self._next_step()
@@ -223,7 +223,7 @@ class Launch:
         if (step := next(self._steps, None)) is not None:
             self._try(step, time.monotonic())
 
-    def _try(self, step: Step, since: float) -> None:
+    def _try(self, step: ProgramStep, since: float) -> None:
         process = ChildProcess(step.name, step.command, self.environment)
         self._attempt = _Attempt(step, process, since)
 

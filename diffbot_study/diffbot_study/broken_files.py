@@ -11,7 +11,7 @@ import numpy as np
 
 from diffbot_study.motor_logs import drawn, make_log
 from diffbot_study.recorded_bag import RecordedBag
-from diffbot_study.sysid_logs import Drivetrain, make_logs
+from diffbot_study.sysid_logs import MadeDrivetrain, make_logs
 
 Damage = Callable[[bytes, np.random.Generator], bytes]
 
@@ -30,7 +30,7 @@ def whole_files(folder: Path) -> dict[str, Path]:
         "velocity.csv": _table("time,command_v,command_w,v,w", rows),
         "semicolons.csv": _table("time [s];command_v;command_w;v;w", rows, ";").replace(".", ","),
         "motors.csv": _table(",".join(motors), columns),
-        "sysid.json": json.dumps(make_logs([Drivetrain(ramp=2.0, duration=0.8)], 1)[0]),
+        "sysid.json": json.dumps(make_logs([MadeDrivetrain(ramp=2.0, duration=0.8)], 1)[0]),
     }
     paths = {}
     for name, text in found.items():

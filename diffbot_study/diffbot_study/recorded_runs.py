@@ -18,7 +18,7 @@ from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSetting:
     """One kind of run.
 
     Attributes:
@@ -84,7 +84,7 @@ class RecordedRun:
     scale: MotionScale
 
 
-def record(setting: Setting, seed: int, seconds: float) -> RecordedRun:
+def record(setting: RunSetting, seed: int, seconds: float) -> RecordedRun:
     """Excite a robot at rest by guarded PRBS for a while, on the ideal engine.
 
     Args:
@@ -106,7 +106,7 @@ def record(setting: Setting, seed: int, seconds: float) -> RecordedRun:
         return make_run(robot, engine.parameters(), samples)
 
 
-def driver(setting: Setting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:
+def driver(setting: RunSetting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:
     """Excitation, actuator and encoders of a run."""
     own, wheels = robot.excitation, robot.wheels
     speeds = (own.linear_velocity, own.angular_velocity)
@@ -121,7 +121,7 @@ def driver(setting: Setting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actu
 class _WiredActuator(Actuator):
     """Actuator whose torques act as they are wired; what it reports is what was commanded."""
 
-    def __init__(self, setting: Setting, limit: float, seed: int) -> None:
+    def __init__(self, setting: RunSetting, limit: float, seed: int) -> None:
         super().__init__(limit, setting.delay, setting.noise, seed)
         self._wiring = setting.wiring
 
@@ -134,7 +134,7 @@ class _WiredActuator(Actuator):
 
 
 def next_torque(
-    source: GuardedPrbs, samples: list[JointSample], setting: Setting
+    source: GuardedPrbs, samples: list[JointSample], setting: RunSetting
 ) -> tuple[float, float]:
     """Torque of the next period, N m, from the measured speeds of the last one."""
     before, after = samples[-2:][0].position, samples[-1].position

@@ -19,7 +19,7 @@ import numpy as np
 from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import approach_gains
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
@@ -285,7 +285,7 @@ def _law(point: Point, robot: Robot) -> StandardBackstepping:
         couplings * true.k5, couplings * true.k6, inputs * true.k7, inputs * true.k8
     )
     tuned = approach_gains(told, limits.traction, limits.linear_velocity, limits.angular_velocity)
-    wheels = Wheels.of(robot)
+    wheels = KnownWheels.of(robot)
     values = [settings["known_friction"] * value for value in friction_values(wheels.friction)]
     law: StandardBackstepping = tuned_backstepping(
         told,

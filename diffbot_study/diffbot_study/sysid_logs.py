@@ -31,7 +31,7 @@ PER_ROTATION = 0.4787
 
 
 @dataclass(frozen=True)
-class Drivetrain:
+class MadeDrivetrain:
     """One way in which a robot moves, straight on or on the spot, and what disturbs it.
 
     Attributes:
@@ -69,7 +69,7 @@ class Drivetrain:
     duration: float = 1.5
 
 
-def drawn(rng: np.random.Generator) -> Drivetrain:
+def drawn(rng: np.random.Generator) -> MadeDrivetrain:
     """A drivetrain as teams have it, with all that disturbs: 20 ms filters, backlash, slip."""
     kv = float(rng.uniform(1.8, 5.5))
     ka = kv * float(np.exp(rng.uniform(math.log(0.08), math.log(0.3))))
@@ -82,7 +82,7 @@ def drawn(rng: np.random.Generator) -> Drivetrain:
 
     # Half of all slip at their start: what the tyres hold is less than the first push.
     push = step - ks
-    return Drivetrain(
+    return MadeDrivetrain(
         ks=pair(ks),
         kv=pair(kv),
         ka=pair(ka),
@@ -112,7 +112,7 @@ class _State:
 
 
 def make_logs(
-    drivetrains: Sequence[Drivetrain], seed: int, angular: bool = False, track: float = 0.6
+    drivetrains: Sequence[MadeDrivetrain], seed: int, angular: bool = False, track: float = 0.6
 ) -> list[dict[str, object]]:
     """A SysId log of each, as JSON has it.
 
@@ -139,14 +139,14 @@ def make_logs(
     return logs
 
 
-def _column(drivetrains: Sequence[Drivetrain], name: str) -> Array:
+def _column(drivetrains: Sequence[MadeDrivetrain], name: str) -> Array:
     """A field of all, shape (robots, 1) or (robots, 2)."""
     values = np.array([getattr(drivetrain, name) for drivetrain in drivetrains], float)
     return values if values.ndim == 2 else values[:, None]
 
 
 def _rows(
-    drivetrains: Sequence[Drivetrain],
+    drivetrains: Sequence[MadeDrivetrain],
     name: str,
     rng: np.random.Generator,
     angular: bool,
@@ -194,7 +194,7 @@ def _rows(
 
 
 def _simulated(
-    drivetrains: Sequence[Drivetrain], count: int, slow: bool, rng: np.random.Generator
+    drivetrains: Sequence[MadeDrivetrain], count: int, slow: bool, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Voltage, speed and way of the wheels, forward, shape (count, robots, 2) each."""
     each: Mapping[str, Array] = {
@@ -258,7 +258,7 @@ def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: flo
     state.gap = np.where(free, state.gap - step * state.wheel, state.gap)
 
 
-def repeated(drivetrain: Drivetrain, rng: np.random.Generator) -> Drivetrain:
+def repeated(drivetrain: MadeDrivetrain, rng: np.random.Generator) -> MadeDrivetrain:
     """The same robot on another run: its battery, and how the tyres hold."""
     grip = drivetrain.grip * float(rng.uniform(0.8, 1.2))
     return replace(drivetrain, grip=grip, sag=float(rng.uniform(0.0, 0.1)))

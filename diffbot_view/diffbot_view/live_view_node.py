@@ -41,8 +41,8 @@ from diffbot_node.presence import Presence
 from diffbot_node.stamps import create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
 from diffbot_report.polled_node import PolledNode, raw_stamp
-from diffbot_view.readings import SPACING, NodeState, Readings
-from diffbot_view.server import Command, Gate, LiveServer
+from diffbot_view.readings import SPACING, Readings, ShownNode
+from diffbot_view.server import AccessGate, Command, LiveServer
 from diffbot_view.store import Store
 
 # s of wall time: between two looks at the buttons, at the messages, and at who is there.
@@ -135,7 +135,7 @@ class LiveView(PolledNode):
             silent=None,
         )
         self._heard: float | None = None
-        gate = Gate.of(self.values.address, self.values.token)
+        gate = AccessGate.of(self.values.address, self.values.token)
         self._server = LiveServer(
             self._store, gate, self.values.port, self.values.rate, self._commands.put
         )
@@ -216,11 +216,11 @@ class LiveView(PolledNode):
         }
         known = {each["name"]: each for each in self._store.get("nodes")}
         for name in names - known.keys():
-            self._readings.node_state(NodeState(name, "quiet", "there"))
+            self._readings.node_state(ShownNode(name, "quiet", "there"))
         for name, each in known.items():
             gone = name.partition(" (")[0] not in names
             if gone and each["text"] != "gone":
-                self._readings.node_state(NodeState(name, "quiet", "gone"))
+                self._readings.node_state(ShownNode(name, "quiet", "gone"))
 
     def _ask_for_robot(self) -> None:
         """Ask each node once for its parameter `robot`."""

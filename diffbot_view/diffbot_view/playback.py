@@ -15,7 +15,7 @@ from pathlib import Path
 from diffbot_description import load_robot
 from diffbot_ident.recording.bag import Bag
 from diffbot_view.readings import SPACING, Readings
-from diffbot_view.server import Gate, LiveServer
+from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
 
 TORQUES = "std_msgs/msg/Float64MultiArray"
@@ -93,16 +93,16 @@ def play(
     Args:
         path: see `read_recording`; robot likewise.
         robot: as launch files take it.
-        address: to listen on; see Gate.
+        address: to listen on; see AccessGate.
         port: see LiveServer.
         ends: set by another thread or a signal.
         say: told the URL.
 
     Raises:
-        ValueError: see `read_recording` and `Gate.of`.
+        ValueError: see `read_recording` and `AccessGate.of`.
         OSError: it cannot listen there.
     """
-    gate = Gate.of(address)
+    gate = AccessGate.of(address)
     store = read_recording(path, robot)
     server = LiveServer(store, gate, port, RATE, lambda command: None)
     try:

@@ -55,7 +55,7 @@ WHEELS, ODOMETRY, STATUS = 1, 2, 3
 
 
 @dataclass(frozen=True)
-class NodeState:
+class ShownNode:
     """What a node says about itself.
 
     Attributes:
@@ -137,7 +137,7 @@ class Readings:
         if len(torques) == 2:
             self._store.add("command", self._newest, map(float, torques))
 
-    def node_state(self, state: NodeState) -> None:
+    def node_state(self, state: ShownNode) -> None:
         """Put a node's state in the place of its last one."""
         others = [each for each in self._store.get("nodes") if each["name"] != state.name]
         nodes = sorted([*others, vars(state)], key=lambda each: str(each["name"]))
@@ -324,7 +324,7 @@ class Readings:
             if not commands and about:
                 name = f"{name} ({about})"
             self.node_state(
-                NodeState(
+                ShownNode(
                     name=name,
                     level=("good", "caution", "bad", "quiet")[min(level, 3)],
                     text=str(status.message),

@@ -5,10 +5,10 @@ Every browser has a task that tells it what is new and waits as long as it does 
 queued for it. What a browser asks for is taken by another task, so that its stop button works while
 it does not read.
 
-Who may open it is a Gate's. A page of another site in the same browser must not press a button:
-the WebSocket is refused unless its Origin is this page's, nobody may frame the page, and on the
-loopback interface names other than the machine's own are refused, so that no foreign name can be
-made to point here.
+Who may open it is an AccessGate's. A page of another site in the same browser must not press a
+button: the WebSocket is refused unless its Origin is this page's, nobody may frame the page, and on
+the loopback interface names other than the machine's own are refused, so that no foreign name can
+be made to point here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Command = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Gate:
+class AccessGate:
     """Who may open a view.
 
     Attributes:
@@ -74,7 +74,7 @@ class Gate:
     token: str | None
 
     @classmethod
-    def of(cls, address: str, token: str = "") -> Gate:
+    def of(cls, address: str, token: str = "") -> AccessGate:
         """The gate for an address; a token is made up where one is needed and none is given.
 
         Raises:
@@ -139,7 +139,7 @@ class LiveServer:
     def __init__(
         self,
         store: Store,
-        gate: Gate,
+        gate: AccessGate,
         port: int,
         rate: float,
         on_command: Callable[[Command], None],

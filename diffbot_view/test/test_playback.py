@@ -11,13 +11,13 @@ pytest.importorskip("websockets", minversion="13")
 from arc_odometry import DiffOdometry
 from diffbot_description import load_robot
 from diffbot_study.recorded_bag import write_run
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 from diffbot_view.playback import play, read_recording
 
 
 @pytest.fixture(scope="module")
 def run():
-    return record(Setting(), 3, 5.0)
+    return record(RunSetting(), 3, 5.0)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ pytest.importorskip("websockets", minversion="13")
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from diffbot_view.server import MOST_BROWSERS, Gate, LiveServer, assemble
+from diffbot_view.server import MOST_BROWSERS, AccessGate, LiveServer, assemble
 
 PATIENCE = 10.0
 TOKEN = "0123456789abcdef"
@@ -38,7 +38,7 @@ def serve(store, asked):
     servers = []
 
     def start(gate=None):
-        server = LiveServer(store, gate or Gate.of("127.0.0.1"), 0, 30.0, asked.append)
+        server = LiveServer(store, gate or AccessGate.of("127.0.0.1"), 0, 30.0, asked.append)
         servers.append(server)
         return server
 
@@ -113,7 +113,7 @@ def test_a_program_that_names_no_origin_may_not_connect(serve):
 
 
 def test_beyond_loopback_a_token_is_needed(serve):
-    server = serve(Gate.of("0.0.0.0"))
+    server = serve(AccessGate.of("0.0.0.0"))
     token = re.search(r"\?token=(.+)$", server.url)[1]
     assert len(token) >= 16
     for query in ("", "?token=", "?token=wrong", f"?token={token}x", f"?Token={token}"):
@@ -123,11 +123,11 @@ def test_beyond_loopback_a_token_is_needed(serve):
     assert get(server, f"/?token={token}")[0] == 200
     with open_socket(server, query=f"?token={token}") as browser:
         assert browser.recv(PATIENCE)
-    assert Gate.of("0.0.0.0").token != token
+    assert AccessGate.of("0.0.0.0").token != token
 
 
 def test_loopback_takes_a_token_where_one_is_given(serve):
-    server = serve(Gate.of("127.0.0.1", TOKEN))
+    server = serve(AccessGate.of("127.0.0.1", TOKEN))
     assert get(server)[0] == 403 and get(server, f"/?token={TOKEN}")[0] == 200
 
 
@@ -136,17 +136,17 @@ def test_loopback_takes_a_token_where_one_is_given(serve):
 )
 def test_what_cannot_be_is_refused(address, token, said):
     with pytest.raises(ValueError, match=said):
-        Gate.of(address, token)
+        AccessGate.of(address, token)
 
 
 def test_an_address_of_another_machine_is_refused(store):
     with pytest.raises(OSError, match="cannot listen on 192.0.2.1"):
-        LiveServer(store, Gate.of("192.0.2.1", TOKEN), 0, 10.0, print)
+        LiveServer(store, AccessGate.of("192.0.2.1", TOKEN), 0, 10.0, print)
 
 
 def test_a_port_that_is_taken_is_left_to_its_owner(serve, store, asked):
     port = port_of(serve())
-    second = LiveServer(store, Gate.of("127.0.0.1"), port, 10.0, asked.append)
+    second = LiveServer(store, AccessGate.of("127.0.0.1"), port, 10.0, asked.append)
     try:
         assert port < port_of(second) < port + 20
     finally:

@@ -12,13 +12,13 @@ import yaml
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
 from diffbot_ident.calibration.command import main, parser_of
-from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
-from diffbot_ident.calibration.simulated_readings import (
-    SimulatedGyro,
-    SimulatedPoses,
+from diffbot_ident.calibration.made_readings import (
+    MadeGyro,
+    MadePoses,
     calibration_legs,
     simulated_drive,
 )
+from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 from diffbot_study.recorded_bag import RecordedBag
 
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
@@ -30,7 +30,7 @@ def drive():
     """A drive of 40 s and what its sensors say."""
     rng = np.random.default_rng(7)
     run = simulated_drive(TRUE, calibration_legs(40.0), rng, 1e-6)
-    return run, run.gyro(SimulatedGyro(), rng), run.poses(SimulatedPoses(), rng)
+    return run, run.gyro(MadeGyro(), rng), run.poses(MadePoses(), rng)
 
 
 def write_bag(folder: Path, drive, *, swap=False, wrap=False, tf=False) -> Path:

@@ -15,7 +15,7 @@ from diffbot_description import load_robot
 from diffbot_ident.recording.weighing import parse_mass
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
-from diffbot_study.recorded_runs import Setting, driver, next_torque
+from diffbot_study.recorded_runs import RunSetting, driver, next_torque
 
 CONSTANT, LOAD, PLACE = 0.35, 3.0, 0.05
 ROBOT = ("--robot", "twil")
@@ -24,7 +24,7 @@ HEADER = "time,left_position,right_position,left_effort,right_effort"
 
 def driven(seed, load):
     """Rows of a recording in ampere."""
-    setting = Setting()
+    setting = RunSetting()
     robot = setting.make_robot()
     source, actuator, encoders = driver(setting, robot, seed)
     with closing(make_simulator("ideal", robot)) as engine:
@@ -60,7 +60,7 @@ def holds(found, true, deviations=3.0):
 
 def check(summary, path):
     """The constant, K5..K8 and friction are those in N m."""
-    robot = Setting().make_robot()
+    robot = RunSetting().make_robot()
     scale = summary["torque_constant"]
     assert holds(scale, CONSTANT)
     assert scale["std"] < 0.02 * CONSTANT

@@ -10,7 +10,7 @@ from identify_command import identify
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.recorded_bag import RecordedBag
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
 ROBOT = ("--robot", "twil")
 WHEELS = "left_position,right_position,left_effort,right_effort"
@@ -24,7 +24,7 @@ def table(path, header, rows):
 
 @pytest.fixture(scope="module")
 def run():
-    return record(Setting(), 3, 30.0)
+    return record(RunSetting(), 3, 30.0)
 
 
 @pytest.mark.parametrize("velocity", [None, 0.0])
@@ -184,7 +184,7 @@ def test_of_several_bags_with_and_without_load_the_loaded_one_is_named(tmp_path,
     folders = []
     for k, (name, effort) in enumerate((("a", 1.0), ("b", 1.0), ("loaded", 1.5))):
         # Torques that count half as much again: a robot of half as much mass again.
-        samples = record(Setting(), 3 + k, 20.0).samples
+        samples = record(RunSetting(), 3 + k, 20.0).samples
         with RecordedBag(tmp_path / name, "mcap") as bag:
             for s in samples:
                 torque = tuple(effort * value for value in s.effort)

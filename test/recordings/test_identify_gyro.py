@@ -19,9 +19,9 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
 from diffbot_sim.virtual_robot import VirtualRobot
 from diffbot_study.recorded_bag import RecordedBag
-from diffbot_study.recorded_runs import Setting, driver, next_torque
+from diffbot_study.recorded_runs import RunSetting, driver, next_torque
 
-SETTING, SEED, SECONDS = Setting(), 3, 30.0
+SETTING, SEED, SECONDS = RunSetting(), 3, 30.0
 ERRORS = GyroErrors(rate=100.0, noise=0.003, bias=0.01, bias_walk=1e-4, delay=0.015)
 TRACK = 1.05 * load_robot("twil").wheels.separation
 DEGREES = 180.0 / math.pi

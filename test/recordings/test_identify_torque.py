@@ -17,14 +17,14 @@ from identify_command import identify
 from diffbot_description.loading import share_directory
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.recorded_bag import RecordedBag, write_run
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
 NAMES = ("K5", "K6", "K7", "K8")
 
 
 @pytest.fixture(scope="module")
 def run():
-    return record(Setting(), 3, 30.0)
+    return record(RunSetting(), 3, 30.0)
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.verdict import AnalysisOutcome
 from diffbot_ident.recording.voltage_analysis import SUBJECTS, analyse_voltages
-from diffbot_study.sysid_logs import Drivetrain, drawn, make_logs, repeated
+from diffbot_study.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
 # Angular tests: the gains of turning, seen at the wheels.
-TURNING = Drivetrain(
+TURNING = MadeDrivetrain(
     ks=(0.6, 0.6), kv=(2.7, 2.7), ka=(0.5, 0.5), ramp=1.0, window=0.02, backlash=0.003
 )
 TRACK = 0.6
@@ -84,7 +84,7 @@ def test_the_log_that_disagrees_is_named(logs, tmp_path):
 
 
 def test_linear_and_angular_logs_give_both_axes_together(tmp_path):
-    straight = Drivetrain(ramp=1.0, window=0.02, backlash=0.003, dead_time=0.01)
+    straight = MadeDrivetrain(ramp=1.0, window=0.02, backlash=0.003, dead_time=0.01)
     (linear,) = make_logs([straight], 1)
     (angular,) = make_logs([TURNING], 2, angular=True, track=TRACK)
     both = (read(tmp_path, linear, "a.json"), read(tmp_path, angular, "b.json"))
@@ -99,7 +99,7 @@ def test_linear_and_angular_logs_give_both_axes_together(tmp_path):
 
 def test_the_worst_test_counts_and_not_the_pool(tmp_path):
     """A fast test of another robot: the slow ones are predicted as well as ever."""
-    light, heavy = make_logs([Drivetrain(ramp=1.0), Drivetrain(ramp=1.0, ka=(1.2, 1.2))], 3)
+    light, heavy = make_logs([MadeDrivetrain(ramp=1.0), MadeDrivetrain(ramp=1.0, ka=(1.2, 1.2))], 3)
     light["fast-backward"] = heavy["fast-backward"]
     verdict = verdicts(read(tmp_path, light))["left side"]
     assert verdict.outcome is AnalysisOutcome.REFUSED
@@ -108,7 +108,7 @@ def test_the_worst_test_counts_and_not_the_pool(tmp_path):
 
 
 def test_a_dead_time_that_no_row_tells_is_not_identifiable(tmp_path):
-    (data,) = make_logs([Drivetrain(ramp=1.0)], 3)
+    (data,) = make_logs([MadeDrivetrain(ramp=1.0)], 3)
     for name in ("fast-forward", "fast-backward"):
         data[name] = data[name][2:]
     verdict = verdicts(read(tmp_path, data))["left side"]
@@ -117,7 +117,7 @@ def test_a_dead_time_that_no_row_tells_is_not_identifiable(tmp_path):
 
 
 def test_logs_of_different_units_are_refused(tmp_path):
-    (data,) = make_logs([Drivetrain(ramp=1.0)], 3)
+    (data,) = make_logs([MadeDrivetrain(ramp=1.0)], 3)
     one = read(tmp_path, data)
     other = read(tmp_path, {**data, "units": "Rotations"})
     with pytest.raises(ValueError, match="different units"):

@@ -11,7 +11,7 @@ from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.voltage_analysis import LEFT, analyse_voltages
 from diffbot_ident.recording.wpilog import STATES, read_wpilog
-from diffbot_study.sysid_logs import PER_ROTATION, Drivetrain, make_logs
+from diffbot_study.sysid_logs import PER_ROTATION, MadeDrivetrain, make_logs
 
 SYSID = {
     "state": "sysid-test-state-drive",
@@ -91,7 +91,7 @@ def write(path, log, names):
 
 @pytest.fixture(scope="module")
 def log():
-    return make_logs([Drivetrain(ramp=2.0, window=0.02, backlash=0.003, dead_time=0.01)], 4)[0]
+    return make_logs([MadeDrivetrain(ramp=2.0, window=0.02, backlash=0.003, dead_time=0.01)], 4)[0]
 
 
 @pytest.mark.parametrize(("names", "unit"), [(SYSID, 1.0), (ADVANTAGEKIT, WHEEL)])

@@ -32,8 +32,8 @@ from diffbot_report.identify_page import identify_page
 from diffbot_report.page import Chart, write_page
 from diffbot_report.summary import write_summary
 from diffbot_study.recorded_bag import write_run
-from diffbot_study.recorded_runs import Setting, record
-from diffbot_study.sysid_logs import Drivetrain, make_logs
+from diffbot_study.recorded_runs import RunSetting, record
+from diffbot_study.sysid_logs import MadeDrivetrain, make_logs
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
 
@@ -99,14 +99,14 @@ def folder(tmp_path_factory):
 def pages(folder):
     """Pages with their summaries, of each kind."""
     found = {}
-    write_run(folder / "bag", record(Setting(), 3, 20.0).samples, "mcap")
+    write_run(folder / "bag", record(RunSetting(), 3, 20.0).samples, "mcap")
     words = [str(folder / "bag"), "--robot", "twil", "--html", "--output", str(folder / "torque")]
     assert identify(words) == 0
     found["torque"] = folder / "torque" / "report.html"
     axes = analyse_axes([first_order()])
     found["velocity"], _ = saved(findings_of_axes(axes, "25 s", "a robot", "log"), folder / "axes")
     log = folder / "log.json"
-    (made,) = make_logs([Drivetrain(ks=(0.6, 0.6), kv=(2.7, 2.7), ka=(0.5, 0.5), ramp=1.0)], 5)
+    (made,) = make_logs([MadeDrivetrain(ks=(0.6, 0.6), kv=(2.7, 2.7), ka=(0.5, 0.5), ramp=1.0)], 5)
     log.write_text(json.dumps(made))
     found["voltage"], _ = saved(voltage_findings([read_sysid(log)]), folder / "voltage")
     (folder / "faults").mkdir()

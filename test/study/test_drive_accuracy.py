@@ -17,7 +17,7 @@ from diffbot_controllers import (
     tuned_backstepping,
     tuned_polar_pose,
 )
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import dynamics_of, simulate_drive
@@ -67,7 +67,7 @@ class Course:
             limits.linear_velocity,
             limits.angular_velocity,
             mean_velocity=True,
-            wheels=Wheels.of(self.robot, counts),
+            wheels=KnownWheels.of(self.robot, counts),
         )
         run = simulate_drive(
             self.engine,

@@ -10,14 +10,14 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
 GEOMETRY, SCALE = WheelGeometry(0.075, 0.075, 0.272), MotionScale(1.0, 5.0, 0.4)
 
 
 @cache
 def run():
-    return record(Setting(noise=0.0), 1, 2.0)
+    return record(RunSetting(noise=0.0), 1, 2.0)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -13,7 +13,7 @@ import pytest
 
 from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_description.dynamics import NO_FRICTION
 from diffbot_description.robot import Friction, Turning
@@ -54,14 +54,14 @@ def test_a_robot_on_four_wheels_stays_on_its_eight(share, position):
     both = AGV.geometry.body_wrench(-LIMIT, LIMIT)[1]
     floor = Turning(viscous=0.02 * both, coulomb=share * both)
     robot = replace(ROUGH, turning=floor, contact=replace(ROUGH.contact, caster_friction=0.0))
-    known = Wheels.of(robot)
+    known = KnownWheels.of(robot)
     assert 1e3 * eight(robot, known).true.rms(0.5 * LAP)[0] < position
     unknown = replace(known, turning=NO_FRICTION)
     assert 1e3 * eight(robot, unknown).true.rms(0.5 * LAP)[0] > 2.0 * position
 
 
 def scaled(factor):
-    known = Wheels.of(ROUGH)
+    known = KnownWheels.of(ROUGH)
     values = [factor * value for value in friction_values(known.friction)]
     return replace(known, friction=friction_laws(known.friction, values))
 
@@ -74,14 +74,14 @@ def test_a_robot_with_friction_stays_on_its_eight(factor, position):
     assert 1e3 * distance < position
     if factor == 1.0:
         assert math.degrees(heading) < 0.1
-        assert run.true.settling_time <= 1.3 * eight(AGV, Wheels.of(AGV)).true.settling_time
+        assert run.true.settling_time <= 1.3 * eight(AGV, KnownWheels.of(AGV)).true.settling_time
 
 
 def test_a_delay_that_is_known_costs_less_than_half_of_the_error_and_unknown_more():
-    known = replace(Wheels.of(ROUGH, 0), delay=0.02)
-    without = eight(ROUGH, Wheels.of(ROUGH, 0)).true.rms(0.5 * LAP)[0]
+    known = replace(KnownWheels.of(ROUGH, 0), delay=0.02)
+    without = eight(ROUGH, KnownWheels.of(ROUGH, 0)).true.rms(0.5 * LAP)[0]
     assert eight(ROUGH, known, delay=2).true.rms(0.5 * LAP)[0] < 1.5 * without + 1e-4
-    assert eight(ROUGH, Wheels.of(ROUGH, 0), delay=2).true.rms(0.5 * LAP)[0] > 2.0 * without
+    assert eight(ROUGH, KnownWheels.of(ROUGH, 0), delay=2).true.rms(0.5 * LAP)[0] > 2.0 * without
 
 
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
@@ -93,7 +93,7 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
         run = simulate_drive(
             engine,
             ROUGH,
-            law_of(engine, ROUGH, Wheels.of(ROUGH, 2048), make),
+            law_of(engine, ROUGH, KnownWheels.of(ROUGH, 2048), make),
             lambda _: Reference(),
             9.0,
             start=(away * math.cos(way), away * math.sin(way), float(theta)),
@@ -119,7 +119,7 @@ def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, sha
         run = simulate_drive(
             engine,
             ROUGH,
-            law_of(engine, ROUGH, Wheels.of(ROUGH, counts), make),
+            law_of(engine, ROUGH, KnownWheels.of(ROUGH, counts), make),
             lambda _: Reference(),
             10.0,
             start=(away * math.cos(way), away * math.sin(way), float(theta)),
@@ -134,7 +134,7 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
     engine = make_simulator("ideal", ROUGH)
     # The law begins with 40 % less Coulomb friction than there is, and a load comes.
     told = replace(ROUGH, friction=Friction(viscous=(0.05, 0.08), coulomb=(1.2, 0.9)))
-    law = law_of(engine, ROUGH, Wheels.of(told))
+    law = law_of(engine, ROUGH, KnownWheels.of(told))
     schedule = PayloadSchedule(payload_from_text("30%", ROUGH), 10.0)
     live = LiveAdaptation(
         told,

@@ -19,10 +19,10 @@ from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
-EXACT = Setting(counts=0, noise=0.0)
-NOISY = Setting(noise=0.01)
+EXACT = RunSetting(counts=0, noise=0.0)
+NOISY = RunSetting(noise=0.01)
 
 
 @cache
@@ -69,7 +69,7 @@ def test_six_seconds_cover_half_of_the_needed_motion():
 @pytest.mark.parametrize("seed", range(2))
 def test_slow_robots_are_not_biased_by_products_of_velocities(seed):
     """40 s at 50 Hz, exact, no friction: K5, K6 to 0.1 %; 0.2 and 0.6 % without the kinks."""
-    slow = Setting(counts=0, noise=0.0, viscous=(0, 0), coulomb=(0, 0), period=0.02)
+    slow = RunSetting(counts=0, noise=0.0, viscous=(0, 0), coulomb=(0, 0), period=0.02)
     recorded = run(slow, seed, 40.0)
     assert (errors(fed(recorded).estimate(), recorded) < (1e-3, 1e-3, 2e-4, 2e-4)).all()
 
@@ -117,7 +117,7 @@ def test_intervals_do_not_grow_from_one_look_to_the_next(seed):
     That is where a pattern begins to count. They grew by 1.75 to 25 in 10 of the 12 while the
     delay's deviation was taken from the bend of the likelihood's logarithm far from its maximum.
     """
-    recorded = run(Setting(noise=0.0), seed, 12.0)
+    recorded = run(RunSetting(noise=0.0), seed, 12.0)
     estimator, looks = estimator_of(recorded), []
     for number, sample in enumerate(recorded.samples):
         estimator.update(sample)

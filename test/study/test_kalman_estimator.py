@@ -12,10 +12,10 @@ import pytest
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.kalman import STATES, KalmanEstimator, KalmanModel
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
-NOISY = Setting(noise=0.01)
+NOISY = RunSetting(noise=0.01)
 THETA = (0.084, -3.77, 2.65, -16.1, 0.008, 0.012, 0.04, 0.05)
 
 
@@ -55,7 +55,7 @@ def test_step_follows_the_exact_motion():
 
     Speeds are those of the engine at the period's beginning; the worst are reversals.
     """
-    recorded = run(Setting(counts=0, noise=0.0), seconds=1.0)
+    recorded = run(RunSetting(counts=0, noise=0.0), seconds=1.0)
     model = KalmanModel(recorded.geometry)
     friction = (0.008, 0.012, 0.04, 0.05)
     for before, after in zip(recorded.samples[50:], recorded.samples[51:], strict=False):
@@ -69,7 +69,7 @@ def test_step_follows_the_exact_motion():
 def test_values_are_within_five_stated_deviations_and_as_good_as_promised():
     """8 s, 4096 counts, torque noise of 1 % and 5 %, friction: 8 errors."""
     for noise, bounds in ((0.01, (0.03, 0.03, 5e-3, 5e-3)), (0.05, (0.1, 0.1, 0.02, 0.02))):
-        recorded = run(Setting(noise=noise))
+        recorded = run(RunSetting(noise=noise))
         estimate = fed(recorded).estimate()
         assert estimate.state is State.ESTIMATED, estimate.reason
         off = np.array(estimate.values) - recorded.truth
@@ -80,7 +80,7 @@ def test_values_are_within_five_stated_deviations_and_as_good_as_promised():
 
 def test_torque_noise_is_found():
     """5 % in the run: the filter's own figure is within a factor of 1.6 after 8 s."""
-    estimator = fed(run(Setting(noise=0.05)))
+    estimator = fed(run(RunSetting(noise=0.05)))
     assert 0.03 < estimator.filter.torque_noise < 0.08
 
 

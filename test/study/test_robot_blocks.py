@@ -12,7 +12,7 @@ import pytest
 
 from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import closed_form, load_robot
 from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.engines.ideal_block import IdealBlock
@@ -34,7 +34,7 @@ def law_of(robot, **options):
         limits.traction,
         limits.linear_velocity,
         limits.angular_velocity,
-        **{"mean_velocity": True, "wheels": Wheels.of(robot), **options},
+        **{"mean_velocity": True, "wheels": KnownWheels.of(robot), **options},
     )
 
 
@@ -164,6 +164,6 @@ def test_what_a_block_does_not_know_is_refused_by_name():
     with pytest.raises(ValueError, match="mean_velocity"):
         BlockBackstepping([law_of(twil, wheels=None)])
     with pytest.raises(ValueError, match="delay"):
-        BlockBackstepping([law_of(twil, wheels=replace(Wheels.of(twil), delay=0.01))])
+        BlockBackstepping([law_of(twil, wheels=replace(KnownWheels.of(twil), delay=0.01))])
     with pytest.raises(ValueError, match="finite"):
         IdealBlock([twil]).step(np.array([[np.nan], [0.0]]), 0.01)

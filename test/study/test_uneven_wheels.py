@@ -15,7 +15,7 @@ from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import NORMAL_95, State
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
 SEEDS = range(3)
 SECONDS = 45.0
@@ -36,7 +36,7 @@ def runs(tmp_path_factory):
         data["appearance"].pop("urdf", None)
         path = tmp_path_factory.mktemp("robot") / "moved.yaml"
         path.write_text(yaml.safe_dump(data))
-        found[difference] = [record(Setting(robot=str(path)), seed, SECONDS) for seed in SEEDS]
+        found[difference] = [record(RunSetting(robot=str(path)), seed, SECONDS) for seed in SEEDS]
     return found
 
 

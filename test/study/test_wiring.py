@@ -9,7 +9,7 @@ import pytest
 from diffbot_ident.torque.estimate import State
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.judgement import Wiring
-from diffbot_study.recorded_runs import Setting, record
+from diffbot_study.recorded_runs import RunSetting, record
 
 # What a wheel's torque is reported as, given those that they got.
 REPORTS = {
@@ -27,7 +27,7 @@ REPORTS = {
 @cache
 def run(seed):
     """2 s and a little more, so that torques can be reported up to 3 periods before they act."""
-    return record(Setting(noise=0.05), seed, 2.03)
+    return record(RunSetting(noise=0.05), seed, 2.03)
 
 
 @pytest.mark.parametrize("delay", [0, 3])

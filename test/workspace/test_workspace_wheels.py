@@ -9,7 +9,7 @@ import time
 import pytest
 
 from diffbot_bringup.workspace import process, wheels
-from diffbot_bringup.workspace.process import ChildError, SetupError, Step
+from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 EXPORT = (
@@ -139,7 +139,7 @@ def test_a_failing_pip_is_explained_in_one_line(tmp_path, output, says):
 def test_a_step_prints_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(process, "_PLAIN_TICK", 0.05)
     printed = ""
-    with Step("Working") as step:
+    with SetupStep("Working") as step:
         step.update(50, 100, "numpy")
         deadline = time.monotonic() + 10.0
         while printed.count("50%") < 2 and time.monotonic() < deadline:

@@ -17,7 +17,7 @@ from diffbot_bringup.workspace.environment import (
     read_hooks,
 )
 from diffbot_bringup.workspace.packages import Package, find_packages
-from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
 _FALLBACKS = "fallback"
 """Folder of packages that are built only where ROS has none of their name."""
@@ -84,7 +84,7 @@ class Workspace:
         noun = "package" if len(stale) == 1 else "packages"
         log = self._directory / "log" / "colcon.log"
         log.unlink(missing_ok=True)
-        with Step(f"Building {len(stale)} {noun} with colcon") as step:
+        with SetupStep(f"Building {len(stale)} {noun} with colcon") as step:
             done: list[str] = []
 
             def watch(line: str) -> None:

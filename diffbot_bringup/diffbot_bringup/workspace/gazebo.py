@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.workspace.environment import Stamps, digest
-from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _TOOLS = ("apt-get", "dpkg-deb")
@@ -223,7 +223,7 @@ class GazeboSetup:
         try:
             if not self._has_gazebo(lock):
                 self._make_prefix(lock)
-            with Step("Building the plugin for Gazebo"):
+            with SetupStep("Building the plugin for Gazebo"):
                 self._run_builder(lock)
         except ChildError as error:
             text = "\n".join(["the plugin for Gazebo was not built:", *error.tail])
@@ -261,18 +261,18 @@ class GazeboSetup:
         archive = DebianArchive(mirror, _SUITE, state, self._log, lock)
         shutil.rmtree(self._prefix, ignore_errors=True)
         try:
-            with Step(f"Asking {mirror} for Gazebo 11"):
+            with SetupStep(f"Asking {mirror} for Gazebo 11"):
                 archive.update()
                 names = [*archive.with_dependencies(_PROGRAMS), *_HEADERS]
             names = [x for x in names if x not in (*_OF_THE_MACHINE, *_OF_A_SYSTEM)]
-            with Step(f"Fetching Gazebo 11, {len(names)} packages, 0.26 GB") as step:
+            with SetupStep(f"Fetching Gazebo 11, {len(names)} packages, 0.26 GB") as step:
                 files = archive.fetch(names, step.update)
         except ChildError as error:
             raise SetupError(_explanation(mirror, error)) from error
         # Complete or not there at all, whenever the process is killed.
         partial = self.folder / "partial"
         shutil.rmtree(partial, ignore_errors=True)
-        with Step("Unpacking Gazebo 11") as step:
+        with SetupStep("Unpacking Gazebo 11") as step:
             unpack(files, partial, step.update)
         Stamps(partial).set(_PACKAGES, self._packages)
         os.replace(partial, self._prefix)

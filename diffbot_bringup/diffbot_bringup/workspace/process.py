@@ -43,7 +43,7 @@ def say(message: str) -> None:
     print(f"diffbot: {message}", file=sys.stderr, flush=True)
 
 
-class Step:
+class SetupStep:
     """One step of the set-up: a bar that fills on a terminal, a line every 5 s elsewhere."""
 
     def __init__(self, title: str) -> None:
@@ -55,7 +55,7 @@ class Step:
         self._state = ""
         self._ended = threading.Event()
 
-    def __enter__(self) -> Step:
+    def __enter__(self) -> SetupStep:
         if not self._terminal:
             say(f"{self._title} ...")
         threading.Thread(target=self._tick, daemon=True).start()

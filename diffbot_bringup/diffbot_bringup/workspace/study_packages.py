@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from diffbot_bringup.workspace.environment import Stamps, digest, without_other_ros
-from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
 # Commands of ./diffbot that may want them.
 STUDY_COMMANDS = ("study", "fleet", "test", "setup")
@@ -72,7 +72,7 @@ class StudyPackages:
         ]  # fmt: skip
         variables = {**without_other_ros(os.environ), "PIP_USER": "0"}
         try:
-            with Step("Installing Dask and pyarrow (190 MB)"):
+            with SetupStep("Installing Dask and pyarrow (190 MB)"):
                 run(command, variables, self._log, lock)
         except ChildError as error:
             raise SetupError(

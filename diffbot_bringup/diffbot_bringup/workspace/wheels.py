@@ -27,7 +27,7 @@ from diffbot_bringup.workspace.environment import (
     with_defaults,
     without_other_ros,
 )
-from diffbot_bringup.workspace.process import ChildError, SetupError, Step, run
+from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
 _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
@@ -90,7 +90,7 @@ class WheelsEnvironment:
             return
         self._stamps.clear(_ENVIRONMENT_STEP)
         self._stamps.clear(_WHEELS_STEP)
-        with Step(f"Making a virtual environment in .diffbot/{self.directory.name}"):
+        with SetupStep(f"Making a virtual environment in .diffbot/{self.directory.name}"):
             for leftover in ("venv", "build", "install"):
                 shutil.rmtree(self.directory / leftover, ignore_errors=True)
             command: list[str | Path] = [sys.executable, "-m", "venv", self.prefix]
@@ -105,7 +105,7 @@ class WheelsEnvironment:
         former = self._link.parent
         if self._link.is_symlink() or not self._link.is_dir():
             return
-        with Step("Removing the environment that all Pythons of this checkout shared"):
+        with SetupStep("Removing the environment that all Pythons of this checkout shared"):
             for name in (*(f"stamps/{stamp}" for stamp in _FORMER_STAMPS), *_FORMER):
                 path = former / name
                 if path.is_dir():
@@ -252,7 +252,7 @@ def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -
     environment["PYTHONUNBUFFERED"] = "1"
     pip: list[str | Path] = [python, "-m", "pip", "install", *_OPTIONS]
     log.unlink(missing_ok=True)
-    with Step(f"Installing {total} Python packages") as step:
+    with SetupStep(f"Installing {total} Python packages") as step:
         count = _Counter(step, total)
         try:
             # Packages that come as source are built with this setuptools and not with whatever
@@ -299,7 +299,7 @@ def _explanation(error: ChildError) -> str:
 class _Counter:
     """Turns pip's lines into progress."""
 
-    def __init__(self, step: Step, total: int) -> None:
+    def __init__(self, step: SetupStep, total: int) -> None:
         self._step = step
         self._total = total
         self._seen = 0

@@ -14,7 +14,7 @@ from diffbot_controllers.laws.approach import PolarError, offset_to_origin
 from diffbot_controllers.laws.backstepping_standard import BackstepRecord, Mode, pose_rate
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.dual import Dual
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
@@ -152,7 +152,7 @@ class PublishedBackstepping(DrivetrainLaw):
         gains: NonsmoothGains = NonsmoothGains(),
         time_step: float = 0.01,
         torque_limit: float = math.inf,
-        wheels: Wheels | None = None,
+        wheels: KnownWheels | None = None,
         longest_hold: float = math.inf,
     ) -> None:
         check_positive("published backstepping", time_step=time_step)

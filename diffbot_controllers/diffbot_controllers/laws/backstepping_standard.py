@@ -24,8 +24,8 @@ from diffbot_controllers.laws.approach import (
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
-from diffbot_controllers.laws.friction import Wheels
-from diffbot_controllers.laws.motion import Motion, State, check_period
+from diffbot_controllers.laws.friction import KnownWheels
+from diffbot_controllers.laws.motion import ObservedMotion, State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -236,7 +236,7 @@ class BacksteppingSettings:
     direction: str
     capture: float
     mean_velocity: bool
-    wheels: Wheels | None
+    wheels: KnownWheels | None
 
 
 STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
@@ -279,7 +279,7 @@ class StandardBackstepping(DrivetrainLaw):
         direction: str = "either",
         capture: float = 0.6,
         mean_velocity: bool = False,
-        wheels: Wheels | None = None,
+        wheels: KnownWheels | None = None,
     ) -> None:
         check_positive("standard backstepping", capture=capture)
         self.settings = BacksteppingSettings(
@@ -357,7 +357,7 @@ class StandardBackstepping(DrivetrainLaw):
         )
         return torque
 
-    def _rests(self, motion: Motion, reference: Reference) -> bool:
+    def _rests(self, motion: ObservedMotion, reference: Reference) -> bool:
         """Whether the robot has come to a set point, and friction holds it there."""
         if reference.velocity != REST:
             return self.drivetrain.rests(math.inf, math.inf, motion)

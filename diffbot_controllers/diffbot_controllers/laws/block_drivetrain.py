@@ -27,8 +27,8 @@ from diffbot_controllers.laws.friction import (
     SMOOTH,
     START,
     STILL,
+    KnownWheels,
     Standstill,
-    Wheels,
     holds,
 )
 from diffbot_controllers.laws.motion import (
@@ -68,7 +68,9 @@ class BlockDrivetrain:
             that resists turning.
     """
 
-    def __init__(self, dynamics: Sequence[DynamicParameters], wheels: Sequence[Wheels]) -> None:
+    def __init__(
+        self, dynamics: Sequence[DynamicParameters], wheels: Sequence[KnownWheels]
+    ) -> None:
         for index, each in enumerate(wheels):
             static = any(law.static for law in each.friction)
             if each.delay > 0.0 or not each.observer or static or each.turning != NO_FRICTION:
@@ -262,7 +264,7 @@ class _BlockAxes:
 class _BlockStandstill:
     """See Standstill."""
 
-    def __init__(self, wheels: Sequence[Wheels]) -> None:
+    def __init__(self, wheels: Sequence[KnownWheels]) -> None:
         own = [Standstill(each) for each in wheels]
         self._along = np.array([each.along for each in own])
         self._turned = np.array([each.turned for each in own])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between a law and the wheels: the motion from a State, the torque from an acceleration.
 
-Every torque law has one. Without Wheels it is what the papers have: VelocityEstimate and
+Every torque law has one. Without KnownWheels it is what the papers have: VelocityEstimate and
 G^-1 (u' - f). With them the motion is the observer's, one torque delay ahead where there is one,
 the torque holds friction, and, with `integral`, what the model has not explained; and it rises no
 faster than they say. `limit_torque` keeps it within its limit.
@@ -14,11 +14,11 @@ from dataclasses import replace
 
 from arc_odometry import REST, Velocity
 from arc_odometry.geometry import check_finite, within
-from diffbot_controllers.laws.friction import FrictionFeedforward, Laws, Standstill, Wheels
+from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import (
     NO_TORQUE,
-    Motion,
     MotionObserver,
+    ObservedMotion,
     State,
     VelocityEstimate,
 )
@@ -41,7 +41,7 @@ class Drivetrain:
         self,
         dynamics: DynamicParameters,
         mean: bool,
-        wheels: Wheels | None = None,
+        wheels: KnownWheels | None = None,
         integral: bool = True,
     ) -> None:
         self._feedforward = None if wheels is None else FrictionFeedforward(wheels)
@@ -102,7 +102,7 @@ class Drivetrain:
         delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
         return self._predictor.at(reference, delay, dt)
 
-    def motion(self, state: State, dt: float) -> Motion:
+    def motion(self, state: State, dt: float) -> ObservedMotion:
         """When the torque that is commanded now will act.
 
         Args:
@@ -172,7 +172,7 @@ class Drivetrain:
         )
         return within(left, limit), within(right, limit)
 
-    def rests(self, ahead: float, turn: float, motion: Motion) -> bool:
+    def rests(self, ahead: float, turn: float, motion: ObservedMotion) -> bool:
         """Whether the robot may rest where it is, held by its friction, without torque.
 
         Args:

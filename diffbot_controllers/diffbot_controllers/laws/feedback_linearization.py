@@ -12,8 +12,8 @@ from typing import Protocol
 from arc_odometry import REST, Velocity
 from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit_torque
-from diffbot_controllers.laws.friction import Wheels
-from diffbot_controllers.laws.motion import Motion, State, check_period
+from diffbot_controllers.laws.friction import KnownWheels
+from diffbot_controllers.laws.motion import ObservedMotion, State, check_period
 from diffbot_description import DynamicParameters, Torque
 
 ACCURACY = 0.01  # settled: within 1 % of the step
@@ -181,7 +181,7 @@ class LinearizingController(DrivetrainLaw):
         torque_limit: float = math.inf,
         mean_velocity: bool = False,
         published: bool = False,
-        wheels: Wheels | None = None,
+        wheels: KnownWheels | None = None,
     ) -> None:
         check_limit("linearizing controller", torque_limit=torque_limit)
         # The integral part is that of the PI.
@@ -227,7 +227,12 @@ class LinearizingController(DrivetrainLaw):
         return self.driven(state, motion, reference, dt, rests)
 
     def driven(
-        self, state: State, motion: Motion, reference: Velocity, dt: float, rests: bool = False
+        self,
+        state: State,
+        motion: ObservedMotion,
+        reference: Velocity,
+        dt: float,
+        rests: bool = False,
     ) -> LinearizingRecord:
         """As `recorded`, for a law on top that needs the motion, too.
 

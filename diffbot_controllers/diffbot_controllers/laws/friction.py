@@ -39,7 +39,7 @@ ITERATIONS = 20  # of the two wheels' friction
 
 
 @dataclass(frozen=True)
-class Wheels:
+class KnownWheels:
     """What a law may know of the wheels, besides K5..K8.
 
     Attributes:
@@ -86,7 +86,7 @@ class Wheels:
             )
 
     @classmethod
-    def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> Wheels:
+    def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> KnownWheels:
         """As the robot's file describes them.
 
         Args:
@@ -257,7 +257,7 @@ class FrictionFeedforward:
         laws: of their friction, [left, right]; they may be replaced between two updates.
     """
 
-    def __init__(self, wheels: Wheels) -> None:
+    def __init__(self, wheels: KnownWheels) -> None:
         self._geometry = wheels.geometry
         self._torque = wheels.torque
         self._turning = wheels.turning
@@ -372,7 +372,7 @@ class Standstill:
         rests: whether it does.
     """
 
-    def __init__(self, wheels: Wheels) -> None:
+    def __init__(self, wheels: KnownWheels) -> None:
         self.laws = wheels.friction
         least = COUNTS * wheels.resolution
         self.along = max(ALONG, least)

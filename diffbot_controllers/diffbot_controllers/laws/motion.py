@@ -43,7 +43,7 @@ from arc_odometry import (
 from arc_odometry.geometry import check_finite, within
 from arc_odometry.joints import MAX_WHEEL_SPEED
 from diffbot_controllers.laws.friction import (
-    Wheels,
+    KnownWheels,
     friction_over,
     turning_mobility,
     wheel_mobility,
@@ -82,7 +82,7 @@ class State:
             check_finite("state", torque_left=self.torque[0], torque_right=self.torque[1])
 
 
-class Motion(NamedTuple):
+class ObservedMotion(NamedTuple):
     """How the robot moves.
 
     Attributes:
@@ -236,9 +236,9 @@ class VelocityEstimate:
         )
         return self.velocity
 
-    def motion(self, state: State, dt: float) -> Motion:
+    def motion(self, state: State, dt: float) -> ObservedMotion:
         """The same with the pose."""
-        return Motion(state.pose, self.update(state, dt))
+        return ObservedMotion(state.pose, self.update(state, dt))
 
 
 def _blend(before: float, mean: float, rate: float, share: float, dt: float) -> float:
@@ -371,7 +371,7 @@ class MotionObserver:
         wheels: the rest; its friction may be replaced, too.
     """
 
-    def __init__(self, dynamics: DynamicParameters, wheels: Wheels) -> None:
+    def __init__(self, dynamics: DynamicParameters, wheels: KnownWheels) -> None:
         self.wheels = wheels
         self.friction = wheels.friction
         self._turns = wheels.turning != NO_FRICTION
@@ -421,7 +421,7 @@ class MotionObserver:
         )
         return Velocity(v, omega)
 
-    def motion(self, state: State, dt: float) -> Motion:
+    def motion(self, state: State, dt: float) -> ObservedMotion:
         """The motion now.
 
         Args:
@@ -445,7 +445,7 @@ class MotionObserver:
             axis.update(mean * dt, acceleration, held, dt, largest)
         v, omega = self._axes
         pose = Arc(v.p, omega.p).end(state.pose)
-        return Motion(pose, Velocity(v.u, omega.u), self.bias, held)
+        return ObservedMotion(pose, Velocity(v.u, omega.u), self.bias, held)
 
     def unknown(self, torque: Torque) -> Velocity:
         """Standard deviation of accelerations that the model does not know, m/s^2 and rad/s^2.
@@ -462,7 +462,7 @@ class MotionObserver:
             min(most.omega, some.omega + DOUBT * abs(axes[1].d)),
         )
 
-    def predicted(self, motion: Motion) -> Motion:
+    def predicted(self, motion: ObservedMotion) -> ObservedMotion:
         """The motion when the torque that is commanded now will act, one delay from now."""
         pose, u, held = motion.pose, motion.velocity, motion.held
         for torque, span in self._commanded_between(self.wheels.delay, 0.0):
@@ -470,7 +470,7 @@ class MotionObserver:
             end = Velocity(u.v + span * rate.v, u.omega + span * rate.omega)
             pose = Arc(0.5 * span * (u.v + end.v), 0.5 * span * (u.omega + end.omega)).end(pose)
             u = end
-        return Motion(pose, u, motion.bias, held)
+        return ObservedMotion(pose, u, motion.bias, held)
 
     def _commanded_between(self, begin: float, end: float) -> list[tuple[Torque, float]]:
         """Torques and their times, from one time ago to another, s; zero before the first one."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
 from diffbot_controllers.nodes.pose_node import PoseTrackingParameters, PoseTuning
 from diffbot_controllers.nodes.references import PoseReferences
@@ -58,7 +58,7 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         return PoseReferences(self, self.values.odom_frame, set_points=True)
 
     def make_law(
-        self, dynamics: DynamicParameters, wheels: Wheels
+        self, dynamics: DynamicParameters, wheels: KnownWheels
     ) -> StandardBackstepping | PublishedBackstepping:
         """The law that the parameters ask for."""
         values = self.values

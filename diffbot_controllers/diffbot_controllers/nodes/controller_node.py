@@ -22,7 +22,7 @@ from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose
 from arc_odometry.joints import RateLimit
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
-from diffbot_controllers.laws.friction import Laws, Wheels
+from diffbot_controllers.laws.friction import KnownWheels, Laws
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.nodes.live_dynamics import (
     LIVE,
@@ -222,7 +222,7 @@ class ControllerNode(EffortNode[C_co]):
         """Where references come from."""
 
     @abstractmethod
-    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> Any:
+    def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> Any:
         """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`, `friction`."""
 
     @property
@@ -251,10 +251,10 @@ class ControllerNode(EffortNode[C_co]):
             self.law.dynamics = dynamics
             self.law.friction = friction
 
-    def _wheels(self, friction: Laws) -> Wheels:
+    def _wheels(self, friction: Laws) -> KnownWheels:
         values = self.values
         counts = values.encoder_counts
-        return Wheels(
+        return KnownWheels(
             self.geometry,
             friction,
             self.robot.limits.torque,

@@ -21,7 +21,7 @@ from diffbot_controllers.laws.feedback_linearization import (
     LinearizingRecord,
     PiDesign,
 )
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import VELOCITY, ControllerNode, ControllerParameters
 from diffbot_controllers.nodes.references import ReferenceParameters, ReferenceSource
@@ -123,7 +123,7 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
         """Which gains it has."""
         return self.values.law
 
-    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> LinearizingController:
+    def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> LinearizingController:
         """The velocity loops that the parameters ask for."""
         values = self.values
         published = values.law == "published"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arc_odometry import Velocity
-from diffbot_controllers.laws.friction import Wheels
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.nodes.controller_node import (
     VELOCITY,
@@ -138,7 +138,7 @@ class PoseNode(ControllerNode[PoseParameters]):
         """Set points and moving references."""
         return PoseReferences(self, self.values.odom_frame, set_points=True)
 
-    def make_law(self, dynamics: DynamicParameters, wheels: Wheels) -> PolarPoseController:
+    def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> PolarPoseController:
         """The law with gains for the robot."""
         values = self.values
         return tuned_polar_pose(

@@ -26,8 +26,8 @@ from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
     NEVER,
     ODOMETRY,
-    Role,
     Sides,
+    TopicRole,
     candidates,
     choose,
     find_wheels,
@@ -41,17 +41,17 @@ from diffbot_ident.recording.table_columns import KNOWN, TIME, columns_of, parse
 from diffbot_ident.recording.table_text import TableText, number
 
 if TYPE_CHECKING:
-    from diffbot_ident.recording.bag import Bag, Topic
+    from diffbot_ident.recording.bag import Bag, BagTopic
 
 POSE_TYPES = (
     "geometry_msgs/msg/PoseWithCovarianceStamped",
     "geometry_msgs/msg/PoseStamped",
     ODOMETRY,
 )
-STATES = Role("--joint-states", (JOINT_STATE,), "joint states")
+STATES = TopicRole("--joint-states", (JOINT_STATE,), "joint states")
 NO_TOPIC = "none"  # do not use such a sensor
-IMU = Role("--imu", ("sensor_msgs/msg/Imu",), "gyro")
-POSE = Role("--pose", POSE_TYPES, "poses of a pose source")
+IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
+POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS, TF_TYPE = ("/tf", "tf"), "tf2_msgs/msg/TFMessage"
 AXES = ("x", "y", "z")
 # Messages that are looked at for the names of joints, and for the frame of odometry.
@@ -246,7 +246,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     return rows
 
 
-def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> Sides:
+def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
     with closing(bag.peek(states)) as messages:
         names = list(dict.fromkeys(n for m in islice(messages, LOOKED_AT) for n in m.name))
     if not names:
@@ -261,13 +261,13 @@ def _wheels(bag: Bag, states: Topic, options: ReadingOptions) -> Sides:
         raise RecordingError(text) from None
 
 
-def _imu_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
+def _imu_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
     if options.imu == NO_TOPIC or (options.imu is None and not candidates(bag.topics, IMU)):
         return None
     return choose(bag.topics, IMU, options.imu)
 
 
-def _pose_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
+def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
     """The chosen one, or the only one that is not made of the wheels."""
     if options.pose == NO_TOPIC:
         return None
@@ -291,7 +291,7 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> Topic | None:
 
 
 def _stamped(
-    read: Callable[[Any], Sequence[float] | None], topic: Topic
+    read: Callable[[Any], Sequence[float] | None], topic: BagTopic
 ) -> Callable[[Any], Iterable[tuple[float, ...]]]:
     def rows(message: Any) -> Iterable[tuple[float, ...]]:
         values = read(message)

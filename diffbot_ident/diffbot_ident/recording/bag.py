@@ -47,7 +47,7 @@ Message = tuple[str, int, bytes]
 
 
 @dataclass(frozen=True)
-class Topic:
+class BagTopic:
     """A topic of a recording.
 
     Attributes:
@@ -81,12 +81,12 @@ class Bag:
         self.path = path
         self.warnings: list[str] = []
         self._parts = _opened(path, self.warnings)
-        self.topics: dict[str, Topic] = {}
+        self.topics: dict[str, BagTopic] = {}
         for topic in (topic for part in self._parts for topic in part.topics):
             before = self.topics.get(topic.name)
             count = topic.count + (before.count if before else 0)
             defined = topic if before is None or _defined(topic) else before
-            self.topics[topic.name] = Topic(topic.name, topic.type, count, defined.definition)
+            self.topics[topic.name] = BagTopic(topic.name, topic.type, count, defined.definition)
 
     def messages(self, names: Collection[str]) -> Generator[Message, None, None]:
         """Messages of these topics; a damaged file ends with a warning where it is damaged."""
@@ -111,7 +111,7 @@ class Bag:
             for part in self._parts:
                 part.close()
 
-    def peek(self, topic: Topic) -> Generator[Any, None, None]:
+    def peek(self, topic: BagTopic) -> Generator[Any, None, None]:
         """Messages of a topic from its beginning, by a reading of its own; close it after use."""
         decode = self.decoder(topic)
         with closing(Bag(self.path).messages([topic.name])) as messages:
@@ -119,7 +119,7 @@ class Bag:
                 if (message := decode(data)) is not None:
                     yield message
 
-    def decoder(self, topic: Topic) -> Callable[[bytes], Any | None]:
+    def decoder(self, topic: BagTopic) -> Callable[[bytes], Any | None]:
         """What makes messages of a topic's content; None, and a warning, of what is garbled.
 
         Types of ROS 2 itself are those of the newest one: what matters here is the same in all
@@ -144,11 +144,11 @@ class Bag:
         return decode
 
 
-def _defined(topic: Topic) -> bool:
+def _defined(topic: BagTopic) -> bool:
     return topic.definition.format != MessageDefinitionFormat.NONE
 
 
-def _typestore(topic: Topic) -> Typestore:
+def _typestore(topic: BagTopic) -> Typestore:
     known = get_typestore(Stores.LATEST)
     if topic.type in known.fielddefs or not _defined(topic):
         return known
@@ -218,7 +218,7 @@ class BagPart(Protocol):
         topics: that it holds.
     """
 
-    topics: tuple[Topic, ...]
+    topics: tuple[BagTopic, ...]
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
         """Messages of these topics, in the order in which they were logged.
@@ -247,7 +247,7 @@ class LibraryPart:
         self._read = read
         reader.open()
         self.topics = tuple(
-            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in reader.connections
+            BagTopic(c.topic, c.msgtype, c.msgcount, c.msgdef) for c in reader.connections
         )
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
@@ -385,7 +385,7 @@ class TornSqlite:
         whole = [row for row in rows if all(isinstance(text, str) for text in row[1:])]
         self._names = {number: name for number, name, _ in whole}
         unknown = MessageDefinition(MessageDefinitionFormat.NONE, "")
-        self.topics = tuple(Topic(name, kind, 0, unknown) for _, name, kind in whole)
+        self.topics = tuple(BagTopic(name, kind, 0, unknown) for _, name, kind in whole)
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
         """See BagPart. In the order of the rows, which needs no index."""

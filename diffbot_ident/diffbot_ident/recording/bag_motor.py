@@ -35,7 +35,7 @@ from diffbot_ident.recording.samples import MOTOR_CHANNELS, RecordingError
 from diffbot_ident.recording.table_columns import Column, parse_columns
 
 if TYPE_CHECKING:
-    from diffbot_ident.recording.bag import Bag, Topic
+    from diffbot_ident.recording.bag import Bag, BagTopic
 
 ARRAYS = ("std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float32MultiArray")
 NUMBERS = ("std_msgs/msg/Float64", "std_msgs/msg/Float32")
@@ -67,7 +67,7 @@ class MotorTopic:
         fields: of the channels, for people.
     """
 
-    topic: Topic
+    topic: BagTopic
     channels: tuple[str, ...]
     read: MessageReader
     fields: tuple[str, ...]
@@ -209,7 +209,9 @@ def _joint_states(bag: Bag, quantity: str, options: Options) -> list[Pair]:
     ]
 
 
-def _of_joints(bag: Bag, topic: Topic, fields: tuple[str, ...], options: Options) -> Iterable[Pair]:
+def _of_joints(
+    bag: Bag, topic: BagTopic, fields: tuple[str, ...], options: Options
+) -> Iterable[Pair]:
     """The first field of joint states that is not empty, of both wheels."""
     message = _first(bag, topic)
     if message is None:
@@ -228,12 +230,12 @@ def _wheels(names: list[str], options: Options) -> Pair:
     return left[0], right[0]
 
 
-def _first(bag: Bag, topic: Topic) -> Any | None:
+def _first(bag: Bag, topic: BagTopic) -> Any | None:
     with closing(bag.peek(topic)) as messages:
         return next(messages, None)
 
 
-def _topic_of(bag: Bag, channel: str, column: Column) -> Topic:
+def _topic_of(bag: Bag, channel: str, column: Column) -> BagTopic:
     name = column.name.partition(".")[0]
     topic = bag.topics.get(name) or bag.topics.get(f"/{name}")
     if topic is None:
@@ -302,7 +304,7 @@ def _or_nan(get: Getter, message: Any) -> float:
         return math.nan
 
 
-def _check(bag: Bag, topic: Topic, get: Getter, channel: str, column: Column) -> None:
+def _check(bag: Bag, topic: BagTopic, get: Getter, channel: str, column: Column) -> None:
     """The field must be there.
 
     Raises:

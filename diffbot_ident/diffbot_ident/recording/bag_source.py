@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diffbot_ident.recording.bag import Bag, Topic
+from diffbot_ident.recording.bag import Bag, BagTopic
 from diffbot_ident.recording.bag_motor import motor_columns, motor_topics, voltage_and_current
 from diffbot_ident.recording.bag_topics import (
     ROLES,
@@ -115,7 +115,7 @@ class _Joints:
         torque: whether an effort is not zero.
     """
 
-    topic: Topic
+    topic: BagTopic
     wheels: Sides
     fields: frozenset[str]
     torque: bool
@@ -304,7 +304,7 @@ class Feed:
         read: gives their values, or None for a message that has none.
     """
 
-    topic: Topic
+    topic: BagTopic
     channels: tuple[str, ...]
     read: MessageReader
 

@@ -16,7 +16,7 @@ from arc_odometry.side_wheels import SideWheels
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
-    from diffbot_ident.recording.bag import Topic
+    from diffbot_ident.recording.bag import BagTopic
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 ARRAY = "std_msgs/msg/Float64MultiArray"
@@ -37,7 +37,7 @@ MessageReader = Callable[[Any], Values | None]
 
 
 @dataclass(frozen=True)
-class Role:
+class TopicRole:
     """What a topic is used for.
 
     Attributes:
@@ -51,16 +51,16 @@ class Role:
     text: str
 
 
-ROLES: Mapping[str, Role] = {
-    "joint_states": Role("--joint-states", (JOINT_STATE,), "joint states"),
-    "commands": Role("--commands", (ARRAY,), "wheel torque commands"),
-    "odom": Role("--odom", (ODOMETRY,), "odometry"),
-    "cmd_vel": Role("--cmd-vel", (TWIST, TWIST_STAMPED), "velocity commands"),
-    "imu": Role("--imu", (IMU,), "gyro of a torque robot; none: do not use it"),
+ROLES: Mapping[str, TopicRole] = {
+    "joint_states": TopicRole("--joint-states", (JOINT_STATE,), "joint states"),
+    "commands": TopicRole("--commands", (ARRAY,), "wheel torque commands"),
+    "odom": TopicRole("--odom", (ODOMETRY,), "odometry"),
+    "cmd_vel": TopicRole("--cmd-vel", (TWIST, TWIST_STAMPED), "velocity commands"),
+    "imu": TopicRole("--imu", (IMU,), "gyro of a torque robot; none: do not use it"),
 }
 
 
-def candidates(topics: Mapping[str, Topic], role: Role) -> list[Topic]:
+def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic]:
     """Topics of the right type that hold messages, or may do so."""
     known = any(topic.count for topic in topics.values())
     return [
@@ -72,7 +72,7 @@ def candidates(topics: Mapping[str, Topic], role: Role) -> list[Topic]:
     ]
 
 
-def choose(topics: Mapping[str, Topic], role: Role, chosen: str | None) -> Topic:
+def choose(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str | None) -> BagTopic:
     """The topic for a role: the chosen one, or the only one.
 
     Args:
@@ -99,7 +99,7 @@ def choose(topics: Mapping[str, Topic], role: Role, chosen: str | None) -> Topic
     )
 
 
-def _chosen(topics: Mapping[str, Topic], role: Role, chosen: str) -> Topic:
+def _chosen(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str) -> BagTopic:
     found = topics.get(chosen) or topics.get(f"/{chosen}")
     if found is None:
         listed = _listed(candidates(topics, role) or topics.values())
@@ -114,7 +114,7 @@ def _chosen(topics: Mapping[str, Topic], role: Role, chosen: str) -> Topic:
     return found
 
 
-def _listed(topics: Iterable[Topic]) -> str:
+def _listed(topics: Iterable[BagTopic]) -> str:
     found = [f"{t.name} ({t.type}" + (f", {t.count} messages)" if t.count else ")") for t in topics]
     return ", ".join(found) or "nothing"
 

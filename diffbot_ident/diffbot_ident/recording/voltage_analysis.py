@@ -70,7 +70,7 @@ SHORT = 0.03
 
 
 @dataclass(frozen=True)
-class Motion:
+class VoltageMotion:
     """What one test says of a side or an axis.
 
     Attributes:
@@ -98,7 +98,7 @@ class Motion:
         return (*kept, *later)
 
 
-Motions = Mapping[str, Motion]
+Motions = Mapping[str, VoltageMotion]
 """By the test's name."""
 
 
@@ -525,7 +525,7 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
         )
         if segments:
             rows = pieces[0].start - step_row(voltage)
-            motions[name] = Motion(
+            motions[name] = VoltageMotion(
                 segments,
                 test.name.startswith("fast"),
                 name.partition(" of ")[2],

@@ -27,7 +27,7 @@ from ament_index_python.packages import (
 )
 
 from diffbot_description import Robot, urdf
-from diffbot_sim.child_processes import Launch, Step
+from diffbot_sim.child_processes import Launch, ProgramStep
 from diffbot_sim.gazebo.server import free_port
 
 Pose = tuple[float, float, float]
@@ -269,7 +269,7 @@ def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
         settings = [f"config_file:={entries_file}", "subscription_heartbeat:=200"]
         arguments = [word for setting in settings for word in ("-p", setting)]
         launch.start(name, bridge_command(name, carried, arguments))
-    launch.begin([Step("spawning", gz_spawn_command(file, robot, start))])
+    launch.begin([ProgramStep("spawning", gz_spawn_command(file, robot, start))])
     if gui:
         launch.start("gz window", GZ_WINDOW, optional=True)
     return launch
@@ -307,8 +307,10 @@ def launch_ros2_control(
     launch.start("robot_state_publisher", _state_publisher_command(launch, text))
     # Spawning may fail because it was asked for twice: the simulator answers late. The controllers
     # come only where a robot is.
-    steps = [Step("spawning the robot", spawn, may_fail=True)]
-    steps += [Step(name, spawner_command(name, controllers, patience)) for name in CONTROLLERS]
+    steps = [ProgramStep("spawning the robot", spawn, may_fail=True)]
+    steps += [
+        ProgramStep(name, spawner_command(name, controllers, patience)) for name in CONTROLLERS
+    ]
     launch.begin(steps)
     return launch
 

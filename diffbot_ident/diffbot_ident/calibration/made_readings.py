@@ -28,7 +28,7 @@ Leg = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class SimulatedGyro:
+class MadeGyro:
     """A gyro; 0 is a perfect one.
 
     Attributes:
@@ -47,7 +47,7 @@ class SimulatedGyro:
 
 
 @dataclass(frozen=True)
-class SimulatedPoses:
+class MadePoses:
     """A pose source.
 
     Attributes:
@@ -72,7 +72,7 @@ class SimulatedPoses:
 
 
 @dataclass(frozen=True)
-class SimulatedDrive:
+class MadeDrive:
     """What a simulated robot has read, and where it was.
 
     Attributes:
@@ -85,7 +85,7 @@ class SimulatedDrive:
     truth: WheelPath
     geometry: WheelGeometry
 
-    def gyro(self, sensor: SimulatedGyro, rng: np.random.Generator) -> GyroReadings:
+    def gyro(self, sensor: MadeGyro, rng: np.random.Generator) -> GyroReadings:
         """What a gyro says, at the wheels' rate."""
         stamps = self.wheels.stamps
         half = 0.5 * PERIOD
@@ -95,7 +95,7 @@ class SimulatedDrive:
         noise = rng.normal(0.0, sensor.noise, len(stamps))
         return GyroReadings(stamps, sensor.scale * rate + sensor.bias + np.cumsum(steps) + noise)
 
-    def poses(self, sensor: SimulatedPoses, rng: np.random.Generator) -> PoseReadings:
+    def poses(self, sensor: MadePoses, rng: np.random.Generator) -> PoseReadings:
         """What a pose source says."""
         stamps = np.arange(
             self.wheels.stamps[0] + sensor.delay + 0.013, self.wheels.stamps[-1], sensor.period
@@ -123,7 +123,7 @@ def simulated_drive(
     rng: np.random.Generator,
     path_noise: float = 0.0,
     counts: int = 4096,
-) -> SimulatedDrive:
+) -> MadeDrive:
     """Drive legs one after another, each with a ramp up and a ramp down.
 
     Args:
@@ -148,7 +148,7 @@ def simulated_drive(
     if counts:
         step = 2.0 * math.pi / counts
         turned = [step * np.floor(angle / step) for angle in turned]
-    return SimulatedDrive(WheelTurns(stamps, *turned), truth, geometry)
+    return MadeDrive(WheelTurns(stamps, *turned), truth, geometry)
 
 
 def _speeds(legs: Sequence[Leg]) -> tuple[Array, Array]:
