@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -152,9 +153,10 @@ def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """Launch arguments from a JSON object or from words "name:=value".
+    """Launch arguments from a JSON object or from "name:=value name:=value".
 
-    Values that are JSON scalars become numbers or truth values; all others stay text.
+    A value goes on to the next name, so that paths and lists may have spaces; quotes around it are
+    taken off. Values that are JSON scalars become numbers or truth values; all others stay text.
 
     Raises:
         ValueError: the text is neither.
@@ -165,13 +167,20 @@ def parse_arguments(text: str) -> dict[str, Any]:
             return dict(json.loads(text))
         except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"arguments = {text!r}: not a JSON object: {error}") from error
-    arguments = {}
-    for word in shlex.split(text):
-        name, mark, value = word.partition(":=")
-        if not (name and mark):
-            raise ValueError(f"arguments: {word!r} is not name:=value, in {text!r}")
-        arguments[name] = _scalar(value)
-    return arguments
+    names = list(re.finditer(r"(?:^|\s)([A-Za-z_]\w*):=", text))
+    before = text[: names[0].start()] if names else text
+    if before:
+        raise ValueError(f"arguments: {before!r} is not name:=value, in {text!r}")
+    ends = [*(name.start() for name in names[1:]), len(text)]
+    return {
+        name[1]: _scalar(_unquoted(text[name.end() : end].strip()))
+        for name, end in zip(names, ends, strict=False)  # none: nothing was given
+    }
+
+
+def _unquoted(text: str) -> str:
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if quoted else text
 
 
 def _scalar(text: str) -> Any:

@@ -141,10 +141,17 @@ def test_arguments():
         "duration": 60.0,
         "sim": "ideal",
     }
+    spaced = "goal:=1 2,-pi/2 robot:=/home/o'neill/my robot.yaml arena:= until:='K5 5% K6 5%'"
+    assert parse_arguments(spaced) == {
+        "goal": "1 2,-pi/2",
+        "robot": "/home/o'neill/my robot.yaml",
+        "arena": "",
+        "until": "K5 5% K6 5%",
+    }
     assert parse_arguments("  ") == {}
 
 
-@pytest.mark.parametrize("text", ["duration=60", "{duration", ":=3", "a:='b"])
+@pytest.mark.parametrize("text", ["duration=60", "{duration", ":=3", "5 a:=b"])
 def test_arguments_refused(text):
     with pytest.raises(ValueError):
         parse_arguments(text)
