@@ -31,7 +31,6 @@ def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
         recorder.close()
     assert process.returncode == 0, output
     assert recorder.commands[-1] == (0.0, 0.0)
-    assert max(abs(v) for v, _ in recorder.commands) > 1.0
     said = summary(tmp_path)
     assert (said["outcome"], said["reason"], said["sim"]) == ("completed", "", "velocity")
     assert said["duration"] == pytest.approx(8.3, abs=0.5)
