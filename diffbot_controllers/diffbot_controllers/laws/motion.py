@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -495,13 +494,13 @@ class MotionObserver:
         drift = dynamics.mean_drift(u, driven, dt)
         free = Velocity(driven.v + drift.v + bias.v, driven.omega + drift.omega + bias.omega)
         geometry = self.wheels.geometry
-        end = geometry.wheel_velocity(u.v + dt * free.v, u.omega + dt * free.omega)
-        now = geometry.wheel_velocity(*u)
-        laws: Sequence[FrictionLaw[float]] = self.friction
-        speeds, ends = (*now, u.omega), (*end, u.omega + dt * free.omega)
+        laws: tuple[FrictionLaw[float], ...] = self.friction
+        speeds: tuple[float, ...] = geometry.wheel_velocity(*u)
+        turn = u.omega + dt * free.omega
+        ends: tuple[float, ...] = geometry.wheel_velocity(u.v + dt * free.v, turn)
         if self._turns:
-            laws = (*self.friction, self.wheels.turning)
-        friction = friction_over(laws, self._mobility, speeds[: len(laws)], ends[: len(laws)], dt)
+            laws, speeds, ends = (*laws, self.wheels.turning), (*speeds, u.omega), (*ends, turn)
+        friction = friction_over(laws, self._mobility, speeds, ends, dt)
         left, right, *moment = friction.torque
         slowing = with_moment((left, right), moment[0], geometry) if moment else (left, right)
         slowed = dynamics.input_acceleration(slowing)

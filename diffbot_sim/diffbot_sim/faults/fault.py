@@ -25,7 +25,7 @@ from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.robot import FieldSpec
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
-METADATA_KEY = "quantity"  # of a dataclass field that holds a FieldSpec
+METADATA_KEY = "spec"  # of a dataclass field that holds a FieldSpec
 FOR_EVER = 1e10  # s
 NUMBERS = (int, float)
 LISTS = (list, tuple)
@@ -73,8 +73,8 @@ def setting(
     maximum: float | None = None,
 ) -> Any:
     """Return a dataclass field of a number with its default, unit, meaning and limits."""
-    quantity = FieldSpec(unit, meaning, above, minimum, maximum)
-    return field(default=default, metadata={METADATA_KEY: quantity})
+    spec = FieldSpec(unit, meaning, above, minimum, maximum)
+    return field(default=default, metadata={METADATA_KEY: spec})
 
 
 @dataclass(frozen=True)
