@@ -111,7 +111,6 @@ SUBJECTS = (
         velocity=True,
     ),
 )
-RELAY = Subject("relay", "", "relay")
 
 
 def relay(velocity: bool) -> int:

@@ -4,7 +4,7 @@
     ./diffbot python benchmarks/schedules.py --schedules 500 --processes 30
 
 Runs the nodes of six graphs in virtual time by schedules that are drawn at random (see
-diffbot_bringup/faults/schedules.py), then whole launches, in which at a random moment of the start
+test/faults/schedules.py), then whole launches, in which at a random moment of the start
 or the run one process stands still for up to 2.5 s (SIGSTOP) or is killed outright. A launch in
 which one stood still has to leave what an undisturbed one leaves. One in which one was killed has
 to end, not as completed unless it was over, and to leave no process. Prints how many were not as

@@ -475,11 +475,26 @@ class WheelStandstill:
             if begins:
                 # The speed before is a mean over a step, that in its middle.
                 size = max(size + min(acceleration, 0.0) * 0.5 * period, 0.0)
-            after = max(size + acceleration * period, 0.0)
-            self._ways[delay] += direction * 0.5 * (size + after) * period
+            way, after = _least_motion(size, acceleration, period)
+            self._ways[delay] += direction * way
             self._speeds[delay] = direction * after
         self._time += period
         self._steps += 1
+
+
+def _least_motion(speed: float, acceleration: float, period: float) -> Pair:
+    """The least way over a step, rad, and speed at its end, rad/s, from a speed >= 0 on.
+
+    Who seems to stand at the beginning may come from the other side: with half of the change of
+    speed, the wrong way round, it is back at its angle when the step ends. A torque that turns
+    round with each step shakes a wheel so.
+    """
+    if speed == 0.0:
+        return 0.0, max(0.5 * acceleration * period, 0.0)
+    after = speed + acceleration * period
+    if after <= 0.0:
+        return -0.5 * speed * speed / acceleration, 0.0
+    return 0.5 * (speed + after) * period, after
 
 
 def _sign(value: float) -> float:

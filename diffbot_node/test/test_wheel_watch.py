@@ -147,6 +147,18 @@ def test_a_driver_that_repeats_angles_at_20_hz_is_let_drive():
     assert first(WheelWatch(ROBOT), slow) is None
 
 
+def test_a_wheel_that_is_shaken_to_and_fro_within_each_sample_is_let_drive():
+    # At a speed of -a T / 2 a torque that turns round with each sample brings the wheel back to its
+    # angle in each of them.
+    def shaking(time):
+        step = round((time - 0.3) / PERIOD)
+        return 0.0 if step < 0 else (-1.0) ** step
+
+    drive = straight(shaking, start=-K7 / RADIUS * PERIOD, seconds=2.0)
+    assert len({sample.position for sample, _ in drive if sample.stamp > 0.31}) == 1
+    assert first(WheelWatch(ROBOT), drive) is None
+
+
 def test_samples_at_1_khz_are_joined():
     watch = WheelWatch(ROBOT)
     stamp, _ = first(watch, straight(lambda t: 1.0, lambda t: -1.0, seconds=0.2, period=0.001))

@@ -3,7 +3,7 @@
 
 A schedule is drawn from a seed: when each process starts, how long it takes until they find each
 other, which messages are late or lost, who stands still when, and who is killed outright. The real
-nodes run it in virtual time (bus.py, network.py). Then
+nodes run it in virtual time (bus.py, bus_topics.py). Then
 
 - every state that the robot went on from was answered by the command that belongs to it: the
   torques are those of a run that nothing disturbed, to the last digit;

@@ -52,7 +52,7 @@ STATES = TopicRole("--joint-states", (JOINT_STATE,), "joint states")
 NO_TOPIC = "none"  # do not use such a sensor
 IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
-TF_TOPICS, TF_TYPE = ("/tf", "tf"), "tf2_msgs/msg/TFMessage"
+TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
 # Messages that are looked at for the names of joints, and for the frame of odometry.
 LOOKED_AT = 200

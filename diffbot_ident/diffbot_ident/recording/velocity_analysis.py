@@ -5,9 +5,9 @@
     found.verdict                  values and whether they may be used
     found.fit, found.held_out      what it rests on, for pictures
 
-The model is tested on samples that its fit has not seen, see model_tests; the values are those of a
-fit to all samples. A static power law of the command is used where it is clearly better, and a dead
-band where there is one beyond doubt.
+The model is tested on samples that its fit has not seen, see tests_of_first_order; the values are
+those of a fit to all samples. A static power law of the command is used where it is clearly better,
+and a dead band where there is one beyond doubt.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ A needs accelerations. As printed they are differences of measured velocities, w
 sigma1 and sigma2 to a tenth of the truth (5 mm/s at 50 Hz). The corrected law passes command and A
 through one first-order filter, which leaves (A14) true and takes the differentiation out:
 dv/dt filtered is (v - v filtered) / time constant. Still a gradient is slow where the motion tells
-little; the suite drives with least squares on integrals, recursive_fit.
+little; the suite drives with least squares on integrals, sigma_fit.py.
 """
 
 from __future__ import annotations

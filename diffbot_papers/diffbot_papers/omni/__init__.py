@@ -8,7 +8,7 @@ omni-directional mobile robot, ICINCO 2006. Where each equation is:
     (13)-(15)  method 1, steady speed                   identification.py
     (16)-(18)  methods 2 and 1 + 2, coasting            coasting.py
     (19)-(21)  method 3, hanging inertia                identification.py
-    Tables     what the paper prints                    tables.py
+    Tables     what the paper prints                    conceicao2006.py
 
 The experiments as simulations: experiments.py.
 

@@ -3,8 +3,8 @@
 
 The suite's side is that of the other simulators: publishes `joint_states` and `clock` once per
 control period, `ground_truth` and `ground_truth/dynamic_parameters` (latched); subscribes to
-`effort_controller/commands` ([left, right], N m). Gazebo's side is bridge.py. The node starts
-Gazebo, the bridge and the robot's spawning, and ends them with itself.
+`effort_controller/commands` ([left, right], N m). Gazebo's side are GzTopics and GzWorld. The node
+starts Gazebo, the bridge and the robot's spawning, and ends them with itself.
 
 Gazebo's world stands still between two control periods. A command is sent to Gazebo, again and
 again until it was seen there; only then is the world stepped by one period; the state at its end is
