@@ -182,7 +182,8 @@ def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Sectio
     yield Section("Runs", "", [_runs(runs)] if found.names else [], wide=True)
     yield Section("Intervals", "95 % intervals, cut off at 0 where nothing can be negative; "
                   "dashed: what is true, where it is known.", found.charts())  # fmt: skip
-    yield Section("Figures", "Change is against the first run.", _figures(runs), wide=True)
+    yield Section("Figures", "In brackets: the change against the first run.", _figures(runs),
+                  wide=True)  # fmt: skip
     yield Section("Settings", "Only those that differ.", _settings(runs), wide=True)
     yield Section("Rows", "Of fault tables and papers: only rows that differ.", _row_table(runs),
                   wide=True)  # fmt: skip
@@ -381,20 +382,22 @@ def _figures(runs: Sequence[RunResults]) -> list[Part]:
     names = list(dict.fromkeys(name for figures in found for name in figures))
     rows = []
     for name in names:
-        values = [figures.get(name) for figures in found]
-        first, *others = values
-        changes = [
-            MISSING if first is None or other is None or first == 0.0
-            else f"{100.0 * (other - first) / abs(first):+.3g} %"
-            for other in others
-        ]  # fmt: skip
-        cells = [MISSING if value is None else significant(value, 4) for value in values]
-        rows.append([name.replace("_", " "), *cells, *changes])
-    labels = [run.label for run in runs]
-    more = ["change"] if len(labels) == 2 else [f"{label}: change" for label in labels[1:]]
+        first, *others = (figures.get(name) for figures in found)
+        cells = [_figure(first), *(_figure(other, first) for other in others)]
+        rows.append([name.replace("_", " "), *cells])
     note = "SI units: s, m, rad, N m; settling_time and others that never came are left out."
-    head = ["", *labels, *more]
+    head = ["", *(run.label for run in runs)]
     return [Table(head, rows, note=note, filtered=len(rows) > len(ROLES) ** 2)] if rows else []
+
+
+def _figure(value: float | None, first: float | None = None) -> str:
+    """A figure, and how far it is from the first run's."""
+    if value is None:
+        return MISSING
+    text = significant(value, 4)
+    if first is None or first == 0.0:
+        return text
+    return f"{text} ({100.0 * (value - first) / abs(first):+.3g} %)"
 
 
 def _settings(runs: Sequence[RunResults]) -> list[Part]:

@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 REPORT = "report.html"
 # Characters of a table's cell from which on it may break its lines.
 LONG = 22
-NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?|never")
+NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?( \([-+][^()]+ %\))?|never")
 
 
 class Tone(Enum):

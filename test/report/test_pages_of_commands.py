@@ -270,6 +270,19 @@ def test_the_comparison_finds_what_differs_and_only_that(compared):
     assert {"curve_K5", "curve_v", "curve_torque_left"} <= curves
 
 
+def test_figures_of_many_runs_have_a_column_each_with_their_change(tmp_path):
+    runs = []
+    for name, torque in (("a", 2.0), ("b", 3.0), ("c", None), ("d", 1.0), ("e", 2.0)):
+        (tmp_path / name).mkdir()
+        write_summary({"peak_torque": torque, "samples": 100}, tmp_path / name)
+        runs.append(read_run(tmp_path / name))
+    (section,) = [s for s in compare_page(runs, "./diffbot").sections if s.title == "Figures"]
+    (table,) = section.parts
+    assert table.head == ["", "a", "b", "c", "d", "e"]
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["peak torque"] == ["2.000", "3.000 (+50 %)", "–", "1.000 (-50 %)", "2.000 (+0 %)"]
+
+
 def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(tmp_path):
     """Friction by its deviation would; a noise level lies unlike far from its ends."""
 
