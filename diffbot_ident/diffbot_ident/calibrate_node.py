@@ -290,7 +290,7 @@ class CalibrateNode(Node):
 
         from diffbot_ident.calibration.calibrate import calibrate
         from diffbot_ident.calibration.command import WIDTH, show
-        from diffbot_ident.calibration.results import write_results
+        from diffbot_ident.calibration.results import next_step, write_results
 
         try:
             calibration = calibrate(
@@ -309,6 +309,7 @@ class CalibrateNode(Node):
         for path in paths:
             print(path, flush=True)
         self._page(calibration)
+        print(next_step(calibration, paths), flush=True)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:

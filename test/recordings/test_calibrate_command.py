@@ -59,7 +59,9 @@ def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
     bag, output = write_bag(tmp_path / "bag", drive, wrap=True), tmp_path / "out"
     arguments = [str(bag), "--robot", "twil", "--output", str(output)]
     assert main(arguments) == 0
-    assert "calibrated" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "calibrated" in said
+    assert said.splitlines()[-1].endswith(f"launch ident robot:={output / 'twil_calibrated.yaml'}")
     written = yaml.safe_load((output / "calibration.yaml").read_text())
     assert written["left_radius"]["lower"] < TRUE.left_radius < written["left_radius"]["upper"]
     found = json.loads((output / "summary.json").read_text())["calibration"]

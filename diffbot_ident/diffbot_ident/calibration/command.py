@@ -31,7 +31,7 @@ from diffbot_ident.calibration.calibrate import (
 )
 from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
-from diffbot_ident.calibration.results import WritePage, write_results
+from diffbot_ident.calibration.results import WritePage, next_step, write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
 
@@ -194,6 +194,7 @@ def _run(found: argparse.Namespace, console: Console, write_page: WritePage | No
     show(console, calibration)
     for path in paths:
         _say(console, str(path))
+    _say(console, next_step(calibration, paths))
     return status(calibration)
 
 

@@ -124,7 +124,7 @@ def ways(calibration: Calibration, fit: Fit) -> dict[str, Array]:
     used, places = fit.used[:begin], poses[:begin, :2]
     odometry = {
         name: np.stack(_in_frame(fit, geometry, taken[:begin]), axis=1)
-        for name, geometry in ((BEFORE, calibration.given), (AFTER, calibration.geometry))
+        for name, geometry in ((AFTER, calibration.geometry), (BEFORE, calibration.given))
     }
     return {**odometry, POSES: places[used], LEFT_OUT: places[~used]}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
     "odometry_parameters.yaml",
     "summary.json",
 )
+CALIBRATED = "_calibrated.yaml"
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
 # identified: false has an infinite interval and says why; the value is then what was given, or
@@ -106,6 +108,19 @@ def write_results(
     return paths
 
 
+def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
+    """What to do with the files that were written, in a line."""
+    folder = paths[0].parent
+    if not calibration.usable:
+        return f"Next: record what is missing by the reasons above; the evidence is in {folder}"
+    for path in map(str, paths):
+        if path.endswith(CALIBRATED):
+            return f"Next: name it as the robot: ./diffbot launch ident robot:={shlex.quote(path)}"
+    file = shlex.quote(str(folder / PARAMETERS_NAME))
+    publisher = "./diffbot run arc_odometry odometry_publisher"
+    return f"Next: give it to your odometry: {publisher} --ros-args --params-file {file}"
+
+
 def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:
     """Write `<robot>_calibrated.yaml`, which loads with load_robot; its path.
 
@@ -137,7 +152,7 @@ def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path)
     ]
     text = "".join(f"# {line}".rstrip() + "\n" for line in head)
     text += "\n" + yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
-    path = folder / f"{robot.name}_calibrated.yaml"
+    path = folder / f"{robot.name}{CALIBRATED}"
     write_atomically(path, text)
     return path
 
