@@ -133,8 +133,20 @@ class Recorder(PolledNode):
         self._closed = True
         self._poll()
         self.leave()
-        self._writer.close()
+        try:
+            self._writer.close()
+        except OSError as error:
+            self._fail(error)
         self.get_logger().info(f"{self._count} messages in {self._writer.path}")
+
+    def _fail(self, error: OSError) -> None:
+        """End, as the recording cannot be written on."""
+        if self.exit_code != 1:
+            self.get_logger().error(
+                f"{self._writer.path} cannot be written any more: {error.strerror or error}; free "
+                "space there, or give another folder; what was written until then stays"
+            )
+        self.exit_code = 1
 
     def _connect(self, topic: str, kind: str, store: Typestore) -> Any:
         name = self.resolve_topic_name(topic)
@@ -159,9 +171,12 @@ class Recorder(PolledNode):
             for feed, connection in self._feeds
             for sent, data in self._taken(feed)
         ]
-        for sent, connection, data in sorted(taken, key=lambda message: message[0]):
-            self._writer.write(connection, sent, data)
-        self._count += len(taken)
+        try:
+            for sent, connection, data in sorted(taken, key=lambda message: message[0]):
+                self._writer.write(connection, sent, data)
+                self._count += 1
+        except OSError as error:
+            self._fail(error)
 
     def _taken(self, feed: Any) -> list[tuple[int, bytes]]:
         """Messages that have come, with the time when they were sent, ns."""

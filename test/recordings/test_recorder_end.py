@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording of a real robot ends with the run: the robot's driver goes on publishing."""
 
+import errno
 import time
 
 import pytest
@@ -61,3 +62,15 @@ def test_it_ends_with_the_run_though_the_driver_goes_on(recorder, ends_with, end
 def test_a_topic_that_is_not_recorded_is_refused(recorder):
     with pytest.raises(ValueError, match="'ends_with': odom is not among the topics"):
         recorder("odom")
+
+
+def test_a_full_disk_is_a_sentence_and_a_status(recorder, monkeypatch, capfd):
+    node = recorder("")
+
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(node._writer, "close", full)
+    node.close()
+    assert node.exit_code == 1
+    assert "bag cannot be written any more: No space left on device; free" in capfd.readouterr().err
