@@ -52,7 +52,7 @@ from websockets.asyncio.client import connect
 
 from diffbot_bringup import domains
 from diffbot_description import closed_form, load_robot
-from diffbot_node.stamps import named_by, to_stamp
+from diffbot_node.robot_messages import named_by, to_stamp
 
 CASES = ("none", "idle", "ten", "stalled", "killed", "stopped")
 BROWSERS = {"ten": 10, "stalled": 1}

@@ -41,7 +41,7 @@ from diffbot_node import (
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import OwnRun
 from diffbot_node.presence import Presence
-from diffbot_node.stamps import create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 
 if TYPE_CHECKING:
     from diffbot_ident.calibration.calibrate import Calibration

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from diffbot_node.parameters import parameter as parameter
     from diffbot_node.parameters import pose_from_text as pose_from_text
     from diffbot_node.parameters import results_folder as results_folder
+    from diffbot_node.robot_messages import seconds as seconds
+    from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states
+    from diffbot_node.robot_messages import to_stamp as to_stamp
     from diffbot_node.running import run_node as run_node
-    from diffbot_node.source_watch import subscribe_to_states as subscribe_to_states
-    from diffbot_node.stamps import seconds as seconds
-    from diffbot_node.stamps import to_stamp as to_stamp
 
 _MODULES = {
     "command_guard": ("PairLimiter", "TorqueLimiter"),
@@ -41,8 +41,7 @@ _MODULES = {
         *("pose_from_text", "results_folder"),
     ),
     "running": ("run_node",),
-    "source_watch": ("subscribe_to_states",),
-    "stamps": ("seconds", "to_stamp"),
+    "robot_messages": ("seconds", "subscribe_to_states", "to_stamp"),
 }
 
 

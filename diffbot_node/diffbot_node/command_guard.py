@@ -22,7 +22,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from diffbot_node.stamps import NodeClock
+    from diffbot_node.robot_messages import NodeClock
 
 Pair = tuple[float, float]
 # Clocks that differ by less at the first state are one clock, or synchronised ones, s.

@@ -10,9 +10,9 @@ CommandLoop puts together parts with one topic each:
 - CommandOutput (command_output.py): what the guard and the limits let out of what is wanted.
 - Presence (presence.py): how long partners are waited for, and that they have left.
 
-Each state is answered once, by a command that names it (stamps.py); a state that comes again is
-told the same answer again. So a simulator in lock-step, which says a state until it is answered,
-goes on whatever was lost or late, and zero that a timer sends never stands for an answer.
+Each state is answered once, by a command that names it (robot_messages.py); a state that comes
+again is told the same answer again. So a simulator in lock-step, which says a state until it is
+answered, goes on whatever was lost or late, and zero that a timer sends never stands for an answer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,15 @@ from diffbot_node.command_output import CommandOutput
 from diffbot_node.own_run import PARTING, ROBOT, OwnRun
 from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import Presence
-from diffbot_node.source_watch import Finding, SourceWatch, WithSender, subscribe_to_states
-from diffbot_node.stamps import NodeClock, create_wall_timer, seconds, stamp_problem
+from diffbot_node.robot_messages import (
+    NodeClock,
+    WithSender,
+    create_wall_timer,
+    seconds,
+    stamp_problem,
+    subscribe_to_states,
+)
+from diffbot_node.source_watch import Finding, SourceWatch
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01
@@ -81,7 +88,7 @@ class RobotInterface(ABC):
 
         Args:
             command: the command.
-            answered: stamp of the state that it names, s; see stamps.py.
+            answered: stamp of the state that it names, s; see robot_messages.py.
         """
 
     def concerns(self, message: Any) -> bool:

@@ -31,7 +31,7 @@ from diffbot_node.command_loop import CommandLoop, Law, RobotInterface
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import COMMANDER, OwnRun
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
-from diffbot_node.stamps import effort_command, label
+from diffbot_node.robot_messages import effort_command, label
 from diffbot_node.stopping import LATCHED
 from diffbot_node.wheel_watch import WheelWatch
 

@@ -16,8 +16,8 @@ from rclpy.publisher import Publisher
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter
 from diffbot_node.parameters import CommandParameters
 from diffbot_node.presence import Takers
+from diffbot_node.robot_messages import NOTHING
 from diffbot_node.running import told_failures
-from diffbot_node.stamps import NOTHING
 from diffbot_node.stopping import StopInputs
 
 # How often zero is sent at the end, and the wall time between two, s: one may get lost.
@@ -45,7 +45,7 @@ class CommandOutput:
     Attributes:
         guard: says what may be commanded.
         topic: name of the topic.
-        answered: stamp of the newest state that was answered, s; see stamps.py.
+        answered: stamp of the newest state that was answered, s; see robot_messages.py.
         met: what another run that this one has met did, which stopped it; empty while none has.
     """
 

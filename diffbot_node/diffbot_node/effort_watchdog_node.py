@@ -3,7 +3,8 @@
 
 Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
 alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
-it is fit, else zero that answers the same state (stamps.py). What is fit is EffortWatchdog's.
+it is fit, else zero that answers the same state (robot_messages.py). What is fit says
+EffortWatchdog.
 Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
 true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero.
 Controllers count who takes their commands before they begin: `~/commands` is subscribed to only
@@ -28,7 +29,7 @@ from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogSta
 from diffbot_node.own_run import OwnRun
 from diffbot_node.parameters import RobotParameters, declare, parameter
 from diffbot_node.presence import Presence, Takers
-from diffbot_node.stamps import NodeClock, create_wall_timer, effort_command, named_by
+from diffbot_node.robot_messages import NodeClock, create_wall_timer, effort_command, named_by
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
 # What a torque may change by on its way to another unit and back.

@@ -29,7 +29,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
 from diffbot_node.presence import NAMELESS
-from diffbot_node.stamps import NANOSECONDS, create_wall_timer
+from diffbot_node.robot_messages import NANOSECONDS, create_wall_timer
 from diffbot_node.stopping import LATCHED
 
 # Messages that both sides keep, and that a reader may be behind in lock-step. Fast DDS loses

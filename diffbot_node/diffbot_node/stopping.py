@@ -11,7 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
-from diffbot_node.source_watch import SubscriptionEventCallbacks, subscribe_to_states
+from diffbot_node.robot_messages import SubscriptionEventCallbacks, subscribe_to_states
 
 TOPIC = "emergency_stop"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

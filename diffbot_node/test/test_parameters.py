@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_node.parameters import Parameter
-from diffbot_node.stamps import seconds, to_stamp
+from diffbot_node.robot_messages import seconds, to_stamp
 
 DURATION = Parameter("duration", 60.0, "robot time to excite for, s", above=0.0, maximum=1e6)
 ENGINE = Parameter("engine", "ideal", "physics engine", choices=("ideal", "mujoco"))

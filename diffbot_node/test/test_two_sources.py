@@ -12,8 +12,9 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
+from diffbot_node.robot_messages import WithSender  # noqa: E402
 from diffbot_node.running import _make_executor  # noqa: E402
-from diffbot_node.source_watch import SETTLING, WithSender  # noqa: E402
+from diffbot_node.source_watch import SETTLING  # noqa: E402
 
 ZERO = (0.0, 0.0)
 WHEELS = ["left_wheel_joint", "right_wheel_joint"]

@@ -15,8 +15,8 @@ from rich.console import RenderableType
 from diffbot_description import load_robot
 from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.own_run import REPORT, OwnRun
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.running import failures_are_told, told_failures
-from diffbot_node.stamps import create_wall_timer
 from diffbot_report.display import Progress, make_console, make_display
 from diffbot_report.drawing import Drawing
 from diffbot_report.polled_node import PolledNode

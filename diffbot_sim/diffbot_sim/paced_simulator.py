@@ -3,8 +3,8 @@
 
 In lock-step a node publishes a state, waits for the command that answers it, and advances by one
 control period: a run repeats to the last digit and is as fast as its nodes. Commands name the state
-that they answer (diffbot_node/stamps.py); what answers another one moves nothing, and a state is
-said again until its answer has come. Readers that must have every message are waited for
+that they answer (diffbot_node/robot_messages.py); what answers another one moves nothing, and a
+state is said again until its answer has come. Readers that must have every message are waited for
 (diffbot_node/kept_topic.py). Without lock-step the robot's time goes on by itself with the latest
 command, as a robot's does.
 
@@ -31,7 +31,7 @@ from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.presence import Presence
-from diffbot_node.stamps import NOTHING, answers, create_wall_timer
+from diffbot_node.robot_messages import NOTHING, answers, create_wall_timer
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher

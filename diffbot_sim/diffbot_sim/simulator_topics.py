@@ -22,8 +22,7 @@ from diffbot_msgs.msg import (
     VelocityParameters,
 )
 from diffbot_node import KeptTopic, to_stamp
-from diffbot_node.source_watch import WithSender
-from diffbot_node.stamps import named_by
+from diffbot_node.robot_messages import WithSender, named_by
 
 COMMANDS = "effort_controller/commands"
 

@@ -25,8 +25,7 @@ from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import parameter, pose_from_text, to_stamp
-from diffbot_node.source_watch import WithSender
-from diffbot_node.stamps import named_by
+from diffbot_node.robot_messages import WithSender, named_by
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics

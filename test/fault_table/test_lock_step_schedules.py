@@ -7,7 +7,7 @@
 import pytest
 
 from diffbot_node import command_output
-from diffbot_node.stamps import NOTHING, answers, effort_command, label, named_by
+from diffbot_node.robot_messages import NOTHING, answers, effort_command, label, named_by
 from faults.schedules import GRAPHS, disturbed, problem, undisturbed
 
 # Schedules of each graph; a third of them kill somebody.

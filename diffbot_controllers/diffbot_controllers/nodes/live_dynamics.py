@@ -39,7 +39,7 @@ from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
-from diffbot_node.stamps import create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"

@@ -23,7 +23,7 @@ from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
 from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
-from diffbot_node.stamps import create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
 

@@ -30,7 +30,7 @@ from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.own_run import ROBOT, OwnRun
-from diffbot_node.stamps import answers, create_wall_timer
+from diffbot_node.robot_messages import answers, create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.launches import (

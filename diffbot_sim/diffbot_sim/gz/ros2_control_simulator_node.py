@@ -20,7 +20,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from diffbot_description import load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.own_run import ROBOT, OwnRun
-from diffbot_node.stamps import create_wall_timer
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.gz_simulator_node import hear_true_motion

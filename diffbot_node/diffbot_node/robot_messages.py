@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Message stamps: as seconds, which state a command answers by them, and the clocks of a node.
+"""Messages between robots and nodes: their stamps, which state a command answers, who sent them.
 
 A simulator in lock-step says a state, and says it again until the command that answers it has come;
 then it goes on by one control period. A command may come twice, late, or unasked (zero because
@@ -16,13 +16,21 @@ what it answers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TwistStamped
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # Humble: no clock_type
 from rclpy.node import Node
+from rclpy.qos import QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
 NANOSECONDS = 1_000_000_000
 # A stamp of a later second leaves no room to add to it: seconds have 32 bits with a sign.
@@ -127,3 +135,68 @@ class NodeClock:
 def create_wall_timer(node: Node, period: float, callback: Callable[[], None]) -> None:
     """Call back every `period` s of wall time, whatever the node's clock does."""
     node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+# States that a subscription keeps, 0.3 s of them at 100 Hz: those that wait while this process
+# stands still tell of the robot's way. With more, one that cannot keep up with 1000 Hz would find
+# old ones only.
+DEPTH = 30
+
+
+def subscribe_to_states(
+    node: Node, message_type: type, topic: str, callback: Callable[..., None]
+) -> Subscription[Any]:
+    """Subscribe to the states of a robot.
+
+    The subscription is reliable: a lost message would stop a lock-step simulation for ever. A
+    driver that offers best effort only, as is usual for sensors, never matches such a one; it gets
+    a second subscription as soon as it shows.
+
+    Args:
+        node: subscribes.
+        message_type: of the states.
+        topic: name of the topic.
+        callback: takes a message; WithSender where it matters who has sent it.
+
+    Returns:
+        The reliable subscription.
+    """
+    others: list[Subscription[Any]] = []
+
+    def on_incompatible(event: Any) -> None:
+        if event.last_policy_kind == QoSPolicyKind.RELIABILITY and not others:
+            qos = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
+            others.append(node.create_subscription(message_type, topic, callback, qos))
+
+    return node.create_subscription(
+        message_type,
+        topic,
+        callback,
+        DEPTH,
+        event_callbacks=SubscriptionEventCallbacks(incompatible_qos=on_incompatible),
+    )
+
+
+class WithSender:
+    """A callback that is told who has sent a message, as a subscription takes it.
+
+    rclpy gives a callback of two arguments what it knows of the message besides; its
+    EventsExecutor gives both as one tuple (Kilted), which no function of two arguments takes.
+
+    Args:
+        callback: is called with the message and with what tells publishers apart, None where the
+            middleware does not say (rclpy before Kilted).
+    """
+
+    __signature__ = Signature(
+        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
+    )
+
+    def __init__(self, callback: Callable[[Any, Any], None]) -> None:
+        self._callback = callback
+
+    def __call__(self, *arguments: Any) -> None:
+        """Hand a message on."""
+        message, information = arguments[0] if len(arguments) == 1 else arguments
+        gid = information.get("publisher_gid") if isinstance(information, dict) else None
+        self._callback(message, None if gid is None else bytes(gid["data"]))
