@@ -43,6 +43,7 @@ def test_a_command_of_the_documents_is_taken(document, line, tmp_path, monkeypat
     options = {word.split("=")[0] for word in words if OPTION.match(word)}
     if command == "launch":
         monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("DISPLAY", ":0")  # for gui:=true
         for file in re.findall(r":=([\w/.-]+\.(?:yaml|urdf|xacro))", line):
             path = tmp_path / file.lstrip("/")
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -146,6 +146,14 @@ def test_a_file_that_is_no_robots_is_refused_before_each_node_says_so(tmp_path, 
     assert sentence in refusal("ident", f"robot:={path}")
 
 
+def test_a_window_needs_a_display(monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    check("ident", "sim:=gazebo", "gui:=true")
+    monkeypatch.delenv("DISPLAY")
+    check("ident", "sim:=gazebo", "gui:=False")
+    assert "'gui' is 'true', and there is no display" in refusal("ident", "gui:=true")
+
+
 def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monkeypatch):
     check("ident", f"results:={tmp_path}/new/folder")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)

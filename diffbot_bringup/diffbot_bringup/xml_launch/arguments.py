@@ -134,7 +134,7 @@ class Arguments:
                 continue
             value, default = given[argument.name], defaults.get(argument.name)
             argument.check_choice(value)
-            if argument.choices or default is None or value == default:
+            if default is None or value == default:
                 continue
             form = form_of(argument.name, default, share)
             if form is not None and (complaint := form(value)):

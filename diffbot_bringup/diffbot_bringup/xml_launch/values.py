@@ -3,7 +3,7 @@
 
 A value has to be of its default's kind: a whole number, a number, or a row of as many numbers.
 Some names mean the same in all launch files of the suite, and their default says too little:
-robots, poses, files of parameters, loads, precisions, rooms, and what is never below zero.
+robots, poses, files of parameters, loads, precisions, rooms, windows, what is never below zero.
 Everything else is text. All other limits of numbers are for the node to tell that takes them.
 
 Standard library only: values are checked before there is an environment.
@@ -188,6 +188,12 @@ def _folder(text: str) -> str | None:
     return None
 
 
+def _window(text: str) -> str | None:
+    if text.lower() in ("false", "0") or os.environ.get("DISPLAY"):
+        return None
+    return "and there is no display: DISPLAY is not set; leave it out"
+
+
 def _is_finite(word: str) -> bool:
     try:
         return math.isfinite(float(word))
@@ -207,6 +213,7 @@ _NAMED: dict[str, Form] = {
     "arena": _room,
     "results": _folder,
     "tf": _frames,
+    "gui": _window,
 }
 
 
