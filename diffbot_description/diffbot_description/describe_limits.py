@@ -15,6 +15,7 @@ from diffbot_description.urdf_wheels import WheelPair
 
 GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
 LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may take from them
+CASTERS_KEPT = 0.8  # share of the acceleration that lifts the casters; friction helps to brake
 EXCITATION_SHARE = 0.5  # of the traction limit
 TORQUE_SHARE = 2.0  # largest torque per traction limit, where the URDF has no limit
 LARGEST_TORQUE_SHARE = 50.0  # an effort limit above this is a placeholder
@@ -73,7 +74,7 @@ def add_limits(
 
 
 def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tuple[float, str]:
-    """Torque of one wheel up to which it neither slips nor loses its load, N m."""
+    """Torque of one wheel up to which nothing slips or lifts, N m, and which bound it is."""
     total, com_x, height = whole_robot(content)
     weight = total * GRAVITY
     if rocks:
@@ -87,10 +88,23 @@ def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tupl
     equivalent = total + 2 * content["wheels"]["inertia_spin"] / geometry.radius**2
     lever = min(abs(caster["x"]) for caster in content["casters"])
     shift = LOAD_KEPT * load * lever / (total * height)  # m/s^2
-    slip, lift = GRIP * load / 2 * geometry.radius, equivalent * shift * geometry.radius / 2
-    if slip <= lift:
-        return slip, f"{GRIP} x load of the wheel ({load / 2:.3g} N) x radius: the grip of rubber"
-    return lift, f"acceleration {shift:.2g} m/s^2 takes {LOAD_KEPT:.0%} of the wheels' load"
+    tip = CASTERS_KEPT * GRAVITY * abs(com_x) / height  # m/s^2
+    torque = equivalent * geometry.radius / 2  # of a wheel per m/s^2
+    return min(
+        (
+            GRIP * load / 2 * geometry.radius,
+            f"{GRIP} x load of the wheel ({load / 2:.3g} N) x radius: the grip of rubber",
+        ),
+        (
+            torque * shift,
+            f"acceleration {shift:.2g} m/s^2 takes {LOAD_KEPT:.0%} of the wheels' load",
+        ),
+        (
+            torque * tip,
+            f"acceleration {tip:.2g} m/s^2 is {CASTERS_KEPT:.0%} of what lifts the casters; as "
+            "they fall back the wheels slip",
+        ),
+    )
 
 
 def _torque(

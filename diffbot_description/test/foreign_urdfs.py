@@ -99,14 +99,17 @@ def wheel(
 
 
 def base(
-    inertia: tuple[float, float, float] | None = None, mass: float = BODY, y: float = 0
+    inertia: tuple[float, float, float] | None = None,
+    mass: float = BODY,
+    y: float = 0,
+    x: float = COM_X,
 ) -> str:
     """base_footprint on the ground, base_link at the axle with the body's mass and box."""
     length, width, height = SIZE
     values = inertia or tuple(
         mass / 12 * (a**2 + b**2) for a, b in ((width, height), (length, height), (length, width))
     )
-    content = inertial(mass, *values, origin(COM_X, y, 0.03))
+    content = inertial(mass, *values, origin(x, y, 0.03))
     content += shape(box(*SIZE), origin(0.03, 0, 0.03))
     return (
         link("base_footprint")

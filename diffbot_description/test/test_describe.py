@@ -449,10 +449,21 @@ class TestLimits:
         assert limits["traction"] == limits["torque"] == 0.05
 
     def test_the_traction_limit_is_grip_times_load(self):
-        content = described(robot()).content
+        com_x = 0.07
+        content = described(robot(base(x=com_x), LEFT, RIGHT, CASTERS)).content
         total = BODY + 2 * WHEEL
-        load = total * 9.81 * (1 - BODY * COM_X / total / 0.18) / 2
+        load = total * 9.81 * (1 - BODY * com_x / total / 0.18) / 2
         assert content["limits"]["traction"] == pytest.approx(0.6 * load * RADIUS, rel=1e-6)
+
+    def test_the_traction_limit_leaves_the_casters_a_fifth_of_their_load(self):
+        found = described(robot())
+        total = BODY + 2 * WHEEL
+        equivalent = total + 2 * found.content["wheels"]["inertia_spin"] / RADIUS**2
+        acceleration = 2 * found.content["limits"]["traction"] / (RADIUS * equivalent)
+        moment = BODY * COM_X * 9.81  # of the weight about the wheels' contact
+        tips = acceleration * (BODY * (RADIUS + 0.03) + 2 * WHEEL * RADIUS)
+        assert moment - tips == pytest.approx(0.2 * moment, rel=1e-6)
+        assert "lifts the casters" in found.sources["limits.traction"]
 
 
 class TestCasters:
