@@ -98,8 +98,7 @@ def drive_pictures(
     make["velocities"] = partial(velocities_figure, *shown)
     make[run.commanded.picture] = partial(commands_figure, run, results, limits, title)
     if run.has_pose_reference:
-        errors = "backstep_errors" if run.commanded is TORQUE else "velocity_errors"
-        make[errors] = partial(velocity_errors_figure, *shown)
+        make["velocity_errors"] = partial(velocity_errors_figure, *shown)
         make |= _adaptation_figures(run, results, recording, title)
     pictures = [picture(name, figure) for name, figure in make.items()]
     if animation and len(run.known_poses):

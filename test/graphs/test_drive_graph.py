@@ -27,7 +27,7 @@ from diffbot_description import load_robot  # noqa: E402
 
 # Pictures of every run, and of each kind.
 PICTURES = {
-    "backstepping": {"path", "pose", "torques", "velocities", "backstep_errors"},
+    "backstepping": {"path", "pose", "torques", "velocities", "velocity_errors"},
     "pose": {"path", "pose", "torques", "velocities"},
     "linearizing": {"torques", "velocities"},
 }

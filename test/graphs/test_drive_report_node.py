@@ -157,7 +157,7 @@ def test_completed_run(fake, report, tmp_path):
     controller = read["controller"]
     assert controller["gains"] == {"gamma": [2.0, 3.0], "lambda": [1.0]}
     assert (controller["law"], controller["parameters"]["K7"]) == ("standard", 2.5)
-    for name in ("path", "pose", "torques", "velocities", "backstep_errors"):
+    for name in ("path", "pose", "torques", "velocities", "velocity_errors"):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
 
 

@@ -26,7 +26,7 @@ from diffbot_report.drive_results import (
 from diffbot_report.summary import strict
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
-POSE_PICTURES = ["path", "pose", "velocities", "torques", "backstep_errors"]
+POSE_PICTURES = ["path", "pose", "velocities", "torques", "velocity_errors"]
 
 
 @pytest.fixture(scope="module")
