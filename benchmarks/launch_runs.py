@@ -107,6 +107,12 @@ RUNS = (
         ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=18.0", "payload_time:=6.0"),
         repeated=True,
     ),
+    LaunchRun(
+        "calibrate",
+        "calibrate",
+        ("sim:=ideal", "imu:=true", "pose_source:=true", "seed:=1"),
+        repeated=True,
+    ),
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import CalibrationOutcome, calibrate
 from diffbot_ident.calibration.first_guess import CalibrationError
+from diffbot_ident.calibration.held_out import sureness
 from diffbot_ident.calibration.made_readings import (
     MadeGyro,
     MadePoses,
@@ -81,6 +82,27 @@ def test_a_pose_source_tells_all_and_proves_it(noisy) -> None:
     # What was found is confirmed when it is given.
     again = calibrate(wheels, geometry=found.geometry, poses=poses)
     assert again.outcome is CalibrationOutcome.CONFIRMED
+
+
+@pytest.mark.numeric
+def test_what_is_right_is_hardly_ever_refused() -> None:
+    """10 drives with true sizes given: 1 in 40 was refused, so 3 are beyond 0.2 %."""
+    outcomes = []
+    for seed in range(10):
+        run, rng = drive(seed=200 + seed, duration=35.0)
+        poses = run.poses(MadePoses(), rng)
+        outcomes.append(calibrate(run.wheels, geometry=TRUE, poses=poses).outcome)
+    assert outcomes.count(CalibrationOutcome.REFUSED) < 3
+    assert outcomes.count(CalibrationOutcome.CONFIRMED) > 5
+
+
+def test_few_windows_say_less_of_a_drift_that_grew() -> None:
+    three, many = np.array([0.4, 1.0, 1.6]), np.tile([0.4, 1.0, 1.6], 30)
+    mean = np.mean(three) / (np.std(three, ddof=1) / math.sqrt(3))
+    assert mean == pytest.approx(2.887, abs=1e-3)
+    assert sureness(three) == pytest.approx(1.635, abs=1e-3)  # t of 2 degrees: 5.1 %
+    assert sureness(many) > 10.0
+    assert sureness(-three) == pytest.approx(-1.635, abs=1e-3)
 
 
 def test_a_gyro_tells_ratios_and_says_that_it_tells_no_sizes(noisy) -> None:

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, norm, t
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import turned_by
@@ -63,7 +63,7 @@ class HeldOut:
         noise: root mean square that the sensor's noise alone gives, [heading rad, position m].
         expected: of the NEES, 1 or 3.
         bounds: within which the mean NEES is consistent.
-        worse: how much worse it got, in standard deviations of the windows' differences.
+        worse: how sure it is that the drift got worse, see sureness.
         errors: before and after in each window, [heading rad, x m, y m], (windows, 2, 3).
     """
 
@@ -114,8 +114,6 @@ def held_out_drift(
     covariances, sensor = _covariances(wheels, ends, after, fit, poses is not None)
     size = covariances.shape[1]
     nees = [np.einsum("ki,kij,kj->k", e, np.linalg.inv(covariances), e) for e in pairs]
-    gain = nees[1] - nees[0]
-    spread = float(np.std(gain, ddof=1)) / math.sqrt(len(gain)) + 1e-12
     count = size * len(ends)
     tail = 0.5 * (1.0 - CONSISTENT)
     low, high = (float(chi2.ppf(p, count)) / len(ends) for p in (tail, 1.0 - tail))
@@ -132,9 +130,21 @@ def held_out_drift(
         noise=(float(noise[0]), float(np.hypot(noise[1], noise[2])) if size == 3 else None),
         expected=size,
         bounds=(low, high),
-        worse=float(np.mean(gain)) / spread,
+        worse=sureness(nees[1] - nees[0]),
         errors=np.stack(padded, axis=1),
     )
+
+
+def sureness(growth: Array) -> float:
+    """How sure it is that something grew, in standard deviations of a normal distribution.
+
+    By Student's t: of three windows, 2.5 standard deviations of their mean say little.
+
+    Args:
+        growth: of each window, shape (n,), n >= 2.
+    """
+    spread = float(np.std(growth, ddof=1)) / math.sqrt(len(growth)) + 1e-12
+    return float(-norm.ppf(t.sf(float(np.mean(growth)) / spread, len(growth) - 1)))
 
 
 def _drift(errors: Array, nees: Array) -> Drift:
