@@ -116,7 +116,9 @@ def made_graphs():
 
 
 def drive(graph):
-    """Let the robot be driven by the torque that the node asks for."""
+    """Let the robot be driven by the torque that the node asks for, over three states at least."""
+    for _ in range(2):
+        graph.say()
     say_until(graph.say, TORQUE)
 
 
