@@ -6,7 +6,7 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from effort_graph import TORQUE, Graph, say_until  # noqa: E402
+from effort_graph import TORQUE, Graph, undisturbed  # noqa: E402
 from test_effort_watchdog_node import Graph as WatchdogGraph  # noqa: E402
 
 from diffbot_description.loading import share_directory  # noqa: E402
@@ -44,7 +44,8 @@ def say(graph, position=(0.0,) * 4, **fields):
 def test_each_joint_gets_an_equal_part_in_the_order_of_the_file(graph):
     told = []
     graph.node.on_sample = lambda sample: told.append(sample) or TORQUE
-    say_until(lambda: say(graph, (1.0, 2.0, 3.0, 4.0), effort=[0.1, 0.3, 0.5, 0.6]), PARTS)
+    command = undisturbed(lambda: say(graph, (1.0, 2.0, 3.0, 4.0), effort=[0.1, 0.3, 0.5, 0.6]), 20)
+    assert command == pytest.approx(PARTS)
     assert told[-1].position == (1.5, 3.5)
     assert told[-1].effort == pytest.approx((0.4, 1.1))
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from diffbot_bringup.workspace.packages import find_packages
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
     *(
@@ -18,11 +20,9 @@ LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 MODULE = re.compile(r"(?<![\w/.<>{}-])((?:[a-z_0-9]+/)*[a-z][a-z_0-9]*\.py)\b")
 # A row of a table or a list that links one module and names what is in it.
 NAMED = re.compile(r"\]\(([^)\s]+\.py)\)((?:[:,] `[\w.]+`(?= |,|;|$|\|)|, )+)")
-MODULES = [
-    path
-    for path in ROOT.rglob("*.py")
-    if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
-]
+FOLDERS = [ROOT / name for name in ("benchmarks", "examples", "test", "docs")]
+FOLDERS += [package.path for package in find_packages(ROOT)]
+MODULES = [path for folder in FOLDERS for path in folder.rglob("*.py")]
 OF_OTHERS = {"spawn_entity.py", "setup.py"}  # of Gazebo's launch files; of each package
 
 

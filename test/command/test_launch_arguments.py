@@ -146,6 +146,14 @@ def test_a_file_that_is_no_robots_is_refused_before_each_node_says_so(tmp_path, 
     assert sentence in refusal("ident", f"robot:={path}")
 
 
+def test_choices_may_be_of_another_kind_than_the_default(tmp_path):
+    path = tmp_path / "own.launch.xml"
+    choices = "".join(f"<choice value='{value}'/>" for value in ("0", "1", "true", "auto"))
+    path.write_text(f"<launch><arg name='a' default='0'>{choices}</arg></launch>")
+    for value in ("1", "true", "auto"):
+        check(str(path), f"a:={value}")
+
+
 def test_a_window_needs_a_display(monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     check("ident", "sim:=gazebo", "gui:=true")

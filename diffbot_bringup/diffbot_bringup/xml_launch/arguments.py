@@ -136,7 +136,7 @@ class Arguments:
             argument.check_choice(value)
             if default is None or value == default:
                 continue
-            form = form_of(argument.name, default, share)
+            form = form_of(argument.name, default, share, bool(argument.choices))
             if form is not None and (complaint := form(value)):
                 about = f" ({argument.description})" if argument.description else ""
                 raise UsageError(f"argument {argument.name!r} is {value!r}, {complaint}{about}")

@@ -46,14 +46,17 @@ _INSTEAD_OF_FILE = {
 }
 
 
-def form_of(name: str, default: str, share: Share) -> Form | None:
+def form_of(name: str, default: str, share: Share, has_choices: bool = False) -> Form | None:
     """Return how the values of an argument are judged; None: any text will do.
 
     Args:
         name: of the argument.
         default: its value when it is not given.
         share: finds the package that has the robots.
+        has_choices: whether the launch file lists its values, of which each may be of another kind.
     """
+    if has_choices:
+        return _window if name == "gui" else None
     if words := _INSTEAD_OF_FILE.get((name, default)):
         return partial(_file, words)
     if name == "robot" and default in (robots := _robots(share)):
@@ -213,7 +216,6 @@ _NAMED: dict[str, Form] = {
     "arena": _room,
     "results": _folder,
     "tf": _frames,
-    "gui": _window,
 }
 
 

@@ -469,15 +469,16 @@ def _verdict(
             f", position {1e3 * held_out.before.position:.3g} to "
             f"{1e3 * held_out.after.position:.3g} mm"
         )
-    if same and held_out.worse <= WORSE_SIGMAS:
-        return CalibrationOutcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
+    worse = held_out.worse > WORSE_SIGMAS
     better = held_out.after.nees < held_out.before.nees
-    if near and not better and held_out.worse <= WORSE_SIGMAS:
+    if same and not worse:
+        return CalibrationOutcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
+    if near and not (worse or better):
         return CalibrationOutcome.CONFIRMED, (
-            f"what was given lies so near to all intervals that held-out motion tells no "
+            "what was given lies so near to all intervals that held-out motion tells no "
             f"difference; {changes}"
         )
-    if held_out.worse > WORSE_SIGMAS or not better:
+    if worse or not better:
         return CalibrationOutcome.REFUSED, (
             f"it does not get better on held-out motion ({changes}): the wheels slip, or a sensor "
             "moved; look at the picture of the drift"
