@@ -458,13 +458,14 @@ def _recordings(rows: Sequence[Row], folder: Path) -> Table:
     cells, marks, links = [], [], []
     for row in rows:
         path = Path(row["path"])
+        delay = math.nan if row.get("delay") is None else row["delay"]
         cells.append(
             [
                 path.name,
                 day(row.get("time") or 0.0),
                 *(_value(row, name) for name in NAMES),
                 *(_value(row, f"coulomb_{side}") for side in ("left", "right")),
-                MISSING if row.get("delay") is None else significant(row["delay"]),
+                MISSING if math.isnan(delay) else significant(delay),
                 row["reason"] or "",
                 row["usable"],
             ]

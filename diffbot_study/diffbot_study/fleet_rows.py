@@ -300,7 +300,7 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
         "usable": found.usable.value,
         "reason": "; ".join(v.summary() for v in verdicts if not v.usable),
         "notes": "\n".join(found.notes),
-        "delay": float(summary.get("torque_delay") or 0.0),
+        "delay": _finite(summary.get("torque_delay", math.nan)),
         "residual_v": float(residuals[0]),
         "residual_omega": float(residuals[1]),
         "values": json.dumps(values),

@@ -37,13 +37,13 @@ def make_fleet(
     seconds: float = 25.0,
     seed: int = 0,
 ) -> dict[str, str]:
-    """Write FOLDER/TYPE-NUMBER/DAY.csv; returns the robots with a fault, and which.
+    """Write FOLDER/NAME-NUMBER/DAY.csv; returns the robots with a fault, and which.
 
     A robot has a recording each day, from 2031-01-01 on.
 
     Args:
         folder: made if need be.
-        types: names of robots.
+        types: names of robots, or their files; NAME is that of the robot.
         robots: of each type.
         recordings: of each robot.
         faults: of robots of each type, by their number from 0 on.
@@ -62,7 +62,7 @@ def make_fleet(
         generator = np.random.default_rng([seed, place])
         nominal = load_robot(kind)
         fleet = [spread_robot(nominal, generator) for _ in range(robots)]
-        names = [f"{kind}-{number:03d}" for number in range(robots)]
+        names = [f"{nominal.name}-{number:03d}" for number in range(robots)]
         for number, fault in (faults or {}).items():
             planted[names[number]] = fault
         for run in range(recordings):

@@ -41,6 +41,8 @@ def fleet_rows(folder):
                 row[name] *= math.exp(0.003 * generator.standard_normal())
                 row[f"std_{name}"] = abs(0.003 * value)
             rows.append(row)
+    refused = {**rows[-1], "key": "n", "usable": "none", "delay": math.nan, "reason": "refused"}
+    rows.append({**refused, **dict.fromkeys(("std_k5", "std_k6", "std_k7", "std_k8"))})
     bad = {**dict.fromkeys(COLUMNS), "robot": "r7", "type": "twil", "usable": "unreadable"}
     rows.append({**bad, "key": "b", "path": "a/torn.mcap", "time": BEGIN, "reason": "torn <here>"})
     return rows

@@ -8,14 +8,17 @@ import json
 import math
 import os
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from test_studies import InProcess
 
 from diffbot_description import load_robot
+from diffbot_ident.recording.findings import Usable
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
+from diffbot_study import fleet_rows
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet, name_cause
 from diffbot_study.fleet_rows import FleetRecording, Names, find_recordings, read_recording
@@ -210,6 +213,15 @@ def test_the_time_of_a_recording_is_what_it_says_of_itself(tmp_path):
     assert time_of("20310504-101500-ident/metadata.yaml") == 1935656100.0
     assert time_of("r-2031-05-04.csv") == 1935619200.0
     assert time_of("r-20311399.csv") == time_of("r.csv") == 5e8
+
+
+def test_a_delay_that_is_not_known_is_none_in_the_row(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("nothing of it is read")
+    summary = {"torque_delay": math.nan}
+    found = SimpleNamespace(verdicts=[], usable=Usable.NONE, summary=summary, notes=[])
+    monkeypatch.setattr(fleet_rows, "analyse_recording", lambda _: found)
+    row = read_recording("key", FleetRecording(tmp_path / "a.csv", "r0", "twil", {}))
+    assert row["usable"] == "none" and row["delay"] is None
 
 
 def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):

@@ -52,33 +52,41 @@ def test_discovery_stays_on_this_machine():
         assert with_defaults(nothing) == closed()
 
 
+NO_SHARED_MEMORY = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
+
+
 def test_discovery_reaches_what_the_user_has_chosen():
     for chosen in (
         {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"},
         {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "ROS_STATIC_PEERS": "10.0.0.1"},
         {"ROS_LOCALHOST_ONLY": "0"},
         {"ROS_DISCOVERY_SERVER": "10.0.0.1"},
-        {"FASTDDS_DEFAULT_PROFILES_FILE": "/of/the/user.xml"},
         {"CYCLONEDDS_URI": "file:///of/the/user.xml"},
     ):
-        assert with_defaults(chosen) == chosen
+        assert with_defaults(chosen) == {**chosen, **NO_SHARED_MEMORY}
+    for own in (
+        {"FASTDDS_DEFAULT_PROFILES_FILE": "/of/the/user.xml"},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "LARGE_DATA"},
+    ):
+        assert with_defaults(own) == own
 
 
 def test_peers_are_let_in_without_the_rest_of_the_network():
     peers = {"ROS_STATIC_PEERS": "10.0.0.1"}
-    assert with_defaults(peers) == {**peers, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    local = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    assert with_defaults(peers) == {**peers, **local, **NO_SHARED_MEMORY}
 
 
 def test_the_way_of_humble_to_say_it_is_understood():
     # Kilted ignores ROS_LOCALHOST_ONLY: left as it is, it would mean the whole network.
     assert with_defaults({"ROS_LOCALHOST_ONLY": "1"}) == closed()
     both = {"ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
-    assert with_defaults(both) == FAR
+    assert with_defaults(both) == {**FAR, **NO_SHARED_MEMORY}
 
 
 def test_one_call_inside_of_another_can_be_opened():
     # The profile of the outer call is not a choice of the user's.
-    assert with_defaults({**with_defaults({}), **FAR}) == FAR
+    assert with_defaults({**with_defaults({}), **FAR}) == {**FAR, **NO_SHARED_MEMORY}
     assert with_defaults(with_defaults({})) == closed()
 
 

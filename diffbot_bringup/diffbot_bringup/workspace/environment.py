@@ -32,6 +32,8 @@ _PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE") 
 # Each of these, where it is not empty, says how far discovery reaches.
 _CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
 _CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
+# Which ways Fast DDS has without a profile: none in shared memory, as the profile says why.
+_TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
 # Binds Fast DDS to the loopback interface.
 _LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
 
@@ -115,7 +117,7 @@ def with_defaults(environment: Mapping[str, str], distro: str = "kilted") -> dic
         # LOCALHOST does not announce, but still listens on all interfaces.
         fast_dds_2 = distro in ("iron", "jazzy")
         result[_PROFILES[0 if fast_dds_2 else 1]] = _LOCAL
-    return result
+    return result if result.keys() & {*_PROFILES} else {**_TRANSPORTS, **result}
 
 
 def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`diffbot fleet` on a made fleet in files: time, memory, faults found, and what kill -9 leaves.
+
+Three types (twil, agv, benchmarks/robots/carrier27.yaml), each with the faults of made_fleet in
+some of its robots: with five robots for each fault, two are of twil, two of agv, one is a
+carrier27. One in a hundred recordings is torn, empty, or something else. The command runs twice:
+once through, and once until a worker and then the command itself are killed with kill -9, and it
+is given again. Printed: wall time, largest proportional memory (PSS) of command and workers
+together, the faults found and named, healthy robots blamed, and whether both tables are equal.
+
+    ./diffbot python benchmarks/fleet_command.py --fleet FOLDER [--robots 100] [--recordings 30]
+
+The fleet is made in FOLDER/in where it is not there yet, tables are written to FOLDER/through and
+FOLDER/killed. `--once` leaves the second run out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import psutil  # of Dask distributed
+import pyarrow.parquet
+
+from diffbot_study.made_fleet import FAULTS, make_fleet
+
+CARRIER = Path(__file__).parent / "robots" / "carrier27.yaml"
+TYPES = {"twil": "twil", "agv": "agv", "carrier27": str(CARRIER)}
+WORKERS = 2
+LOOK = 0.5  # s between two looks at the memory
+# Share of the recordings that are taken in before the worker, and then the command, is killed.
+WORKER_KILLED, COMMAND_KILLED = 0.2, 0.5
+# Columns of a row that say when and where it was read.
+OF_THE_RUN = ["wall_time"]
+
+
+def faults_of(kind: str, robots: int, each: int) -> dict[int, str]:
+    """Faults of robots of a type by their number: `each` of every fault over all types."""
+    place = list(TYPES).index(kind)
+    here = len(range(place, each, len(TYPES)))
+    planted = dict(enumerate(FAULTS * here))
+    if len(planted) >= robots:
+        raise SystemExit(f"--robots {robots}: must be > {len(planted)}, the faulty ones of a type")
+    return planted
+
+
+def make_type(kind: str, options: argparse.Namespace) -> dict[str, str]:
+    """Write the recordings of a type; returns the robots with a fault, and which."""
+    return make_fleet(
+        options.fleet / "in", [TYPES[kind]], options.robots, options.recordings,
+        faults=faults_of(kind, options.robots, options.each),
+        seed=options.seed + list(TYPES).index(kind),
+    )  # fmt: skip
+
+
+def make(options: argparse.Namespace) -> dict[str, str]:
+    """Make the fleet, unless it is there; returns the robots with a fault, and which."""
+    said = options.fleet / "planted.json"
+    if said.exists():
+        return dict(json.loads(said.read_text()))
+    shutil.rmtree(options.fleet / "in", ignore_errors=True)
+    begun = time.monotonic()
+    with ProcessPoolExecutor(WORKERS) as pool:
+        made = [pool.submit(make_type, kind, options) for kind in TYPES]
+        planted = {name: fault for each in made for name, fault in each.result().items()}
+    files = sorted((options.fleet / "in").rglob("*.csv"))
+    spoil(files, options.seed)
+    print(f"{len(files)} recordings made in {time.monotonic() - begun:.0f} s", flush=True)
+    said.write_text(json.dumps(planted))
+    return planted
+
+
+def spoil(files: list[Path], seed: int) -> None:
+    """Tear, empty or replace one file in a hundred."""
+    for number, path in enumerate(random.Random(seed).sample(files, len(files) // 100)):
+        whole = path.read_bytes()
+        path.write_bytes((whole[: len(whole) // 3], b"", b"to do: charge the robots\n")[number % 3])
+
+
+class Run:
+    """A run of the command, watched.
+
+    Args:
+        folder: of the fleet.
+        output: name of the folder for the table.
+    """
+
+    def __init__(self, folder: Path, output: str) -> None:
+        self.output = folder / output
+        lines = ["pattern,robot,type", *(f"{name}-*,,{kind}" for name, kind in TYPES.items())]
+        names = folder / "names.csv"
+        names.write_text("\n".join(lines) + "\n")
+        self.begun, self.largest, self.seconds = time.monotonic(), 0, 0.0
+        self._log = (folder / f"{output}.log").open("a")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "diffbot_bringup.cli", "fleet", str(folder / "in")]
+            + ["--names", str(names), "--output", str(self.output), "--workers", str(WORKERS)],
+            stdout=self._log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def watch(self, until: float = 2.0, total: int = 1) -> int | None:
+        """Wait for a share of all recordings, or the end; returns the exit status, if it ended."""
+        while (status := self._process.poll()) is None:
+            self.largest = max(self.largest, self._memory())
+            if until < 1.0 and count_rows(self.output) >= until * total:
+                return None
+            time.sleep(LOOK)
+        self.seconds = time.monotonic() - self.begun
+        self._log.close()
+        return status
+
+    def kill_worker(self) -> None:
+        """Kill outright the process below it that has computed most."""
+        busiest = max(self._children(), key=lambda child: child.cpu_times().user)
+        busiest.kill()
+
+    def kill(self) -> None:
+        """Kill the command outright, alone; waits until its workers have gone as well."""
+        children = self._children()
+        self._process.kill()
+        self._process.wait()
+        _, alive = psutil.wait_procs(children, timeout=60.0)
+        print(f"command killed; workers left after 60 s: {len(alive)}", flush=True)
+
+    def _children(self) -> list[psutil.Process]:
+        return psutil.Process(self._process.pid).children(recursive=True)
+
+    def _memory(self) -> int:
+        total = 0
+        try:
+            for process in (psutil.Process(self._process.pid), *self._children()):
+                total += process.memory_full_info().pss
+        except psutil.Error:  # one has just ended
+            return 0
+        return total
+
+
+def count_rows(output: Path) -> int:
+    """Rows of a table so far."""
+    parts = (output / "recordings").glob("*.parquet")
+    return sum(pyarrow.parquet.read_metadata(part).num_rows for part in parts)
+
+
+def rows_of(output: Path) -> list[str]:
+    """The rows of a table in an order of their own, without what is of the run."""
+    table = pyarrow.parquet.read_table(output / "recordings").drop_columns(OF_THE_RUN)
+    return sorted(map(repr, table.to_pylist()))
+
+
+def judge(output: Path, planted: dict[str, str]) -> None:
+    """Print what the fleet says of the planted faults."""
+    fleet = json.loads((output / "fleet.json").read_text())
+    alarms = {robot["name"]: robot["cause"] for robot in fleet["robots"] if robot["alarm"]}
+    found = [name for name in planted if name in alarms]
+    named = [name for name in found if alarms[name] == planted[name]]
+    blamed = [name for name in alarms if name not in planted]
+    healthy = len(fleet["robots"]) - len(planted)
+    print(f"rows: {fleet['recordings']}")
+    print(f"{len(planted)} faults: {len(found)} found, {len(named)} named rightly; ", end="")
+    print(f"{len(blamed)} of {healthy} healthy robots blamed")
+    for name, fault in planted.items():
+        if name not in named:
+            print(f"  {name}: {fault}, said: {alarms.get(name, 'nothing')}")
+    for name in blamed:
+        print(f"  {name}: healthy, said: {alarms[name]}")
+
+
+def main() -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fleet", type=Path, required=True)
+    parser.add_argument("--robots", type=int, default=100, help="of each type")
+    parser.add_argument("--recordings", type=int, default=30, help="of each robot")
+    parser.add_argument("--each", type=int, default=5, help="robots with each fault, of all types")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--once", action="store_true")
+    options = parser.parse_args()
+    options.fleet.mkdir(parents=True, exist_ok=True)
+    planted = make(options)
+    total = 3 * options.robots * options.recordings
+    for output in ("through", "killed"):
+        shutil.rmtree(options.fleet / output, ignore_errors=True)
+    through = Run(options.fleet, "through")
+    status = through.watch()
+    megabytes = through.largest / 1e6
+    print(f"through: exit status {status}, {through.seconds:.0f} s, {megabytes:.0f} MB", flush=True)
+    judge(through.output, planted)
+    if options.once:
+        return 0
+    first = Run(options.fleet, "killed")
+    first.watch(WORKER_KILLED, total)
+    first.kill_worker()
+    print(f"worker killed at {count_rows(first.output)} rows", flush=True)
+    first.watch(COMMAND_KILLED, total)
+    first.kill()
+    again = Run(options.fleet, "killed")
+    print(f"given again at {count_rows(again.output)} rows: exit status {again.watch()}")
+    equal = rows_of(through.output) == rows_of(again.output)
+    print(f"tables of both: {'equal' if equal else 'DIFFERENT'}")
+    return 0 if equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

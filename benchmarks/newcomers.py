@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long a control loop stands still when a live view appears beside it.
+
+The node `ident` drives a robot that moves on by itself, as in live_view.py. Every five seconds a
+live view appears, with shared memory, as a tool does that somebody starts in a terminal.
+Printed for two ways of messages between robot and ident: the longest time between two commands
+while the view appeared, median and largest, and how often it was beyond ident's input_timeout.
+
+    localhost   ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, as of ./diffbot: with shared memory
+    udp         SUBNET and FASTDDS_BUILTIN_TRANSPORTS=UDPv4: no shared memory
+
+    ./diffbot python benchmarks/newcomers.py [--arrivals 40] [--only udp]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import rclpy
+from live_view import NODE, Robot, started
+from std_msgs.msg import Float64MultiArray
+
+from diffbot_bringup import domains
+
+RANGE, TRANSPORTS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS"
+WAYS = {
+    "localhost": {RANGE: "LOCALHOST"},
+    "udp": {RANGE: "SUBNET", TRANSPORTS: "UDPv4"},
+}
+# Variables that choose the ways of Fast DDS.
+CHOICES = (RANGE, TRANSPORTS, "FASTDDS_DEFAULT_PROFILES_FILE")
+WARM_UP, STAY = 5.0, 5.0  # s
+INPUT_TIMEOUT = 0.07  # of ident, s
+
+
+class ListeningRobot(Robot):
+    """Notes when commands come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commanded: list[float] = []
+        self.create_subscription(Float64MultiArray, "effort_controller/commands", self._note, 10)
+
+    def _note(self, _: Float64MultiArray) -> None:
+        self.commanded.append(time.perf_counter())
+
+    def longest_silence(self, seconds: float) -> float:
+        """Drive on; returns the longest time between two commands, s."""
+        self.commanded.clear()
+        self.drive(seconds)
+        pairs = zip(self.commanded, self.commanded[1:], strict=False)
+        return max((later - before for before, later in pairs), default=seconds)
+
+
+def arrivals(count: int) -> list[float]:
+    """The longest silence around each arrival, s."""
+    rclpy.init()
+    robot = ListeningRobot()
+    words = ["--ros-args", "-p", "robot:=twil", "-p", "duration:=36000.0"]
+    plain = {name: value for name, value in os.environ.items() if name != TRANSPORTS}
+    view = [sys.executable, "-c", NODE.format("diffbot_view", "live_view"), "--ros-args"]
+    view += ["-p", "port:=0", "-p", "robot:=twil", "--log-level", "error"]
+    found = []
+    with started(NODE.format("diffbot_ident", "ident"), *words, "-p", "wheel_watch:=false"):
+        robot.drive(WARM_UP)
+        if not robot.latencies:
+            raise RuntimeError("ident does not answer")
+        for _ in range(count):
+            newcomer = subprocess.Popen(view, env=plain)
+            found.append(robot.longest_silence(STAY))
+            newcomer.send_signal(signal.SIGINT)
+            newcomer.wait()
+    robot.destroy_node()
+    rclpy.shutdown()
+    return found
+
+
+def main() -> None:
+    """Measure and print; each way in a process of its own, as the variables are read once."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--arrivals", type=int, default=40)
+    parser.add_argument("--only", nargs="+", default=list(WAYS), choices=WAYS)
+    options = parser.parse_args()
+    if len(options.only) > 1:
+        for way in options.only:
+            words = [__file__, "--arrivals", str(options.arrivals), "--only", way]
+            subprocess.run([sys.executable, *words], check=True)
+        return
+    (way,) = options.only
+    for name in CHOICES:
+        os.environ.pop(name, None)
+    os.environ |= WAYS[way]
+    with domains.claim("benchmark of newcomers") as claimed:
+        os.environ[domains.VARIABLE] = str(claimed.domain)
+        found = [1e3 * each for each in arrivals(options.arrivals)]
+    late = sum(each > 1e3 * INPUT_TIMEOUT for each in found)
+    print(
+        f"{way:9} without a command: median {statistics.median(found):.0f} ms, largest "
+        f"{max(found):.0f} ms; beyond {1e3 * INPUT_TIMEOUT:.0f} ms in {late} of {len(found)}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
