@@ -390,6 +390,9 @@ def _judged(
 # other way round. Encoder: the residuals grow, and nothing else.
 _K7, _K8, _K5, _K6, _LEFT, _RIGHT, _RESIDUAL = np.eye(len(QUANTITIES))
 _Directions = Sequence[tuple[Array, bool]]
+# Residuals follow whatever is different by some per cent: torque noise acts through K7, for one.
+# So little of them tells no cause. Standard deviation, of the logarithm.
+_FOLLOWS = 0.05 * _RESIDUAL
 
 
 def _sensor(wheel: Array, reads: float) -> _Directions:
@@ -424,6 +427,7 @@ def name_cause(deviation: Array, errors: Array, *change: Array) -> tuple[str, fl
         change: a second deviation of the same cause, and its errors.
     """
     wholes = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
+    wholes = [(moved, np.hypot(spread, _FOLLOWS)) for moved, spread in wholes]
     criteria: dict[str, float] = {}
     leftovers: dict[str, float] = {}
     for cause, directions in CAUSES.items():

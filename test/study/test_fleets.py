@@ -215,6 +215,14 @@ def test_the_time_of_a_recording_is_what_it_says_of_itself(tmp_path):
     assert time_of("r-20311399.csv") == time_of("r.csv") == 5e8
 
 
+def test_residuals_that_follow_a_load_do_not_hide_it():
+    # As of a robot with 10 % more mass among 100 that are told to 1 %.
+    moved = {"log_k7": -0.084, "log_k8": -0.043, "k5": 0.016, "k6": 0.058, "log_residual": -0.047}
+    errors = np.where([name == "log_residual" for name in QUANTITIES], 0.004, 0.01)
+    deviations = np.array([moved.get(name, 0.0) for name in QUANTITIES])
+    assert name_cause(deviations, errors)[0] == "load"
+
+
 def test_a_delay_that_is_not_known_is_none_in_the_row(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("nothing of it is read")
     summary = {"torque_delay": math.nan}
