@@ -52,7 +52,7 @@ def broken(section: dict) -> dict[str, bytes]:
 def unfit() -> dict[str, bytes]:
     """Files of parameters that no law may use."""
     changes = {
-        "robot": {"robot": "agv"},
+        "robot": {"robot": "somebody_elses"},
         "state": {"state": "unestimated"},
         "verification refuted": {"verification": {"state": "refuted"}},
         "k8 missing": {"k8": None},
