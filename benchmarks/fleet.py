@@ -56,23 +56,30 @@ def main() -> None:
     count = len(rows)
     print(f"{count} recordings: {1e3 * made / count:.0f} ms each to make, ", end="")
     print(f"{1e3 * read / count:.0f} ms each to read; {1e3 * judged:.0f} ms to judge all")
-    alarms = {robot.name: robot for robot in fleet.robots if robot.alarm}
-    named = [
-        name for name, fault in planted.items() if name in alarms and alarms[name].cause == fault
-    ]
-    found = [name for name in planted if name in alarms]
-    blamed = [name for name in alarms if name not in planted]
-    healthy = len(fleet.robots) - len(planted)
-    print(f"{len(planted)} faults: {len(found)} found, {len(named)} named rightly; ", end="")
-    print(f"{len(blamed)} of {healthy} healthy robots blamed")
-    for name, fault in planted.items():
-        if name not in named:
-            said = alarms[name].cause if name in alarms else "nothing"
-            print(f"  {name}: {fault}, said: {said}")
+    alarms = {robot.name: robot.cause for robot in fleet.robots if robot.alarm}
+    say_found(planted, alarms, len(fleet.robots))
     if fleet.trends:
         _print_changes(fleet, planted)
+
+
+def say_found(planted: Mapping[str, str], alarms: Mapping[str, str], robots: int) -> None:
+    """Print which of the planted faults are found and named, and which robots are blamed.
+
+    Args:
+        planted: faults by robot.
+        alarms: causes by robot, as the fleet says.
+        robots: that are judged, faulty ones among them.
+    """
+    found = [name for name in planted if name in alarms]
+    named = [name for name in found if alarms[name] == planted[name]]
+    blamed = [name for name in alarms if name not in planted]
+    print(f"{len(planted)} faults: {len(found)} found, {len(named)} named rightly; ", end="")
+    print(f"{len(blamed)} of {robots - len(planted)} healthy robots blamed")
+    for name, fault in planted.items():
+        if name not in named:
+            print(f"  {name}: {fault}, said: {alarms.get(name, 'nothing')}")
     for name in blamed:
-        print(f"  {name}: healthy, said: {alarms[name].cause}: {alarms[name].evidence}")
+        print(f"  {name}: healthy, said: {alarms[name]}")
 
 
 def _print_changes(fleet: Fleet, planted: Mapping[str, str]) -> None:

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import psutil  # of Dask distributed
 import pyarrow.parquet
+from fleet import say_found
 
 from diffbot_study.made_fleet import FAULTS, make_fleet
 
@@ -159,18 +160,8 @@ def judge(output: Path, planted: dict[str, str]) -> None:
     """Print what the fleet says of the planted faults."""
     fleet = json.loads((output / "fleet.json").read_text())
     alarms = {robot["name"]: robot["cause"] for robot in fleet["robots"] if robot["alarm"]}
-    found = [name for name in planted if name in alarms]
-    named = [name for name in found if alarms[name] == planted[name]]
-    blamed = [name for name in alarms if name not in planted]
-    healthy = len(fleet["robots"]) - len(planted)
     print(f"rows: {fleet['recordings']}")
-    print(f"{len(planted)} faults: {len(found)} found, {len(named)} named rightly; ", end="")
-    print(f"{len(blamed)} of {healthy} healthy robots blamed")
-    for name, fault in planted.items():
-        if name not in named:
-            print(f"  {name}: {fault}, said: {alarms.get(name, 'nothing')}")
-    for name in blamed:
-        print(f"  {name}: healthy, said: {alarms[name]}")
+    say_found(planted, alarms, len(fleet["robots"]))
 
 
 def main() -> int:
