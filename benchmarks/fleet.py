@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from diffbot_description import load_robot
 from diffbot_study.fleet_analysis import Fleet, analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
 from diffbot_study.fleet_trends import said
@@ -40,9 +41,7 @@ def main() -> None:
             faults=faults, since=options.since, seed=options.seed,
         )  # fmt: skip
         made = time.process_time() - begun
-        table = Path(folder) / "names.csv"
-        lines = [f"{kind}-*,,{kind}" for kind in options.types]
-        table.write_text("pattern,robot,type\n" + "\n".join(lines) + "\n")
+        table = write_names(Path(folder), options.types)
         names = Names(table, None)
         begun = time.process_time()
         recordings, _ = find_recordings([folder], names, {})
@@ -60,6 +59,14 @@ def main() -> None:
     say_found(planted, alarms, len(fleet.robots))
     if fleet.trends:
         _print_changes(fleet, planted)
+
+
+def write_names(folder: Path, types: Sequence[str]) -> Path:
+    """Write names.csv, which tells the description of each robot of make_fleet."""
+    lines = ["pattern,robot,type", *(f"{load_robot(kind).name}-*,,{kind}" for kind in types)]
+    table = folder / "names.csv"
+    table.write_text("\n".join(lines) + "\n")
+    return table
 
 
 def say_found(planted: Mapping[str, str], alarms: Mapping[str, str], robots: int) -> None:

@@ -28,24 +28,23 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import psutil  # of Dask distributed
-import pyarrow.parquet
-from fleet import say_found
+from fleet import say_found, write_names
 
+from diffbot_study.fleet_rows import COLUMNS
 from diffbot_study.made_fleet import FAULTS, make_fleet
+from diffbot_study.parquet_store import ParquetStore
 
 CARRIER = Path(__file__).parent / "robots" / "carrier27.yaml"
-TYPES = {"twil": "twil", "agv": "agv", "carrier27": str(CARRIER)}
+TYPES = ("twil", "agv", str(CARRIER))
 WORKERS = 2
 LOOK = 0.5  # s between two looks at the memory
 # Share of the recordings that are taken in before the worker, and then the command, is killed.
 WORKER_KILLED, COMMAND_KILLED = 0.2, 0.5
-# Columns of a row that say when and where it was read.
-OF_THE_RUN = ["wall_time"]
+OF_THE_RUN = "wall_time"  # column of a row that says nothing of its recording
 
 
-def faults_of(kind: str, robots: int, each: int) -> dict[int, str]:
-    """Faults of robots of a type by their number: `each` of every fault over all types."""
-    place = list(TYPES).index(kind)
+def faults_of(place: int, robots: int, each: int) -> dict[int, str]:
+    """Faults of robots of a type of TYPES by number: `each` of every fault over all types."""
     here = len(range(place, each, len(TYPES)))
     planted = dict(enumerate(FAULTS * here))
     if len(planted) >= robots:
@@ -53,12 +52,12 @@ def faults_of(kind: str, robots: int, each: int) -> dict[int, str]:
     return planted
 
 
-def make_type(kind: str, options: argparse.Namespace) -> dict[str, str]:
-    """Write the recordings of a type; returns the robots with a fault, and which."""
+def make_type(place: int, options: argparse.Namespace) -> dict[str, str]:
+    """Write the recordings of a type of TYPES; returns the robots with a fault, and which."""
     return make_fleet(
-        options.fleet / "in", [TYPES[kind]], options.robots, options.recordings,
-        faults=faults_of(kind, options.robots, options.each),
-        seed=options.seed + list(TYPES).index(kind),
+        options.fleet / "in", [TYPES[place]], options.robots, options.recordings,
+        faults=faults_of(place, options.robots, options.each),
+        seed=options.seed + place,
     )  # fmt: skip
 
 
@@ -70,7 +69,7 @@ def make(options: argparse.Namespace) -> dict[str, str]:
     shutil.rmtree(options.fleet / "in", ignore_errors=True)
     begun = time.monotonic()
     with ProcessPoolExecutor(WORKERS) as pool:
-        made = [pool.submit(make_type, kind, options) for kind in TYPES]
+        made = [pool.submit(make_type, place, options) for place in range(len(TYPES))]
         planted = {name: fault for each in made for name, fault in each.result().items()}
     files = sorted((options.fleet / "in").rglob("*.csv"))
     spoil(files, options.seed)
@@ -96,9 +95,7 @@ class Run:
 
     def __init__(self, folder: Path, output: str) -> None:
         self.output = folder / output
-        lines = ["pattern,robot,type", *(f"{name}-*,,{kind}" for name, kind in TYPES.items())]
-        names = folder / "names.csv"
-        names.write_text("\n".join(lines) + "\n")
+        names = write_names(folder, TYPES)
         self.begun, self.largest, self.seconds = time.monotonic(), 0, 0.0
         self._log = (folder / f"{output}.log").open("a")
         self._process = subprocess.Popen(
@@ -144,16 +141,19 @@ class Run:
         return total
 
 
+def table_of(output: Path) -> ParquetStore:
+    """The table that the command writes."""
+    return ParquetStore(output / "recordings", COLUMNS)
+
+
 def count_rows(output: Path) -> int:
     """Rows of a table so far."""
-    parts = (output / "recordings").glob("*.parquet")
-    return sum(pyarrow.parquet.read_metadata(part).num_rows for part in parts)
+    return len(table_of(output).keys())
 
 
 def rows_of(output: Path) -> list[str]:
     """The rows of a table in an order of their own, without what is of the run."""
-    table = pyarrow.parquet.read_table(output / "recordings").drop_columns(OF_THE_RUN)
-    return sorted(map(repr, table.to_pylist()))
+    return sorted(repr({**row, OF_THE_RUN: None}) for row in table_of(output).rows())
 
 
 def judge(output: Path, planted: dict[str, str]) -> None:
@@ -176,7 +176,7 @@ def main() -> int:
     options = parser.parse_args()
     options.fleet.mkdir(parents=True, exist_ok=True)
     planted = make(options)
-    total = 3 * options.robots * options.recordings
+    total = len(TYPES) * options.robots * options.recordings
     for output in ("through", "killed"):
         shutil.rmtree(options.fleet / output, ignore_errors=True)
     through = Run(options.fleet, "through")

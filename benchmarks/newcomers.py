@@ -28,6 +28,7 @@ from live_view import NODE, Robot, started
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_bringup import domains
+from diffbot_node.parameters import CommandParameters
 
 RANGE, TRANSPORTS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS"
 WAYS = {
@@ -37,7 +38,7 @@ WAYS = {
 # Variables that choose the ways of Fast DDS.
 CHOICES = (RANGE, TRANSPORTS, "FASTDDS_DEFAULT_PROFILES_FILE")
 WARM_UP, STAY = 5.0, 5.0  # s
-INPUT_TIMEOUT = 0.07  # of ident, s
+INPUT_TIMEOUT = CommandParameters.input_timeout  # of ident, s
 
 
 class ListeningRobot(Robot):
@@ -46,9 +47,9 @@ class ListeningRobot(Robot):
     def __init__(self) -> None:
         super().__init__()
         self.commanded: list[float] = []
-        self.create_subscription(Float64MultiArray, "effort_controller/commands", self._note, 10)
 
-    def _note(self, _: Float64MultiArray) -> None:
+    def _on(self, message: Float64MultiArray) -> None:
+        super()._on(message)
         self.commanded.append(time.perf_counter())
 
     def longest_silence(self, seconds: float) -> float:

@@ -426,8 +426,8 @@ def name_cause(deviation: Array, errors: Array, *change: Array) -> tuple[str, fl
         errors: standard deviations, likewise.
         change: a second deviation of the same cause, and its errors.
     """
-    wholes = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
-    wholes = [(moved, np.hypot(spread, _FOLLOWS)) for moved, spread in wholes]
+    pairs = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
+    wholes = [(moved, np.hypot(spread, _FOLLOWS)) for moved, spread in pairs]
     criteria: dict[str, float] = {}
     leftovers: dict[str, float] = {}
     for cause, directions in CAUSES.items():

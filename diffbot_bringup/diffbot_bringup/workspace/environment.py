@@ -32,7 +32,8 @@ _PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE") 
 # Each of these, where it is not empty, says how far discovery reaches.
 _CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
 _CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
-# Which ways Fast DDS has without a profile: none in shared memory, as the profile says why.
+# Ways of Fast DDS where no profile is given: none in shared memory (docs/safety.md, "A node that
+# appears"). With LOCALHOST, which peers get, ROS 2 takes it nevertheless.
 _TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
 # Binds Fast DDS to the loopback interface.
 _LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
@@ -97,6 +98,8 @@ def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
 
 def with_defaults(environment: Mapping[str, str], distro: str = "kilted") -> dict[str, str]:
     """Return environment with discovery kept on this machine, unless the user has chosen.
+
+    Where the user has opened it, Fast DDS goes without shared memory, unless he says otherwise.
 
     A robot in the same network must not move because somebody tries a simulation. `distro` is the
     ROS 2 whose nodes are started: Humble knows only ROS_LOCALHOST_ONLY, Kilted ignores it, which
