@@ -3,14 +3,16 @@
 """How long a control loop stands still when a live view appears beside it.
 
 The node `ident` drives a robot that moves on by itself, as in live_view.py. Every five seconds a
-live view appears, with shared memory, as a tool does that somebody starts in a terminal.
-Printed for two ways of messages between robot and ident: the longest time between two commands
-while the view appeared, median and largest, and how often it was beyond ident's input_timeout.
+live view appears beside it. Printed for each way of discovery and messages: the longest time
+between two commands while the view appeared, median and largest, and how often it was beyond
+ident's input_timeout.
 
-    localhost   ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, as of ./diffbot: with shared memory
-    udp         SUBNET and FASTDDS_BUILTIN_TRANSPORTS=UDPv4: no shared memory
+    closed      as ./diffbot has it: UDP on the loopback interface
+    localhost   ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, with shared memory
+    opened      SUBNET as ./diffbot has it: UDP; the view has shared memory, too, as a tool that
+                somebody starts in a terminal
 
-    ./diffbot python benchmarks/newcomers.py [--arrivals 40] [--only udp]
+    ./diffbot python benchmarks/newcomers.py [--arrivals 40] [--only closed]
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ from live_view import NODE, Robot, started
 from std_msgs.msg import Float64MultiArray
 
 from diffbot_bringup import domains
+from diffbot_bringup.workspace.environment import with_defaults
 from diffbot_node.parameters import CommandParameters
 
 RANGE, TRANSPORTS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS"
 WAYS = {
+    "closed": with_defaults({}),
     "localhost": {RANGE: "LOCALHOST"},
-    "udp": {RANGE: "SUBNET", TRANSPORTS: "UDPv4"},
+    "opened": with_defaults({RANGE: "SUBNET"}),
 }
 # Variables that choose the ways of Fast DDS.
-CHOICES = (RANGE, TRANSPORTS, "FASTDDS_DEFAULT_PROFILES_FILE")
+CHOICES = {name for way in WAYS.values() for name in way}
 WARM_UP, STAY = 5.0, 5.0  # s
 INPUT_TIMEOUT = CommandParameters.input_timeout  # of ident, s
 

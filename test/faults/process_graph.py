@@ -10,7 +10,6 @@ A probe listens to the wheels and to the robot.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 
@@ -66,7 +65,7 @@ class ProcessGraph(ProcessGroup):
             self.limit, self.rate = limits.traction, limits.torque_rate
             for name in standard:
                 self.start(name)
-            self.probe = self._make_probe()
+            self.probe = Probe(self.domain, PERIOD)
         except BaseException:
             self.close()
             raise
@@ -79,17 +78,6 @@ class ProcessGraph(ProcessGroup):
         path = self.folder / "twil.yaml"
         path.write_text(yaml.safe_dump(robot), encoding="utf-8")
         return str(path)
-
-    def _make_probe(self) -> Probe:
-        name = "ROS_AUTOMATIC_DISCOVERY_RANGE"
-        before = os.environ.get(name)
-        os.environ[name] = self.variables[name]
-        try:
-            return Probe(self.domain, PERIOD)
-        finally:
-            os.environ.pop(name)
-            if before is not None:
-                os.environ[name] = before
 
     def drive(self, driver: str = "backstep_controller") -> None:
         """See to it that all run who belong to the run, and wait until the robot is driven.

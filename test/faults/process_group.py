@@ -46,7 +46,6 @@ class ProcessGroup:
         self.robot = ""
         self.variables = {
             "ROS_DOMAIN_ID": str(self.domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
             "ROS_LOG_DIR": str(self.folder / "ros"),
             "OPENBLAS_NUM_THREADS": "1",
         }

@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 
@@ -96,10 +97,15 @@ def test_nothing_is_missing(sourced, monkeypatch, tmp_path):
     environment = choose(tmp_path)
     environment.prepare(-1)
     assert environment.is_ready()
-    assert environment.variables({"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}) == {
-        "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp",
-        **with_defaults({}, "jazzy"),
-    }
+    # Where Fast DDS is not there, its profile would leave another middleware open.
+    another = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}
+    closed = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    assert environment.variables(another) == {**another, **closed}
+    assert environment.variables({}) == closed
+    prefix = Path(os.environ["AMENT_PREFIX_PATH"])
+    (prefix / "share/ament_index/resource_index/packages/rmw_fastrtps_cpp").touch()
+    assert choose(tmp_path).variables({}) == with_defaults({}, "jazzy")
+    assert choose(tmp_path).variables(another) == {**another, **closed}
 
 
 def test_wheels_are_made_again_when_checkout_or_versions_change(machine, tmp_path):

@@ -18,7 +18,8 @@ from diffbot_bringup.workspace.environment import (
 
 PROFILE = Path(__file__).resolve().parents[2] / "config" / "fastdds_local.xml"
 FAR = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
-# Prints the local addresses of this process's UDP sockets at the ports that DDS listens on.
+# Prints the local addresses of this process's UDP sockets at the ports that DDS listens on, and
+# SHARED if it has shared memory.
 BOUND = """
 import os, rclpy
 rclpy.init()
@@ -31,6 +32,8 @@ for line in open("/proc/net/udp").readlines()[1:]:
     address, port = words[1].split(":")
     if int(words[9]) in mine and first <= int(port, 16) < first + 250:
         print(".".join(str(byte) for byte in reversed(bytes.fromhex(address))))
+if "/dev/shm/fast" in open("/proc/self/maps").read():
+    print("SHARED")
 """
 
 
@@ -42,7 +45,8 @@ def test_entries_come_first_once_and_in_order():
 def closed(variable="FASTDDS_DEFAULT_PROFILES_FILE"):
     """What keeps everybody else out."""
     given = {name for name in with_defaults({}) if name.endswith("PROFILES_FILE")}
-    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", variable: with_defaults({})[given.pop()]}
+    profile = with_defaults({})[given.pop()]
+    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", variable: profile}
 
 
 def test_discovery_stays_on_this_machine():
@@ -50,6 +54,8 @@ def test_discovery_stays_on_this_machine():
     assert with_defaults({}, "jazzy") == closed("FASTRTPS_DEFAULT_PROFILES_FILE")  # Fast DDS 2
     for nothing in ({}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_STATIC_PEERS": ""}):
         assert with_defaults(nothing) == closed()
+    # ROS 2's own LOCALHOST listens on all interfaces, and would add shared memory to the profile.
+    assert with_defaults({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}) == closed()
 
 
 NO_SHARED_MEMORY = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
@@ -59,6 +65,7 @@ def test_discovery_reaches_what_the_user_has_chosen():
     for chosen in (
         {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"},
         {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "ROS_STATIC_PEERS": "10.0.0.1"},
+        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"},
         {"ROS_LOCALHOST_ONLY": "0"},
         {"ROS_DISCOVERY_SERVER": "10.0.0.1"},
         {"CYCLONEDDS_URI": "file:///of/the/user.xml"},
@@ -88,6 +95,8 @@ def test_one_call_inside_of_another_can_be_opened():
     # The profile of the outer call is not a choice of the user's.
     assert with_defaults({**with_defaults({}), **FAR}) == {**FAR, **NO_SHARED_MEMORY}
     assert with_defaults(with_defaults({})) == closed()
+    peers = {"ROS_STATIC_PEERS": "10.0.0.1"}
+    assert with_defaults({**with_defaults({}), **peers}) == with_defaults(peers)
 
 
 def test_humble_is_told_in_its_own_way():
@@ -96,7 +105,7 @@ def test_humble_is_told_in_its_own_way():
 
 
 def bound(environment, domain):
-    """Addresses on which a node listens in an environment."""
+    """Addresses on which a node listens in an environment, and SHARED."""
     kept = {k: v for k, v in os.environ.items() if k not in {*closed(), *FAR}}
     result = subprocess.run(
         [sys.executable, "-c", BOUND],
@@ -109,11 +118,11 @@ def bound(environment, domain):
     return set(result.stdout.split())
 
 
-def test_no_socket_can_be_reached_from_the_network(domain):
+def test_no_socket_is_reached_from_the_network_and_no_memory_is_shared(domain):
     if "fastrtps" not in rclpy.get_rmw_implementation_identifier():
         pytest.skip("the profile is Fast DDS's")
     assert bound(closed(), domain) == {"127.0.0.1"}
-    assert "0.0.0.0" in bound(FAR, domain)  # what it keeps out
+    assert {"0.0.0.0", "SHARED"} <= bound(FAR, domain)  # what it keeps out
 
 
 def test_wheels_do_not_see_a_sourced_ros():

@@ -35,8 +35,10 @@ _CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
 # Ways of Fast DDS where no profile is given: none in shared memory (docs/safety.md, "A node that
 # appears"). With LOCALHOST, which peers get, ROS 2 takes it nevertheless.
 _TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
-# Binds Fast DDS to the loopback interface.
+# Binds Fast DDS to the loopback interface. With this range ROS 2 changes nothing of the profile;
+# with LOCALHOST it adds shared memory, and sockets that listen on all interfaces.
 _LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
+_AS_PROFILE = "SYSTEM_DEFAULT"
 
 Paths = dict[str, list[str]]
 """Variable -> the entries to put in front of it."""
@@ -96,16 +98,22 @@ def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
     return result
 
 
-def with_defaults(environment: Mapping[str, str], distro: str = "kilted") -> dict[str, str]:
+def with_defaults(
+    environment: Mapping[str, str], distro: str = "kilted", *, fast_dds: bool = True
+) -> dict[str, str]:
     """Return environment with discovery kept on this machine, unless the user has chosen.
 
     Where the user has opened it, Fast DDS goes without shared memory, unless he says otherwise.
 
     A robot in the same network must not move because somebody tries a simulation. `distro` is the
     ROS 2 whose nodes are started: Humble knows only ROS_LOCALHOST_ONLY, Kilted ignores it, which
-    would open to the network what its user wants closed; so it is translated.
+    would open to the network what its user wants closed; so it is translated. Without `fast_dds`
+    another middleware is theirs, and gets the range alone.
     """
-    result = {k: v for k, v in environment.items() if k not in _CHOICES or v not in ("", _LOCAL)}
+    result = {name: value for name, value in environment.items() if name not in _CHOICES or value}
+    if any(result.get(name) == _LOCAL for name in _PROFILES):  # of a call around this one
+        ours = {_RANGE: _AS_PROFILE, **dict.fromkeys(_PROFILES, _LOCAL)}
+        result = {name: value for name, value in result.items() if ours.get(name) != value}
     chosen = _CHOICES & result.keys()
     if distro == "humble":
         return result if chosen else {**result, "ROS_LOCALHOST_ONLY": "1"}
@@ -116,10 +124,11 @@ def with_defaults(environment: Mapping[str, str], distro: str = "kilted") -> dic
     if chosen <= {"ROS_STATIC_PEERS"}:
         result[_RANGE] = "LOCALHOST"
     others = _CHOICES - {_RANGE, "ROS_LOCALHOST_ONLY"}
+    if not fast_dds:
+        return result
     if result.get(_RANGE) == "LOCALHOST" and not others & result.keys():
-        # LOCALHOST does not announce, but still listens on all interfaces.
         fast_dds_2 = distro in ("iron", "jazzy")
-        result[_PROFILES[0 if fast_dds_2 else 1]] = _LOCAL
+        result |= {_RANGE: _AS_PROFILE, _PROFILES[0 if fast_dds_2 else 1]: _LOCAL}
     return result if result.keys() & {*_PROFILES} else {**_TRANSPORTS, **result}
 
 
@@ -260,7 +269,9 @@ class SystemEnvironment:
 
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:
         """Return the user's variables; the middleware is the user's choice too."""
-        return with_defaults(user, self._distro)
+        middleware = user.get("RMW_IMPLEMENTATION") or "rmw_fastrtps_cpp"
+        fast_dds = middleware.startswith("rmw_fastrtps") and self.has_package(middleware)
+        return with_defaults(user, self._distro, fast_dds=fast_dds)
 
     def has_package(self, name: str) -> bool:
         """Tell whether the sourced prefixes have the ROS package."""
