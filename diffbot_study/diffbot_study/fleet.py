@@ -34,6 +34,7 @@ from diffbot_study.fleet_rows import (
     COLUMNS,
     CONTENT,
     SUFFIXES,
+    VERSION,
     FleetRecording,
     Names,
     find_recordings,
@@ -109,8 +110,8 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     _check_descriptions(recordings, given)
     store = ParquetStore(options.output / "recordings", COLUMNS)
     store.compact()
-    known = store.keys()
-    if not recordings and not known:
+    known = store.keys(version=VERSION)  # an older version's row is read anew
+    if not recordings and not store.parts:
         raise ValueError(
             f"{', '.join(options.places)}: holds no recording ({others} other files); recordings "
             f"are folders of bags and files that end in {', '.join(sorted(SUFFIXES))}"

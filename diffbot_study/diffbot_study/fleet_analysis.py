@@ -3,14 +3,16 @@
 
 Random effects, robustly: a quantity of robot j is the median of its recordings, with a standard
 error from their scatter and their own intervals; robots of one type spread about their median with
-a deviation tau, which is what is left of the median absolute deviation without those errors. So up
-to half of the robots may be faulty and neither centre nor spread follows them.
+a deviation tau, which is what is left of their spread without those errors. The spread is that of
+the robots within three deviations of the median, of which the first guess is the median absolute
+one (reweighted, Rousseeuw and Leroy, Robust Regression and Outlier Detection, 1987). So up to half
+of the robots may be faulty and neither centre nor spread follows them.
 
 An alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities, by Student's t
-with the degrees of freedom that a median absolute deviation of the type's robots is worth, and by
-Sidak's correction for the number of quantities and for the number of robots in the whole fleet: a
-fleet without a fault gets any alarm at all with the chance that was asked for, where its robots
-spread normally.
+with the degrees of freedom that such a spread of the type's robots is worth, and by Sidak's
+correction for the number of quantities and for the number of robots in the whole fleet: a fleet
+without a fault gets any alarm at all with the chance that was asked for, or a smaller one, where
+its robots spread normally.
 
 A change: fleet_trends says whether a robot has changed over its recordings, by the same rule for
 the whole fleet. Where there are recordings at enough times, changes get a tenth of the chance of a
@@ -43,15 +45,18 @@ Array = NDArray[np.float64]
 
 QUANTITIES = (
     "log_k7", "log_k8", "k5", "k6", "coulomb_left", "coulomb_right", "log_residual",
+    "torque_difference",
 )  # fmt: skip
 """What is compared: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction relative
-to the type's medians."""
+to the type's medians; how much more a reported torque of the right wheel does, as a share of both.
+"""
 # Fewest robots of a type, and recordings of a robot, that are compared.
 FEWEST, RECORDINGS = 5, 2
 # Of a median against a mean; of a median absolute deviation against a standard deviation.
 MEDIAN, MAD = 1.2533, 1.4826
-# Of a median absolute deviation, against a standard deviation of normal numbers.
-EFFICIENCY = 0.37
+# Cut of the spread, in deviations; and what is left of the variance of normal numbers by it.
+SPREAD_CUT = 3.0
+KEPT_VARIANCE = 0.97334
 # Where deviations are cut for correlations, and least relative spread of a prior.
 CUT, LEAST_SPREAD = 2.5, 1e-4
 # Largest chi^2 per degree of freedom that a cause may leave.
@@ -245,14 +250,14 @@ def _compare(
     values, errors = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
     centre = np.median(values, axis=0)
     deviation = values - centre
-    total = MAD * np.median(np.abs(deviation), axis=0)
+    total = _spread(deviation)
     spread = np.sqrt(np.maximum(total**2 - np.median(errors**2, axis=0), (0.1 * total) ** 2))
     # The centre is known as well as a median of so many robots.
     known = MEDIAN**2 * total**2 / len(robots)
     whole = np.sqrt(spread**2 + errors**2 + known)
     scores = deviation / np.maximum(whole, 1e-12)
     worst = np.abs(scores).max(axis=1)
-    single = 2.0 * stats.t.sf(worst, EFFICIENCY * (len(robots) - 1))
+    single = 2.0 * stats.t.sf(worst, _freedom(len(robots)))
     p_values = -np.expm1(len(QUANTITIES) * np.log1p(-np.minimum(single, 1.0 - 1e-16)))
     found = [
         (
@@ -277,6 +282,29 @@ def _compare(
         k_covariance=_k_covariance(centre, scale, deviation, np.sqrt(total**2 + known)),
     )
     return prior, found
+
+
+def _spread(deviation: Array) -> Array:
+    """Standard deviation of the robots without those that stick out, by quantity.
+
+    Args:
+        deviation: from the medians, shape (robots, quantities).
+    """
+    size = np.abs(deviation)
+    spread = (1.0 + 0.9 / len(deviation)) * MAD * np.median(size, axis=0)
+    for _ in range(2):
+        kept = np.where(size <= SPREAD_CUT * spread, deviation, np.nan)
+        spread = np.sqrt(np.nanvar(kept, axis=0, ddof=1) / KEPT_VARIANCE)
+    return np.asarray(spread)
+
+
+def _freedom(robots: int) -> float:
+    """Degrees of freedom that `_spread` of so many robots, FEWEST or more, is worth.
+
+    By fleets of normal numbers: a limit of Student's t with these was exceeded as often as it says,
+    or more seldom, by the outermost of 5, 8, 12, 20, 40 and 100 robots.
+    """
+    return min(0.6, 0.37 + 0.033 * (robots - FEWEST)) * (robots - 1)
 
 
 def _k(centre: Array, scale: Mapping[str, float]) -> Four:
@@ -311,7 +339,7 @@ def _k_covariance(
     np.fill_diagonal(correlation, 1.0)
     _, _, k7, k8 = _k(centre, scale)
     units = np.array([scale["k5"], scale["k6"], k7, k8])  # with their signs
-    wide = float(stats.t.ppf(0.975, EFFICIENCY * (robots - 1))) / NORMAL_95
+    wide = float(stats.t.ppf(0.975, _freedom(robots))) / NORMAL_95
     std = wide * units * np.maximum(spread[order], LEAST_SPREAD)
     return tuple(map(tuple, (correlation * np.outer(std, std)).tolist()))
 
@@ -339,6 +367,7 @@ def _quantities(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array,
                 math.log(-row["k8"]),
                 *(_number(row[name]) / size for name, size in scale.items()),
                 math.log(max(_number(row["residual_v"]), 1e-12)),
+                _number(row.get("torque_difference")),
             ]
         )
         own.append(
@@ -347,6 +376,7 @@ def _quantities(rows: Sequence[Row], scale: Mapping[str, float]) -> tuple[Array,
                 _number(row["std_k8"]) / -row["k8"],
                 *(_number(row[f"std_{name}"]) / abs(size) for name, size in scale.items()),
                 0.0,
+                _number(row.get("std_torque_difference")),
             ]
         )
     return np.array(values), np.array(own)
@@ -384,36 +414,43 @@ def _judged(
 # whether it may be negative, too.
 #
 # Load: K7 falls, |K8| by less or as much, K5 and K6 move. Tyre: speeds are told by the factor
-# s = nominal / true radius too large, K7 and |K8| grow by s^2, K5 and K6 by 1 / s. Brake: Coulomb
-# friction of one wheel grows. Current sensor of one wheel that reads too little: both K grow, that
-# wheel's friction falls and the residuals grow, as no model fits; one that reads too much, the
-# other way round. Encoder: the residuals grow, and nothing else.
-_K7, _K8, _K5, _K6, _LEFT, _RIGHT, _RESIDUAL = np.eye(len(QUANTITIES))
+# s = nominal / true radius too large, K7 and |K8| grow by s^2, K5 and K6 by 1 / s. One of the two
+# tyres: half of that, and a torque of that wheel does s times as much. Brake: Coulomb
+# friction of one wheel grows. Current sensor of one wheel that reads too little: a torque of that
+# wheel does more than one of the other, both K grow by the mean, and both frictions, which are told
+# in mean torques, fall; one that reads too much, the other way round. Encoder: the residuals grow,
+# and nothing else.
+_K7, _K8, _K5, _K6, _LEFT, _RIGHT, _RESIDUAL, _DIFFERENCE = np.eye(len(QUANTITIES))
 _Directions = Sequence[tuple[Array, bool]]
 # Residuals follow whatever is different by some per cent: torque noise acts through K7, for one.
-# So little of them tells no cause. Standard deviation, of the logarithm.
-_FOLLOWS = 0.05 * _RESIDUAL
+# The wheels' torques seem to differ by some tenths of a per cent where friction is large (brake).
+# So little of either tells no cause. Standard deviations, of the logarithm and of the share.
+_FOLLOWS = 0.05 * _RESIDUAL + 0.003 * _DIFFERENCE
 
 
-def _sensor(wheel: Array, reads: float) -> _Directions:
+_TYRES = _K7 + _K8 - 0.5 * _K5 - 0.5 * _K6
+
+
+def _sensor(side: float, reads: float) -> _Directions:
+    """Of the wheel at this side, -1 left and 1 right; reads -1 too little, 1 too much."""
     return (
+        (-reads * side * _DIFFERENCE, False),
         (-reads * (_K7 + _K8), False),
-        (reads * wheel, False),
-        (_RESIDUAL, False),
-        (_K5 - _K6, True),
-        (_K5 + _K6, True),
+        (reads * (_LEFT + _RIGHT), False),
     )
 
 
 CAUSES: Mapping[str, _Directions] = {
     "load": ((-_K7, False), (-_K8, False), (_K5, True), (_K6, True)),
-    "tyre": ((2.0 * _K7 + 2.0 * _K8 - _K5 - _K6, True),),
+    "tyre": ((_TYRES, True),),
+    "tyre left": ((_TYRES - _DIFFERENCE, True),),
+    "tyre right": ((_TYRES + _DIFFERENCE, True),),
     "brake left": ((_LEFT, False),),
     "brake right": ((_RIGHT, False),),
-    "current sensor left": _sensor(_LEFT, -1.0),
-    "current sensor right": _sensor(_RIGHT, -1.0),
-    "current sensor left, too much": _sensor(_LEFT, 1.0),
-    "current sensor right, too much": _sensor(_RIGHT, 1.0),
+    "current sensor left": _sensor(-1.0, -1.0),
+    "current sensor right": _sensor(1.0, -1.0),
+    "current sensor left, too much": _sensor(-1.0, 1.0),
+    "current sensor right, too much": _sensor(1.0, 1.0),
     "encoder": ((_RESIDUAL, False),),
 }
 

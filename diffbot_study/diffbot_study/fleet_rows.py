@@ -37,7 +37,8 @@ from diffbot_study.parquet_store import Row
 
 K = ("k5", "k6", "k7", "k8")
 FRICTION = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
-VERSION = 3  # of the rows: raise it when their meaning changes
+VERSION = 3
+"""Of the rows; raised when their meaning changes, so that recordings are read anew."""
 METADATA = "metadata.yaml"
 # Hexadecimal digits of a content's hash, with which a key begins, and of a description's.
 CONTENT, DESCRIPTION = 32, 8
@@ -59,12 +60,15 @@ COLUMNS = {
     "delay": "float64",
     "residual_v": "float64",
     "residual_omega": "float64",
+    "torque_difference": "float64",
+    "std_torque_difference": "float64",
     "values": "string",
     "version": "int64",
     "wall_time": "float64",
 }
-"""Columns: time in s since 1970; usable all, some, none or unreadable; values, all of the
-verdicts' values with their standard deviations, as JSON."""
+"""Columns: time in s since 1970; usable all, some, none or unreadable; torque_difference, how much
+more a reported torque of the right wheel does, as a share of both; values, all of the verdicts'
+values with their standard deviations, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -288,8 +292,10 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
         for value in verdict.values
     }
     summary = found.summary
-    for section, names in (("parameters", K), ("friction", FRICTION)):
-        part = summary.get(section) or {}
+    whole = {"torque_difference": summary.get("torque_difference")}
+    parts = ((summary.get("parameters"), K), (summary.get("friction"), FRICTION), (whole, whole))
+    for part, names in parts:
+        part = part or {}
         for name in names:
             known = part.get(name.upper()) or part.get(name)
             if isinstance(known, Mapping) and known.get("std") is not None:

@@ -2,8 +2,8 @@
 """Recordings of a made fleet, by the batched engine: for tests and benchmarks of `diffbot fleet`.
 
 Robots of a type spread about their description: masses and inertias by 1 %, Coulomb friction by
-10 % (standard deviations). Faults are those of FAULTS; what a recording holds is what the robot's
-own sensors would say, never the truth.
+10 % (standard deviations). Faults are those of FAULTS and MORE_FAULTS; what a recording holds is
+what the robot's own sensors would say, never the truth.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from diffbot_study.block_recording import BlockRecording, record_block
 FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
 """10 % more mass; radii 2 % smaller; three times the Coulomb friction of the left wheel; half of
 its torque reported; 5 counts of noise of its encoder."""
+MORE_FAULTS = ("tyre left",)
+"""Radius of the left wheel 2 % smaller."""
 FIRST_DAY = date(2031, 1, 1)
 HEADER = "time,left_position,right_position,left_effort,right_effort"
 
@@ -52,11 +54,12 @@ def make_fleet(
         seed: of everything.
 
     Raises:
-        ValueError: a fault is not of FAULTS.
+        ValueError: a fault is not of FAULTS or MORE_FAULTS.
     """
-    wrong = set((faults or {}).values()) - set(FAULTS)
+    wrong = set((faults or {}).values()) - {*FAULTS, *MORE_FAULTS}
     if wrong:
-        raise ValueError(f"faults {sorted(wrong)}: must be of {', '.join(FAULTS)}")
+        known = ", ".join((*FAULTS, *MORE_FAULTS))
+        raise ValueError(f"faults {sorted(wrong)}: must be of {known}")
     planted: dict[str, str] = {}
     for place, kind in enumerate(types):
         generator = np.random.default_rng([seed, place])
@@ -124,6 +127,10 @@ def _write(
     efforts = made.efforts[:, :, index].copy()
     if fault == "current sensor left":
         efforts[:, 0] *= 0.5
+    if fault == "tyre left":
+        # Turns farther for the same way, and needs less torque for the same force.
+        positions[:, 0] /= 0.98
+        efforts[:, 0] *= 0.98
     if fault == "encoder":
         count = 2.0 * np.pi / (robot.encoder.counts or 4096)
         positions[:, 0] += count * np.round(5.0 * generator.standard_normal(len(positions)))

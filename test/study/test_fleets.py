@@ -35,26 +35,34 @@ def made_rows(changes, robots=40, recordings=4, seed=0):
     for robot in range(robots):
         own = {name: value * math.exp(0.01 * generator.standard_normal())
                for name, value in HEALTHY.items()}  # fmt: skip
+        difference = 0.003 * generator.standard_normal()
         for name, factor in changes.get(robot, {}).items():
-            own[name] *= factor
+            if name == "torque_difference":
+                difference += factor
+            else:
+                own[name] *= factor
         for run in range(recordings):
             row = {"key": f"{robot}-{run}", "robot": f"r{robot:02d}", "type": "made"}
             for name, value in own.items():
                 row[name] = value * math.exp(0.005 * generator.standard_normal())
                 row[f"std_{name}"] = abs(0.005 * value)
+            row["torque_difference"] = difference + 0.001 * generator.standard_normal()
+            row["std_torque_difference"] = 0.001
             rows.append(row)
     return rows
 
 
 def test_faults_are_found_and_named_and_others_left_alone():
     fast = 1.0 / 0.98
+    both_frictions = {"coulomb_left": 0.67, "coulomb_right": 0.67}
     changes = {
         0: {"k7": 0.9, "k8": 0.95, "k5": 0.93},
         1: {"k7": fast**4, "k8": fast**4, "k5": fast**-2, "k6": fast**-2},
         2: {"coulomb_right": 3.0},
-        3: {"k7": 1.25, "k8": 1.24, "coulomb_left": 0.4, "residual_v": 30.0, "k5": 0.8},
+        3: {"k7": 1.5, "k8": 1.5, "torque_difference": -0.33, **both_frictions},
         4: {"residual_v": 9.0},
         5: {"k7": 1.3, "k8": 0.7},
+        6: {"k7": fast**2, "k8": fast**2, "k5": 0.98, "k6": 0.98, "torque_difference": -0.04},
     }
     fleet = analyse_fleet(made_rows(changes), 0.01)
     causes = {robot.name: robot.cause for robot in fleet.robots if robot.alarm}
@@ -65,17 +73,19 @@ def test_faults_are_found_and_named_and_others_left_alone():
         "r03": "current sensor left",
         "r04": "encoder",
         "r05": "no known cause",
+        "r06": "tyre left",
     }
     prior = fleet.types["made"]
     assert prior.centre["log_k7"] == pytest.approx(math.log(2.6), abs=0.01)
     assert prior.spread["log_k7"] == pytest.approx(0.01, abs=0.005)
 
 
-def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for():
+@pytest.mark.parametrize("robots", [5, 8, 20, 50])
+def test_a_healthy_fleet_gets_alarms_as_seldom_as_was_asked_for(robots):
     # 100 fleets: 10 are expected to have any alarm, and 20 or more have a chance of 0.2 %. Rows are
     # of one recording's scatter, as tau is what is tested.
     alarmed = sum(
-        any(robot.alarm for robot in analyse_fleet(made_rows({}, 20, 2, seed), 0.1).robots)
+        any(robot.alarm for robot in analyse_fleet(made_rows({}, robots, 2, seed), 0.1).robots)
         for seed in range(100)
     )
     assert alarmed < 20
@@ -256,3 +266,7 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
     summary = json.loads((tmp_path / "out" / "fleet.json").read_text())
     assert summary["recordings"] == {"all": 2, "unreadable": 1}
     assert set(summary["left_out"]) == {"twil-000", "twil-001"}
+    for module in (command, fleet_rows):
+        monkeypatch.setattr(module, "VERSION", fleet_rows.VERSION + 1)
+    assert "3 recordings, 3 of them new" in run()[1]
+    assert "3 recordings, 0 of them new" in run()[1]

@@ -129,6 +129,9 @@ class Estimate:
         friction: of the wheels; None where the estimator does not model it.
         turning: resistance against turning; None where it is not looked for.
         gyro: that the yaw rate was taken from; None: from wheels, radius and track alone.
+        torque_difference: how much more a reported torque of the right wheel moves the robot than
+            the left one's, as a share of their sum, with its standard deviation
+            (residual_patterns.torque_difference); NaN where it is not looked for.
     """
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
@@ -147,6 +150,7 @@ class Estimate:
     friction: FrictionEstimate | None = None
     turning: TurningEstimate | None = None
     gyro: GyroFit | None = None
+    torque_difference: tuple[float, float] = (math.nan, math.inf)
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:

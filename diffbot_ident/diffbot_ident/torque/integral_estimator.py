@@ -60,9 +60,11 @@ from diffbot_ident.torque.judgement import (
     standing_wheel,
 )
 from diffbot_ident.torque.residual_patterns import (
+    UNEVEN,
     ResidualPattern,
     doubtful_pattern,
     likely_patterns,
+    torque_difference,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
@@ -365,6 +367,7 @@ class _Regression:
         self._length = rows.window + rows.smoothing
         self._patterns: tuple[ResidualPattern, ...] = ()
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
+        self._difference = (math.nan, math.inf)  # of the wheels' torques
         self._delay = self._told = 0.0  # as last estimated and as said, periods
         self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
@@ -480,6 +483,7 @@ class _Regression:
         """What the rows say; not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
+        self._difference = self._torque_difference(delay.value)
         linear, angular = self._axes(delay)
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
@@ -501,7 +505,16 @@ class _Regression:
             period=self._period / self._decimation.factor,
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
+            torque_difference=self._difference,
         ).with_values(values, covariance)
+
+    def _torque_difference(self, delay: float) -> tuple[float, float]:
+        """As `torque_difference`; not where something is known beforehand, which would oppose."""
+        if self._priors[0] is not None:
+            return math.nan, math.inf
+        others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
+        value, std = torque_difference(self.sums.delayed(delay), others)
+        return value, math.hypot(std, FLOOR)
 
     def _roughness(self) -> tuple[float, float]:
         """Relative deviation of K5..K8, and factor on that of friction, that patterns leave."""
@@ -525,8 +538,15 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
-        found += [pattern.warning for pattern in self._patterns if pattern.warning]
+        found += [self._warning(pattern) for pattern in self._patterns if pattern.warning]
         return (*found, *self._residuals.warnings())
+
+    def _warning(self, pattern: ResidualPattern) -> str:
+        if pattern is not UNEVEN or not abs(self._difference[0]) < 1.0:
+            return pattern.warning
+        ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])
+        said = f"a torque of the left wheel does {ratio:.3g} times what one of the right wheel does"
+        return f"{pattern.warning} ({said})"
 
     def _best_delay(self) -> TorqueDelay:
         residuals = [DelayedResiduals(self.sums, axis) for axis in (LINEAR, ANGULAR)]

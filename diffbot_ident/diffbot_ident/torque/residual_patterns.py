@@ -173,6 +173,34 @@ def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern,
     return found
 
 
+def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
+    """How much more a torque of the right wheel moves the robot than the left one's, of their sum.
+
+    (g_r - g_l) / (g_r + g_l) with the gains g of either wheel's reported torque in dv/dt and in
+    domega/dt: s for a right torque that reads 1 / (1 + 2 s) of what acts. Unequal radii have a
+    part in it, too.
+
+    Args:
+        sums: of the rows, with the torques of one delay.
+        others: columns that are part of the fit, without those of UNEVEN.
+
+    Returns:
+        Value and standard deviation, of noise alone; (nan, inf) where the rows do not tell it.
+    """
+    weight = weighted = 0.0
+    for axis, before, own in zip((LINEAR, ANGULAR), others, UNEVEN.columns, strict=True):
+        fitted = fit(sums, axis, None, (*before, *own))
+        gain, cross = float(fitted.theta[1]), float(fitted.theta[-len(own)])
+        variance = float(fitted.covariance[-len(own), -len(own)])
+        if gain != 0.0 and variance > 0.0:
+            weight += gain**2 / variance
+            weighted += gain * cross / variance
+    if weight <= 0.0:
+        return math.nan, math.inf
+    # The difference of the torques is the left one's less the right one's.
+    return -weighted / weight, 1.0 / math.sqrt(weight)
+
+
 # Probability of a pattern that is worth a second fit.
 MIN_PROBABILITY = 0.02
 
