@@ -6,6 +6,7 @@ Both are made of what `diffbot fleet` leaves: fleet.json and the rows of its tab
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -38,7 +39,9 @@ ROBOTS = "robots"
 # Robots whose changes are drawn, robots' intervals side by side, and recordings without a result.
 DRAWN, BESIDE, UNREAD = 12, 40, 200
 DAY = 86400.0
-# Quantities of the comparison: the row's column, its name and its unit.
+LOG = "log_"  # what names of logarithms begin with
+# Quantities of torque recordings: the row's column, its name and its unit. Those of others are
+# values of the row's verdicts, named as there.
 COLUMNS = {
     "log_k7": ("k7", "K7", UNITS["K7"]),
     "log_k8": ("k8", "K8", UNITS["K8"]),
@@ -47,7 +50,10 @@ COLUMNS = {
     "coulomb_left": ("coulomb_left", "Coulomb friction, left", "N m"),
     "coulomb_right": ("coulomb_right", "Coulomb friction, right", "N m"),
     "log_residual": ("residual_v", "residuals of dv/dt", "m/s²"),
+    "torque_difference": ("torque_difference", "torques, right less left over both", "1"),
 }
+# Quantities of a recording in a robot's table.
+SHOWN = ("k5", "k6", "log_k7", "log_k8", "coulomb_left", "coulomb_right")
 # Verdicts of a recording.
 TONES = {"all": None, "some": Tone.CAUTION}
 
@@ -214,12 +220,30 @@ def change_text(change: Mapping[str, Any]) -> str:
     size, half = relative(name, change["change"][name], NORMAL_95 * change["change_std"][name])
     begin, end = map(day, change["between"])
     when = f"between {begin} and {end}" if change["kind"] == "step" else f"from {begin} to {end}"
-    return f"{change['kind']} of {COLUMNS[name][1]} by {size:+.1%} ± {half:.1%} {when}"
+    return f"{change['kind']} of {label(name)} by {size:+.1%} ± {half:.1%} {when}"
+
+
+def label(quantity: str) -> str:
+    """A quantity as a person calls it."""
+    return COLUMNS[quantity][1] if quantity in COLUMNS else quantity.removeprefix(LOG)
+
+
+def reading(row: Row, quantity: str) -> tuple[float, float, str] | None:
+    """Value, standard deviation (0: not known) and unit of a quantity; None: not in the row."""
+    if quantity in COLUMNS:
+        column, _, unit = COLUMNS[quantity]
+        value, std = row.get(column), row.get(f"std_{column}")
+    else:
+        told = json.loads(row.get("values") or "{}").get(quantity.removeprefix(LOG))
+        value, std, unit = told or (None, None, "")
+    if value is None:
+        return None
+    return float(value), float(std) if std is not None and math.isfinite(std) else 0.0, str(unit)
 
 
 def relative(quantity: str, change: float, half: float) -> tuple[float, float]:
     """A change and its half width as shares of the value, also of a logarithm's."""
-    if not quantity.startswith("log_"):
+    if not quantity.startswith(LOG):
         return change, half
     return math.expm1(change), math.exp(change) * half
 
@@ -262,57 +286,83 @@ def _fleet_sections(
 
 
 def _priors(summary: Mapping[str, Any]) -> list[Part]:
-    rows = []
+    rows, others = [], []
     for kind, prior in summary["types"].items():
+        stem = Path(kind).stem
+        if prior["k"] is None:
+            for name, spread in prior["spread"].items():
+                centre = prior["centre"][name]
+                centre = math.exp(centre) if name.startswith(LOG) else prior["relative_to"][name]
+                others.append([stem, label(name), significant(centre), f"{spread:.1%}"])
+            continue
         cells = []
         for i, name in enumerate(NAMES):
             half = NORMAL_95 * math.sqrt(prior["k_covariance"][i][i])
             value, spread = with_uncertainty(prior["k"][i], half)
             cells.append(f"{value} ± {spread} {UNITS[name.upper()]}")
-        rows.append([Path(kind).stem, str(prior["robots"]), *cells])
-    return [Table(["type", "robots", "K5", "K6", "K7", "K8"], rows)] if rows else []
+        rows.append([stem, str(prior["robots"]), *cells])
+    found: list[Part] = []
+    if rows:
+        found.append(Table(["type", "robots", "K5", "K6", "K7", "K8"], rows))
+    if others:
+        found.append(Table(["type", "quantity", "centre", "standard deviation"], others))
+    return found
 
 
 def _spreads(summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]) -> list[Part]:
-    """K7 against |K8| of the robots of each type; where a load or a tyre shows."""
+    """The first two quantities of the robots of each type, K7 against |K8| of torque recordings.
+
+    In the latter a load or a tyre shows.
+    """
     parts: list[Part] = []
-    for i, kind in enumerate(summary["types"]):
+    notable = {*_unlike(summary), *_changed(summary)}
+    for i, (kind, prior) in enumerate(summary["types"].items()):
         own = [robot for robot in summary["robots"] if robot["type"] == kind]
+        axes = [*prior["centre"], *prior["centre"]][:2]
         curves = []
-        notable = {*_unlike(summary), *_changed(summary)}
         for name, role, alarm in (
             ("like the others", Role.FIRST, False), ("standing out", Role.SECOND, True),
         ):  # fmt: skip
             some = [r["deviations"] for r in own if ((r["type"], r["name"]) in notable) is alarm]
-            x, y = ([100.0 * d[name] for d in some] for name in ("log_k7", "log_k8"))
+            x, y = ([100.0 * d[axis] for d in some] for axis in axes)
             curves.append(Curve(name, x, y, role, dots=True))
+        first, second = map(label, axes)
+        second = "|K8|" if axes[1] == "log_k8" else second
         parts.append(
             Chart(
-                f"spread_{i}", f"{Path(kind).stem}: |K8| against the type's centre", "%", curves,
-                "K7 against the type's centre, %", None,
+                f"spread_{i}", f"{Path(kind).stem}: {second} against the type's centre", "%",
+                curves, f"{first} against the type's centre, %", None,
             )
         )  # fmt: skip
         if len(own) <= BESIDE:
-            parts.append(_side_by_side(i, kind, summary, robots))
+            parts.append(_side_by_side(i, kind, axes[0], summary, robots))
     return parts
 
 
 def _side_by_side(
-    number: int, kind: str, summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]
+    number: int,
+    kind: str,
+    quantity: str,
+    summary: Mapping[str, Any],
+    robots: Mapping[Robot, Sequence[Row]],
 ) -> Intervals:
-    """K7 of each robot of a type with its interval."""
-    names, values, halves = [], [], []
+    """A quantity of each robot of a type with its interval."""
+    names, values, halves, unit = [], [], [], ""
     for (own, name), rows in robots.items():
-        known = [row for row in rows if row["k7"] is not None and row["std_k7"] is not None]
+        known = [told for row in rows if (told := reading(row, quantity)) and told[1] > 0.0]
         if own == kind and known:
             names.append(name)
-            values.append(float(np.median([row["k7"] for row in known])))
-            scatter = [row["k7"] for row in known]
-            each = float(np.std(scatter, ddof=1)) if len(known) > 1 else known[0]["std_k7"]
+            scatter = [value for value, _, _ in known]
+            values.append(float(np.median(scatter)))
+            each = float(np.std(scatter, ddof=1)) if len(known) > 1 else known[0][1]
             halves.append(NORMAL_95 * each / math.sqrt(len(known)))
-    centre = summary["types"][kind]["k"][2]
-    return Intervals(f"k7_{number}", f"{Path(kind).stem}: K7 of each robot", UNITS["K7"], names,
-                     values, halves, truth=centre, note="dashed: the type's centre")  # fmt: skip
+            unit = known[0][2]
+    prior = summary["types"][kind]
+    level = prior["centre"][quantity]
+    centre = math.exp(level) if quantity.startswith(LOG) else prior["relative_to"][quantity] * level
+    title = f"{Path(kind).stem}: {label(quantity)} of each robot"
+    note = "dashed: the type's centre"
+    return Intervals(f"first_{number}", title, unit, names, values, halves, truth=centre, note=note)
 
 
 def _ranking(
@@ -355,21 +405,22 @@ def _trend_chart(
     quantity: str | None = None,
 ) -> Chart:  # fmt: skip
     """A quantity of a robot over its recordings, with the change where it is its own."""
-    quantity = quantity or change.get("quantity") or "log_k7"
-    column, name, unit = COLUMNS[quantity]
-    known = [row for row in rows if row.get(column) is not None and row.get("time") is not None]
-    begin = known[0]["time"] if known else 0.0
-    days = np.array([(row["time"] - begin) / DAY for row in known])
-    values = np.array([row[column] for row in known], float)
-    halves = np.array([NORMAL_95 * (row.get(f"std_{column}") or 0.0) for row in known])
-    band = None if column == "residual_v" else halves
+    quantity = quantity or change["quantity"]
+    told = [(row, reading(row, quantity)) for row in rows if row.get("time") is not None]
+    known = [(row, found) for row, found in told if found is not None]
+    begin = known[0][0]["time"] if known else 0.0
+    unit = known[0][1][2] if known else ""
+    days = np.array([(row["time"] - begin) / DAY for row, _ in known])
+    values = np.array([found[0] for _, found in known], float)
+    halves = np.array([NORMAL_95 * found[1] for _, found in known])
+    band = halves if halves.any() else None
     curves = [Curve("recordings", days, values, half_width=band)]
     events = []
     if change.get("quantity") == quantity and change["alarm"]:
         events = [((time - begin) / DAY, "") for time in change["between"]]
-        curves.append(_model(change, known, days, values))
+        curves.append(_model(change, [row for row, _ in known], days, values))
     return Chart(
-        key, f"{robot}: {name}" if robot else name, unit, curves,
+        key, f"{robot}: {label(quantity)}" if robot else label(quantity), unit, curves,
         f"days since {day(begin)}", None, events=events,
         note=change["cause"] if events else "",
     )  # fmt: skip
@@ -420,10 +471,13 @@ def robot_page(
         verdict, advice = f"{name} is like the others of its type.", "Nothing to do."
     sections = [
         Section("Recordings", "A path leads to the recording's own report, where there is one.",
-                [_recordings(rows, folder)], wide=True),
+                [_recordings(rows, folder, _compared(level, trend))], wide=True),
     ]  # fmt: skip
     if drawn:
-        charts = [_trend_chart(f"q_{q}", rows, trend or {}, quantity=q) for q in COLUMNS]
+        charts = [
+            _trend_chart(f"q_{i}", rows, trend or {}, quantity=quantity)
+            for i, quantity in enumerate(_compared(level, trend))
+        ]
         sections.insert(0, Section("Over time", "Bands: 95 % by each recording itself.", charts))
     back = Table([""], [["all robots"]], links=[f"../{FLEET}"])
     sections.append(Section("Fleet", "", [back]))
@@ -438,9 +492,16 @@ def robot_page(
     )
 
 
+def _compared(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None) -> list[str]:
+    """The quantities by which a robot was compared."""
+    if level is not None:
+        return [*level["deviations"]]
+    return [] if trend is None else [*trend["change"]]
+
+
 def _quantities(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None) -> Table:
     rows = []
-    for name, (_, label, _) in COLUMNS.items():
+    for name in _compared(level, trend):
         deviation = MISSING
         if level is not None:
             deviation = f"{relative(name, level['deviations'][name], 0.0)[0]:+.2%}"
@@ -449,22 +510,25 @@ def _quantities(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None
         if trend is not None:
             per_day, half = trend["slopes"][name], trend["slope_half_widths"][name]
             slope = f"{100.0 * per_day:+.3g} ± {100.0 * half:.2g}"
-        rows.append([label, deviation, score, slope])
+        rows.append([label(name), deviation, score, slope])
     head = ["", "from the type's centre", "in standard deviations", "slope, % a day"]
     return Table(head, rows)
 
 
-def _recordings(rows: Sequence[Row], folder: Path) -> Table:
+def _recordings(rows: Sequence[Row], folder: Path, compared: Sequence[str]) -> Table:
+    shown = [name for name in compared if name not in COLUMNS] or SHOWN
+    units: dict[str, str] = {}
     cells, marks, links = [], [], []
     for row in rows:
         path = Path(row["path"])
         delay = math.nan if row.get("delay") is None else row["delay"]
+        found = {name: reading(row, name) for name in shown}
+        units |= {name: told[2] for name, told in found.items() if told is not None}
         cells.append(
             [
                 path.name,
                 day(row.get("time") or 0.0),
-                *(_value(row, name) for name in NAMES),
-                *(_value(row, f"coulomb_{side}") for side in ("left", "right")),
+                *map(_text, found.values()),
                 MISSING if math.isnan(delay) else significant(delay),
                 row["reason"] or "",
                 row["usable"],
@@ -472,18 +536,16 @@ def _recordings(rows: Sequence[Row], folder: Path) -> Table:
         )
         marks.append(TONES.get(row["usable"], Tone.BAD))
         links.append(_report(path, folder))
-    head = [
-        "recording", "day", *(f"K{k}, {UNITS[f'K{k}']}" for k in range(5, 9)),
-        "Coulomb left, N m", "right, N m", "delay, periods", "reason", "verdict",
-    ]  # fmt: skip
+    head = [f"{label(name)}, {units[name]}" if name in units else label(name) for name in shown]
+    head = ["recording", "day", *head, "delay, periods", "reason", "verdict"]
     return Table(head, cells, filtered=True, marks=marks, links=links)
 
 
-def _value(row: Row, name: str) -> str:
-    value, std = row.get(name), row.get(f"std_{name}")
-    if value is None:
+def _text(told: tuple[float, float, str] | None) -> str:
+    if told is None:
         return MISSING
-    if std is None or not math.isfinite(std):
+    value, std, _ = told
+    if std == 0.0:
         return significant(value)
     text, spread = with_uncertainty(value, NORMAL_95 * std)
     return f"{text} ± {spread}"

@@ -228,7 +228,7 @@ def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
     paths: list[Path] = []
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for kind, found in fleet.types.items():
-        if kind == UNKNOWN:
+        if kind == UNKNOWN or found.k is None or found.k_covariance is None:
             continue
         robot = load_robot(kind)
         path = folder / f"prior_{robot.name}.yaml"

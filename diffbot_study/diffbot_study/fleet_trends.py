@@ -35,12 +35,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from diffbot_ident.torque.estimate import NORMAL_95
-
-Array = NDArray[np.float64]
+from diffbot_study.fleet_quantities import LOG, Array
 
 # Fewest recordings of a robot at different times, and on either side of a step.
 FEWEST, SIDE = 4, 2
@@ -54,7 +52,6 @@ LEAST_STD = 1e-9
 CHI2_95 = 3.84
 DAY = 86400.0
 STEP, DRIFT = "step", "drift"
-LOG = "log_"  # what names of logarithms begin with
 
 
 @dataclass(frozen=True)

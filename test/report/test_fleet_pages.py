@@ -79,7 +79,7 @@ def test_the_fleets_page_names_the_robots_that_stand_out_and_leads_to_them(fleet
     charts = charts_of(page)
     shown = numbers(charts["trend_0"]["curves"][0]["y"])
     assert shown[0] / shown[-1] == pytest.approx(1 / 0.9, rel=0.02)
-    assert {"spread_0", "k7_0"} <= set(charts)
+    assert {"spread_0", "first_0"} <= set(charts)
 
 
 def test_a_robots_page_has_its_recordings_and_leads_to_their_reports(fleet):
@@ -89,7 +89,7 @@ def test_a_robots_page_has_its_recordings_and_leads_to_their_reports(fleet):
     assert verdict_of(page)[1].startswith("r0 stands out: load (")
     assert text.count("href='../../r0/run3/report.html'") == 1
     assert "href='../fleet.html'" in text
-    assert len(charts_of(page)) == 7
+    assert len(charts_of(page)) == 8
     # Of a healthy robot there is no chart, and hence no library.
     quiet = folder / "robots" / "r5.html"
     assert verdict_of(quiet) == ("good", "r5 is like the others of its type.")

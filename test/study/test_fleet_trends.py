@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_fleets import made_rows
 
-from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet
+from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_quantities import TORQUE
 from diffbot_study.fleet_trends import DAY, DRIFT, STEP, Track, find_trends, said
 
 BEGIN = 1.9e9
@@ -76,9 +77,9 @@ def test_a_fleet_that_does_not_change_gets_alarms_as_seldom_as_was_asked_for():
         for robot in range(10):
             times = BEGIN + np.cumsum(generator.uniform(0.1, 3.0, 8)) * DAY
             scatter = 0.01 * (1.0 + (robot < 2))
-            values = scatter * generator.standard_normal((8, len(QUANTITIES)))
+            values = scatter * generator.standard_normal((8, len(TORQUE)))
             tracks[str(robot)] = Track(times, values, np.full_like(values, 0.005))
-        smallest = min(trend.p for trend in find_trends("made", tracks, QUANTITIES))
+        smallest = min(trend.p for trend in find_trends("made", tracks, TORQUE))
         alarmed += smallest <= 0.1 / 10
     assert alarmed < 14
 

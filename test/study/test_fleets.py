@@ -20,7 +20,9 @@ from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
 from diffbot_study import fleet_rows
 from diffbot_study.fleet import write_priors
-from diffbot_study.fleet_analysis import QUANTITIES, analyse_fleet, name_cause
+from diffbot_study.fleet_analysis import analyse_fleet
+from diffbot_study.fleet_causes import name_cause
+from diffbot_study.fleet_quantities import TORQUE
 from diffbot_study.fleet_rows import FleetRecording, Names, find_recordings, read_recording
 from diffbot_study.made_fleet import make_fleet
 
@@ -116,11 +118,11 @@ def test_the_prior_of_a_type_is_written_as_wide_as_its_robots_are_apart(tmp_path
 
 
 def test_a_cause_needs_the_sign_of_its_signature():
-    errors = np.full(len(QUANTITIES), 0.01)
-    more = np.zeros(len(QUANTITIES))
-    more[QUANTITIES.index("coulomb_left")] = 0.5
-    assert name_cause(more, errors)[0] == "brake left"
-    assert name_cause(-more, errors)[0] != "brake left"
+    errors = np.full(len(TORQUE), 0.01)
+    more = np.zeros(len(TORQUE))
+    more[TORQUE.index("coulomb_left")] = 0.5
+    assert name_cause(TORQUE, more, errors)[0] == "brake left"
+    assert name_cause(TORQUE, -more, errors)[0] != "brake left"
 
 
 def test_recordings_are_named_by_folder_file_or_table(tmp_path):
@@ -228,9 +230,9 @@ def test_the_time_of_a_recording_is_what_it_says_of_itself(tmp_path):
 def test_residuals_that_follow_a_load_do_not_hide_it():
     # As of a robot with 10 % more mass among 100 that are told to 1 %.
     moved = {"log_k7": -0.084, "log_k8": -0.043, "k5": 0.016, "k6": 0.058, "log_residual": -0.047}
-    errors = np.where([name == "log_residual" for name in QUANTITIES], 0.004, 0.01)
-    deviations = np.array([moved.get(name, 0.0) for name in QUANTITIES])
-    assert name_cause(deviations, errors)[0] == "load"
+    errors = np.where([name == "log_residual" for name in TORQUE], 0.004, 0.01)
+    deviations = np.array([moved.get(name, 0.0) for name in TORQUE])
+    assert name_cause(TORQUE, deviations, errors)[0] == "load"
 
 
 def test_a_delay_that_is_not_known_is_none_in_the_row(tmp_path, monkeypatch):

@@ -352,7 +352,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         **({"turning": turning} if turning else {}),
         "verification": verification_section(result.verification),
         "residual_std": list(estimate.residual_std),
-        "torque_difference": Value("torque_difference", *estimate.torque_difference, "").to_dict(),
+        "torque_difference": Value("torque_difference", *estimate.torque_difference).to_dict(),
         "samples": estimate.samples,
         "torque_delay": estimate.delay,
         "control_period": estimate.period,

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a robot is unlike the others, or has changed: causes by their signatures.
+
+A signature is the directions in which quantities move together, each with an amplitude of its own,
+and whether that may be negative, too. The cause that explains the deviations with the least Akaike
+criterion, chi^2 + 2 x amplitudes, is named; how sure: its share of all causes' weights
+exp(-criterion / 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from scipy import optimize
+
+from diffbot_study.fleet_quantities import TORQUE, Array
+
+# Largest chi^2 per degree of freedom that a cause may leave.
+UNEXPLAINED = 20.0
+NO_CAUSE = "no known cause"
+SIDES, KINDS = ("left", "right"), ("viscous", "Coulomb")
+
+_Directions = Sequence[tuple[Array, bool]]
+_Signatures = Mapping[str, _Directions]
+
+
+def name_cause(
+    names: Sequence[str], deviation: Array, errors: Array, *change: Array
+) -> tuple[str, float]:
+    """The cause that explains deviations best, and its weight among all, 0 to 1.
+
+    Args:
+        names: of the quantities.
+        deviation: by quantity.
+        errors: standard deviations, likewise.
+        change: a second deviation of the same cause, and its errors.
+    """
+    causes, follows = _signatures(tuple(names))
+    pairs = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
+    wholes = [(moved, np.hypot(spread, follows)) for moved, spread in pairs]
+    criteria: dict[str, float] = {}
+    leftovers: dict[str, float] = {}
+    for cause, directions in causes.items():
+        columns = [sign * way for way, free in directions for sign in ((1, -1) if free else (1,))]
+        ways = np.array(columns).T
+        left = [
+            float(optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
+            for moved, spread in wholes
+        ]
+        criteria[cause] = sum(left) + 2.0 * len(directions) * len(wholes)
+        leftovers[cause] = max(left) / max(len(names) - len(directions), 1)
+    best = min(criteria, key=lambda cause: criteria[cause], default=NO_CAUSE)
+    if leftovers.get(best, math.inf) > UNEXPLAINED:
+        return NO_CAUSE, 0.0
+    weights = {cause: math.exp(-0.5 * (own - criteria[best])) for cause, own in criteria.items()}
+    return best, weights[best] / sum(weights.values())
+
+
+@lru_cache(maxsize=64)
+def _signatures(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
+    """Causes of these quantities, and what of each tells none, as standard deviations."""
+    return _of_torque() if names == TORQUE else _of_values(names)
+
+
+def _of_torque() -> tuple[_Signatures, Array]:
+    """Of TORQUE.
+
+    Load: K7 falls, |K8| by less or as much, K5 and K6 move. Tyre: speeds are told by the factor
+    s = nominal / true radius too large, K7 and |K8| grow by s^2, K5 and K6 by 1 / s. One of the two
+    tyres: half of that, and a torque of that wheel does s times as much. Brake: Coulomb friction of
+    one wheel grows. Current sensor of one wheel that reads too little: a torque of that wheel does
+    more than one of the other, both K grow by the mean, and both frictions, which are told in mean
+    torques, fall; one that reads too much, the other way round. Encoder: the residuals grow, and
+    nothing else.
+
+    Residuals follow whatever is different by some per cent: torque noise acts through K7, for one.
+    The wheels' torques seem to differ by some tenths of a per cent where friction is large (brake).
+    So little of either tells no cause.
+    """
+    k7, k8, k5, k6, left, right, residual, difference = np.eye(len(TORQUE))
+    tyres = k7 + k8 - 0.5 * k5 - 0.5 * k6
+
+    def sensor(side: float, reads: float) -> _Directions:
+        """Of the wheel at this side, -1 left and 1 right; reads -1 too little, 1 too much."""
+        return (
+            (-reads * side * difference, False),
+            (-reads * (k7 + k8), False),
+            (reads * (left + right), False),
+        )
+
+    causes: _Signatures = {
+        "load": ((-k7, False), (-k8, False), (k5, True), (k6, True)),
+        "tyre": ((tyres, True),),
+        "tyre left": ((tyres - difference, True),),
+        "tyre right": ((tyres + difference, True),),
+        "brake left": ((left, False),),
+        "brake right": ((right, False),),
+        "current sensor left": sensor(-1.0, -1.0),
+        "current sensor right": sensor(1.0, -1.0),
+        "current sensor left, too much": sensor(-1.0, 1.0),
+        "current sensor right, too much": sensor(1.0, 1.0),
+        "encoder": ((residual, False),),
+    }
+    return causes, 0.05 * residual + 0.003 * difference
+
+
+def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
+    """Of values of verdicts, "subject: name".
+
+    Motors: windings, R grows; magnets, Ke falls; brake, friction grows; current sensor that reads
+    the share f, R goes by 1 / f and what is told in N m by f; load, the inertias of both grow.
+    Voltages: brake, ks grows; motor, R or Ke as above move ks, kv and ka; battery or amplifier,
+    which gives less than is logged, all grow alike; load, ka of both sides grows. Velocities: load,
+    the time constants grow; scale, the gains move; delay, the dead times grow.
+    """
+
+    def along(*terms: tuple[str, float]) -> Array | None:
+        """Ends of names with their factors; None where nothing is called so."""
+        found = np.zeros(len(names))
+        for end, factor in terms:
+            found += factor * np.array([name.endswith(end) for name in names])
+        return found if found.any() else None
+
+    wanted: dict[str, Sequence[tuple[Array | None, bool]]] = {
+        "battery": ((along((": ks", 1.0), (": kv", 1.0), (": ka", 1.0)), False),),
+        "load": (
+            (along(("inertia", 1.0), (": ka", 1.0)), False),
+            (along((": time constant", 1.0)), False),
+        ),
+        "velocity scale": ((along((": gain", 1.0)), True),),
+        "delay": ((along((": dead time", 1.0)), False),),
+    }
+    for side in SIDES:
+        motor, own = f"{side} motor: ", f"{side} side: "
+        rubbing = [along((f"{motor}{kind} friction", 1.0)) for kind in KINDS]
+        rubbing.append(along((f"{own}ks", 1.0)))
+        wanted |= {
+            f"windings {side}": ((along((f"{motor}R", 1.0)), False),),
+            f"magnets {side}": ((along((f"{motor}Ke", -1.0)), False),),
+            f"current sensor {side}": (
+                (along((f"{motor}R", 1.0), (f"{motor}inertia", -1.0)), True),
+                (along(*((f"{motor}{kind} friction", 1.0) for kind in KINDS)), True),
+            ),
+            f"brake {side}": [(way, False) for way in rubbing],
+            f"motor {side}": (
+                (along((f"{own}ks", 1.0), (f"{own}ka", 1.0)), False),
+                (along((f"{own}ks", 1.0), (f"{own}kv", -1.0), (f"{own}ka", 1.0)), False),
+            ),
+        }  # fmt: skip
+    causes: dict[str, _Directions] = {}
+    for cause, directions in wanted.items():
+        there = [(way, free) for way, free in directions if way is not None]
+        if there:
+            causes[cause] = there
+    return causes, np.zeros(len(names))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the robots of a type are compared by, as the rows of a fleet's table tell it.
+
+Torque recordings are compared by TORQUE, all others by the values of their verdicts that COMPARED
+names: motors by R, Ke and their mechanics, voltage logs by ks, kv and ka of either side, velocity
+recordings by time constant, gain and dead time of either axis. All numbers are logarithms, or
+shares of the type's medians.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffbot_study.parquet_store import Row
+
+Array = NDArray[np.float64]
+
+TORQUE = (
+    "log_k7", "log_k8", "k5", "k6", "coulomb_left", "coulomb_right", "log_residual",
+    "torque_difference",
+)  # fmt: skip
+"""Of torque recordings: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction
+relative to the type's medians; how much more a reported torque of the right wheel does, as a share
+of both."""
+COMPARED = {
+    "motor": ("R", "Ke", "inertia", "viscous friction", "Coulomb friction"),
+    "side": ("ks", "kv", "ka", "dead time"),
+    "axis": ("ks", "kv", "ka", "time constant", "gain", "dead time"),
+}
+"""Names of values by the last word of the subject ("left motor", "right side", "yaw axis")."""
+POSITIVE = {"R", "Ke", "inertia", "kv", "ka", "time constant", "gain"}
+LOG = "log_"
+"""What names of logarithms begin with."""
+# Share of the recordings that must tell a value, and its largest standard deviation as a share.
+MOST, TOLD = 0.8, 0.5
+# In SI units; smaller medians are no scale.
+SMALLEST = 1e-9
+
+
+class Quantities(Protocol):
+    """What the robots of a type are compared by."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the quantities; those of logarithms begin with "log_"."""
+
+    @property
+    def scale(self) -> Mapping[str, float]:
+        """What is 1 of what has no logarithm: the type's median with its sign, in its unit."""
+
+    def is_told(self, row: Row) -> bool:
+        """Whether a row tells all of them."""
+
+    def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
+        """Numbers of rows that tell them, and standard deviations, shape (rows, quantities)."""
+
+
+def choose_quantities(rows: Sequence[Row]) -> Quantities | None:
+    """What the rows of a type are compared by; None where they have nothing in common."""
+    torque = [row for row in rows if TorqueQuantities.tells(row)]
+    if torque and 2 * len(torque) >= len(rows):
+        return TorqueQuantities(torque)
+    told = [values for row in rows if (values := _values(row))]
+    counts = Counter(name for values in told for name in values)
+    names = sorted((name for name, n in counts.items() if n >= MOST * len(told)), key=_place)
+    found = ValueQuantities([values for values in told if {*names} <= {*values}], names)
+    if found.names:
+        return found
+    return TorqueQuantities(torque) if torque else None
+
+
+class TorqueQuantities:
+    """TORQUE of rows with K5..K8.
+
+    Args:
+        rows: of the type, that tell them.
+    """
+
+    names = TORQUE
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        medians = {
+            name: float(np.median([_number(row[name]) for row in rows]))
+            for name in ("k5", "k6", "coulomb_left", "coulomb_right")
+        }
+        friction = max(abs(medians["coulomb_left"]), abs(medians["coulomb_right"]), SMALLEST)
+        medians |= {"coulomb_left": friction, "coulomb_right": friction}
+        self.scale: Mapping[str, float] = {
+            name: size if abs(size) > SMALLEST else SMALLEST for name, size in medians.items()
+        }
+
+    @staticmethod
+    def tells(row: Row) -> bool:
+        """Whether a row has K7 > 0 > K8 with a standard deviation."""
+        known = row.get("k7") is not None and row.get("std_k7") is not None
+        return known and row["k7"] > 0.0 > row["k8"]
+
+    def is_told(self, row: Row) -> bool:
+        """As of Quantities."""
+        return self.tells(row)
+
+    def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
+        """As of Quantities."""
+        values, own = [], []
+        for row in rows:
+            values.append(
+                [
+                    math.log(row["k7"]),
+                    math.log(-row["k8"]),
+                    *(_number(row[name]) / size for name, size in self.scale.items()),
+                    math.log(max(_number(row["residual_v"]), 1e-12)),
+                    _number(row.get("torque_difference")),
+                ]
+            )
+            own.append(
+                [
+                    _number(row["std_k7"]) / row["k7"],
+                    _number(row["std_k8"]) / -row["k8"],
+                    *(_number(row[f"std_{n}"]) / abs(size) for n, size in self.scale.items()),
+                    0.0,
+                    _number(row.get("std_torque_difference")),
+                ]
+            )
+        return np.array(values), np.array(own)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A value of a verdict: with its standard deviation and its unit."""
+
+    value: float
+    std: float
+    unit: str
+
+
+class ValueQuantities:
+    """Values of verdicts: logarithms of those that cannot be <= 0, shares of the median of others.
+
+    Args:
+        rows: values by name of the rows that have all of `names`.
+        names: of the values; those that the rows do not tell are left out.
+    """
+
+    def __init__(self, rows: Sequence[Mapping[str, Told]], names: Sequence[str]) -> None:
+        scale: dict[str, float] = {}
+        for name in names:
+            size = float(np.median([row[name].value for row in rows])) if rows else 0.0
+            std = float(np.median([row[name].std for row in rows])) if rows else math.inf
+            if abs(size) > SMALLEST and std <= TOLD * abs(size):
+                scale[name] = size
+        self._sizes = scale
+        self._logs = {name for name in scale if name.partition(": ")[2] in POSITIVE}
+        self.scale: Mapping[str, float] = {n: s for n, s in scale.items() if n not in self._logs}
+        self.names = tuple(f"{LOG}{n}" if n in self._logs else n for n in scale)
+
+    def is_told(self, row: Row) -> bool:
+        """As of Quantities."""
+        told = _values(row)
+        return {*self._sizes} <= {*told} and all(told[name].value > 0.0 for name in self._logs)
+
+    def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
+        """As of Quantities."""
+        values, own = [], []
+        for row in rows:
+            told = _values(row)
+            values.append(
+                [
+                    math.log(told[name].value) if name in self._logs else told[name].value / size
+                    for name, size in self._sizes.items()
+                ]
+            )
+            own.append(
+                [
+                    told[name].std / abs(told[name].value if name in self._logs else size)
+                    for name, size in self._sizes.items()
+                ]
+            )
+        return np.array(values), np.array(own)
+
+
+def _values(row: Row) -> dict[str, Told]:
+    """Values that are compared, by "subject: name"; of the axes where there are no sides."""
+    if row.get("usable") not in ("all", "some") or not row.get("values"):
+        return {}
+    found: dict[str, Told] = {}
+    for key, (value, std, unit) in json.loads(row["values"]).items():
+        subject, _, name = key.partition(": ")
+        last = subject.rpartition(" ")[2]
+        if name in COMPARED.get(last, ()) and value is not None and std is not None:
+            found[key] = Told(float(value), float(std), str(unit))
+    sides = any(key.partition(": ")[0].endswith("side") for key in found)
+    return {key: told for key, told in found.items() if not (sides and "axis: " in key)}
+
+
+def _place(key: str) -> tuple[str, int]:
+    """Order of the values: by subject, then as in COMPARED."""
+    subject, _, name = key.partition(": ")
+    return subject, COMPARED[subject.rpartition(" ")[2]].index(name)
+
+
+def _number(value: float | None) -> float:
+    return 0.0 if value is None or not math.isfinite(value) else value
