@@ -4,7 +4,7 @@
 
     ./diffbot python benchmarks/motor_logs.py [--robots 100] [--seed 1000]
     ./diffbot python benchmarks/motor_logs.py --bags 40 [--rate 200] [--seconds 5] [--seed 1000]
-    ./diffbot python benchmarks/motor_logs.py --scale 100 [--seconds 20] [--seed 1000]
+    ./diffbot python benchmarks/motor_logs.py --scale 100 [--unlike] [--seconds 20] [--seed 1000]
 
 Currents have 5 % noise and up to 5 % offset of the largest current, speeds 40 to 200 steps
 (diffbot_study.motor_logs). Prints the 95th percentiles of the errors and how many 95 % intervals
@@ -18,20 +18,21 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import JointSample
+from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.recording.effort_scale import in_newton_metres
 from diffbot_ident.recording.identify import analyse_recording
 from diffbot_ident.recording.motor_analysis import MotorAnalysis, analyse_motors
 from diffbot_ident.recording.options import Options
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS, RecordingError
 from diffbot_ident.recording.segments import Segment
-from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque
+from diffbot_ident.recording.torque_analysis import analyse_torque, learn_weighed
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.recording.weighing import WEIGHED, Weighing
 from diffbot_ident.torque.estimate import NAMES as KS
@@ -57,6 +58,9 @@ WEIGHING = WEIGHED / NORMAL_95
 LATE = 0.002
 # Added to the seed of the recording with the load.
 LOADED = 10**6
+BARE, WITH_LOAD = "bare", "loaded"  # names of the recordings
+# Of (right - left) / (right + left) of the wheels' constants, where they are unlike.
+UNLIKE = (-0.3, 0.3)
 
 
 def main() -> None:
@@ -70,10 +74,11 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, help="of each recording (default: 5 of bags, 20 of the scale)"
     )
+    parser.add_argument("--unlike", action="store_true", help="unlike constants of the wheels")
     arguments = parser.parse_args()
     if arguments.scale is not None:
         seeds = range(arguments.seed, arguments.seed + arguments.scale)
-        print_scales(seeds, arguments.seconds or 20.0)
+        print_scales(seeds, arguments.seconds or 20.0, arguments.unlike)
         return
     if arguments.bags is not None:
         seeds = range(arguments.seed, arguments.seed + arguments.bags)
@@ -161,10 +166,11 @@ class Weighed:
     """A robot of unknown unit of effort, and what was recorded and weighed of it.
 
     Attributes:
-        constant: N m of a unit of effort.
+        constant: N m of a unit of effort, mean of both wheels.
         truth: K5 to K8, shape (4,).
-        bare: its recording, analysed.
+        bare: its recording.
         loaded: that with the load.
+        geometry: of the wheels.
         mass: as weighed.
         load: likewise.
         inertia: of a wheel, kg m^2.
@@ -173,16 +179,17 @@ class Weighed:
 
     constant: float
     truth: Array
-    bare: TorqueResult
-    loaded: TorqueResult
+    bare: Segment
+    loaded: Segment
+    geometry: WheelGeometry
     mass: Value
     load: Value
     inertia: float
     place: float
 
 
-def weighed(seed: int, seconds: float) -> Weighed:
-    """Draw, drive, load and drive again."""
+def weighed(seed: int, seconds: float, unlike: bool) -> Weighed:
+    """Draw, drive, load and drive again; constants of the wheels may be unlike."""
     rng = np.random.default_rng([seed, 7])
     found = draw(seed)
     model = found.robot.model
@@ -190,9 +197,11 @@ def weighed(seed: int, seconds: float) -> Weighed:
     load, constant = mass * float(rng.uniform(0.2, 0.8)), float(np.exp(rng.uniform(-4.0, 1.6)))
     place = float(rng.uniform(-0.3, 0.3)) * model.half_track
     inertia = load * (0.3 * model.half_track) ** 2
-    truth, bare = driven(found, seconds, constant)
+    share = float(np.random.default_rng([seed, 8]).uniform(*UNLIKE)) if unlike else 0.0
+    constants = constant * np.array((1.0 - share, 1.0 + share))
+    truth, bare = driven(found, seconds, constants, BARE)
     again = replace(found, seed=seed + LOADED)
-    _, loaded = driven(again, seconds, constant, (load, place, 0.1, inertia))
+    _, loaded = driven(again, seconds, constants, WITH_LOAD, (load, place, 0.1, inertia))
 
     def on_the_scales(name: str, true: float) -> Value:
         return Value(name, true * (1.0 + WEIGHING * rng.standard_normal()), WEIGHING * true, "kg")
@@ -202,6 +211,7 @@ def weighed(seed: int, seconds: float) -> Weighed:
         truth,
         bare,
         loaded,
+        found.robot.geometry,
         on_the_scales("mass", mass),
         on_the_scales("load", load),
         model.wheel_inertia_spin,
@@ -212,30 +222,27 @@ def weighed(seed: int, seconds: float) -> Weighed:
 def driven(
     found: RandomRobot,
     seconds: float,
-    constant: float,
+    constants: Array,
+    run_name: str,
     payload: tuple[float, float, float, float] | None = None,
-) -> tuple[Array, TorqueResult]:
-    """K5 to K8 without payload, and what a recording of efforts says."""
+) -> tuple[Array, Segment]:
+    """K5 to K8 without payload, and a recording of efforts."""
     with closing(make_simulator("ideal", found.robot)) as engine:
         truth = np.array(engine.parameters())
         if payload is not None:
             engine.set_payload(*payload)
         run = record_random(found, seconds, engine)
     position = np.array([sample.position for sample in run.samples])
-    effort = np.array([sample.effort for sample in run.samples]) / constant
+    effort = np.array([sample.effort for sample in run.samples]) / constants
     times = np.array([sample.stamp for sample in run.samples])
     channels = {name: position[:, i] for i, name in enumerate(POSITIONS)}
     channels |= {name: effort[:, i] for i, name in enumerate(EFFORTS)}
-    segment = Segment(times, found.period, channels)
-    result = analyse_torque([segment], run.geometry, samples=len(times))
-    if result is None:
-        raise RuntimeError("a segment gives a result")
-    return truth, result
+    return truth, Segment(times, found.period, channels, run=run_name)
 
 
-def print_scales(seeds: Sequence[int], seconds: float) -> None:
+def print_scales(seeds: Sequence[int], seconds: float, unlike: bool) -> None:
     """Print how well the torque of a unit of effort is known."""
-    robots = [weighed(seed, seconds) for seed in seeds]
+    robots = [weighed(seed, seconds, unlike) for seed in seeds]
     columns = " ".join(f"{name.upper():>6}" for name in KS)
     print(f"{len(robots)} robots, {seconds:g} s each; intervals that hold, %")
     print(f"by     median %  95th percentile %  constant {columns}  refused")
@@ -249,9 +256,15 @@ def print_scales(seeds: Sequence[int], seconds: float) -> None:
                 robot.load if by != "mass" else None,
                 robot.place,
             )
-            loaded = None if by == "mass" else robot.loaded.estimate
+            learn = partial(analyse_torque, geometry=robot.geometry)
+            segments = [robot.bare] if by == "mass" else [robot.bare, robot.loaded]
             try:
-                result, scale = in_newton_metres(robot.bare, loaded, weighing)
+                learnt, loaded, weighing = learn_weighed(
+                    segments, robot.geometry, weighing, learn, (BARE, WITH_LOAD)
+                )
+                if learnt is None:
+                    raise RecordingError("nothing was learnt")
+                result, scale = in_newton_metres(learnt, loaded, weighing)
             except RecordingError as error:
                 refused.append(str(error))
                 continue

@@ -102,6 +102,30 @@ def test_a_known_load_tells_it_without_the_wheels_inertia(tables, tmp_path, caps
     assert holds(both["torque_constant"], CONSTANT)
 
 
+@pytest.mark.parametrize("ways", ["mass", "load"])
+def test_wheels_of_unlike_constants_are_told_by_the_motion(tables, tmp_path, capsys, ways):
+    """The right motor needs 0.8 of the current of the left one for the same torque."""
+    files = []
+    for name in ("bare", "loaded")[: 1 if ways == "mass" else 2]:
+        rows = np.loadtxt(tables / f"{name}.csv", delimiter=",", skiprows=1)
+        rows[:, 4] *= 0.8
+        files.append(tmp_path / f"{name}.csv")
+        np.savetxt(files[-1], rows, delimiter=",", header=HEADER, comments="")
+    words = ("--mass", f"{weighed()}+-0.02") if ways == "mass" else ("--load", LOAD)
+    status, summary = identify(tmp_path, *files, *ROBOT, "--effort-unit", "ampere", *words)
+    assert status == 0
+    scale = summary["torque_constant"]
+    assert holds(scale, CONSTANT * (1.0 + 1.0 / 0.8) / 2.0)
+    left, right = scale["left_right"]
+    assert right / left == pytest.approx(1.0 / 0.8, rel=2e-3)
+    with closing(make_simulator("ideal", RunSetting().make_robot())) as engine:
+        for name, true in zip(("K5", "K6", "K7", "K8"), engine.parameters(), strict=True):
+            assert holds(summary["parameters"][name], true), name
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the right wheel's constant is 1.25 ± 0.00" in said
+    assert "not alike" not in said
+
+
 def test_a_load_elsewhere_is_told_by_k5(tables, tmp_path, capsys):
     words = ("--effort-unit", "unknown", "--load", LOAD, "--load-at", -0.1)
     identify(tmp_path, tables / "bare.csv", tables / "loaded.csv", *ROBOT, *words)

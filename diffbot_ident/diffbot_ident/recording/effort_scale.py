@@ -13,9 +13,11 @@ what turns with it: the rotor's times the gear's ratio squared belongs to it. He
     k = r m_L / (1 / K7'_loaded - 1 / K7')                        of a load m_L
 
 The second needs no J: spinning wheels are the same in both recordings. Where both are given, they
-must agree, and their mean of least variance counts. What is assumed: one constant for both wheels
-(or the ratio that a robot's file has), wheels that do not slip, and the radius, whose standard
-deviation counts where it is known: k goes with its square, as do K7 and K8 of odometry with it.
+must agree, and their mean of least variance counts. k is the mean of both wheels; their ratio is
+that of a robot's file, or 1, unless the motion says otherwise (torque_difference of
+residual_patterns). What is assumed: equal radii, wheels that do not slip, and the radius, whose
+standard deviation counts where it is known: k goes with its square, as do K7 and K8 of odometry
+with it.
 
 The load's place x ahead of the axle is no part of k, but K5 tells it, too, and checks the order of
 the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
@@ -234,7 +236,8 @@ class _Scale:
         constant = self.value("torque constant", UNIT_NAMES[own.unit], self.constant)
         mass = self.value("effective mass", "kg", self.effective_mass)
         notes = [
-            f"one unit of effort ({own.unit}) is {_told(constant)} of each wheel, {self._by()}"
+            f"one unit of effort ({own.unit}) is {_told(constant)} of each wheel"
+            f"{' in the mean' if own.ratio != (1.0, 1.0) else ''}, {self._by()}"
         ]
         if own.mass is not None:
             notes.append(
@@ -247,9 +250,8 @@ class _Scale:
                 f"effective mass {_told(mass)}: all that was not the load, and the wheels' spin"
             )
         radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
-        equal = "equal" if own.ratio == (1.0, 1.0) else "in the ratio of the robot's file"
         notes.append(
-            f"assumed: both wheels' constants are {equal}, no slip, the radius {self._radius:g} m "
+            f"assumed: {self._wheels()}, no slip, the radius {self._radius:g} m "
             f"({radius}: 1 % of it is 2 % of the constant)"
         )
         notes += self._place()
@@ -260,6 +262,19 @@ class _Scale:
             f"[{left:.5g}, {right:.5g}]}}"
         )
         return EffortScale(constant, mass, own.unit, own.ratio, tuple(notes))
+
+    def _wheels(self) -> str:
+        """What is assumed of the wheels."""
+        own = self._weighing
+        if own.ratio_std > 0.0:
+            left, right = own.ratio
+            half = NORMAL_95 * own.ratio_std * 2.0 / left**2
+            return (
+                f"equal radii: by the motion the right wheel's constant is {right / left:.4g} ± "
+                f"{half:.1g} times the left one's"
+            )
+        equal = "equal" if own.ratio == (1.0, 1.0) else "in the ratio of the robot's file"
+        return f"both wheels' constants are {equal}"
 
     def _by(self) -> str:
         own = self._weighing

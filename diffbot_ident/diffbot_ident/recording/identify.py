@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -45,8 +45,11 @@ from diffbot_ident.recording.wpilog import read_wpilog
 
 if TYPE_CHECKING:
     from arc_odometry import WheelGeometry
+    from diffbot_description import Robot
     from diffbot_ident.recording.findings import Findings
     from diffbot_ident.recording.recorded_gyro import RecordedGyro
+    from diffbot_ident.recording.torque_analysis import TorqueResult
+    from diffbot_ident.recording.weighing import Weighing
 
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
@@ -238,38 +241,22 @@ class _Identify:
 
     def _torque(self, recording: Recording) -> Findings:
         # Here and below: what loads for long comes once the recording was opened.
-        from diffbot_ident.excitation.excitations import nominal_prior
         from diffbot_ident.recording.findings import torque_findings
-        from diffbot_ident.recording.torque_analysis import analyse_torque, without_and_with_load
-        from diffbot_ident.torque.integral_rows import MotionScale
-        from diffbot_ident.verification import Model
+        from diffbot_ident.recording.torque_analysis import learn_weighed
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
-        robot, scale, nominal = robot_of(self._options), None, None
-        weighing = weighing_of(self._options)
-        if robot is not None and weighing is None:
-            own = robot.excitation
-            scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-            nominal = Model.described(nominal_prior(robot).values, robot)
+        robot, weighing = robot_of(self._options), weighing_of(self._options)
         segmenter = Segmenter(
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
-        segments = self._segments(recording, segmenter)
-        result, loaded = None, None
-        if weighing is None or weighing.load is None:
-            gyro = self._gyro(geometry)
-            result = analyse_torque(
-                segments,
-                geometry,
-                scale,
-                nominal,
-                recording.samples,
-                gyro=None if gyro is None else gyro.beside(geometry),
-                uncertainty=Uncertainty() if robot is None else robot.uncertainty,
-                turning=robot is not None and robot.turning is not None,
-            )
+        segments: Iterable[Segment] = self._segments(recording, segmenter)
+        learn, loaded = self._learner(recording.samples, geometry, robot, weighing), None
+        if weighing is None:
+            result = learn(segments)
         else:
-            result, loaded = without_and_with_load(segments, recording, geometry)
+            result, loaded, weighing = learn_weighed(
+                list(segments), geometry, weighing, learn, recording.runs, recording.samples
+            )
         period = segmenter.period
         if period > JOINT_GAP:
             raise RecordingError(
@@ -285,6 +272,41 @@ class _Identify:
         name = self._options.files[0].stem if robot is None else robot.name
         warnings = [slow] if period > SLOW_JOINTS else []
         return torque_findings(result, robot, name, warnings, weighing, loaded)
+
+    def _learner(
+        self,
+        samples: int,
+        geometry: WheelGeometry,
+        robot: Robot | None,
+        weighing: Weighing | None,
+    ) -> Callable[[Iterable[Segment]], TorqueResult | None]:
+        """What learns from the segments of one recording; it gives None where none can be used."""
+        from diffbot_ident.excitation.excitations import nominal_prior
+        from diffbot_ident.recording.torque_analysis import analyse_torque
+        from diffbot_ident.torque.integral_rows import MotionScale
+        from diffbot_ident.verification import Model
+
+        scale = nominal = None
+        if robot is not None and weighing is None:
+            own = robot.excitation
+            scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+            nominal = Model.described(nominal_prior(robot).values, robot)
+        two = weighing is not None and weighing.load is not None
+        gyro = None if two else self._gyro(geometry)
+
+        def learn(segments: Iterable[Segment]) -> TorqueResult | None:
+            return analyse_torque(
+                segments,
+                geometry,
+                scale,
+                nominal,
+                samples,
+                gyro=None if gyro is None else gyro.beside(geometry),
+                uncertainty=Uncertainty() if robot is None else robot.uncertainty,
+                turning=robot is not None and robot.turning is not None,
+            )
+
+        return learn
 
     def _gyro(self, geometry: WheelGeometry) -> RecordedGyro | None:
         """The gyro of a rosbag2 recording, where it has one that can be used."""

@@ -8,7 +8,7 @@ each cycle of the recording the last seconds are held out: nothing is learnt fro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -22,11 +22,11 @@ from diffbot_ident.recording.samples import (
     TORQUE_COMMANDS,
     WHEELS,
     Array,
-    Recording,
     RecordingError,
     body_velocity,
 )
 from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.estimate import Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
@@ -117,27 +117,77 @@ def analyse_torque(
     return replace(learner.result(nominal), runs=runs if len(runs) > 1 else {})
 
 
-def without_and_with_load(
-    segments: Iterable[Segment], recording: Recording, geometry: WheelGeometry
-) -> tuple[TorqueResult | None, Estimate]:
-    """The result of the first of two recordings, and the estimate of the second.
+def learn_weighed(
+    segments: Sequence[Segment],
+    geometry: WheelGeometry,
+    weighing: Weighing,
+    learn_one: Callable[[Iterable[Segment]], TorqueResult | None],
+    runs: Sequence[str] | None = None,
+    samples: int = 0,
+) -> tuple[TorqueResult | None, Estimate | None, Weighing]:
+    """What recordings of efforts in an unknown unit say, with the wheels' ratio by the motion.
 
     Args:
-        segments: of both, in the order of the recordings.
-        recording: of both.
+        segments: in the order of the recordings, in the ratio of the weighing.
         geometry: of the wheels.
+        weighing: the mass, the load, or both.
+        learn_one: learns from a recording where there is no load.
+        runs: names of the recordings without and with the load, as their segments have them.
+        samples: of both recordings as far as they are known; 0 where they are not.
+
+    Returns:
+        the result without the load; None where no stretch of it can be used; the estimate with the
+        load; None where there is none; and the weighing with the ratio that both are in.
 
     Raises:
-        RecordingError: one of them has no stretch that can be used.
+        RecordingError: the recording with the load cannot be used, or its model does not predict.
+    """
+
+    def learn(some: Sequence[Segment]) -> tuple[TorqueResult | None, TorqueResult | None]:
+        if weighing.load is not None:
+            return _without_and_with_load(some, geometry, runs or (), samples // 2)
+        return learn_one(some), None
+
+    result, loaded = learn(segments)
+    if result is not None:
+        told = weighing.with_motion(result.estimate.torque_difference)
+        if told != weighing:
+            pairs = zip(told.ratio, weighing.ratio, strict=True)
+            left, right = (after / before for after, before in pairs)
+            factors = {EFFORTS[0]: left, EFFORTS[1]: right}
+            factors |= {TORQUE_COMMANDS[0]: left, TORQUE_COMMANDS[1]: right}
+            result, loaded = learn([_scaled(segment, factors) for segment in segments])
+            weighing = told
+    if loaded is None:
+        return result, None, weighing
+    verified = loaded.verification
+    if verified is not None and verified.decided and not verified.passed:
+        raise RecordingError(f"of the recording with the load, the second one: {verified.reason}")
+    return result, loaded.estimate, weighing
+
+
+def _scaled(segment: Segment, factors: Mapping[str, float]) -> Segment:
+    """The segment with channels multiplied."""
+    channels = {name: factors.get(name, 1.0) * own for name, own in segment.channels.items()}
+    return replace(segment, channels=channels)
+
+
+def _without_and_with_load(
+    segments: Iterable[Segment], geometry: WheelGeometry, runs: Sequence[str], samples: int
+) -> tuple[TorqueResult | None, TorqueResult]:
+    """The results of two recordings.
+
+    Raises:
+        RecordingError: the one with the load has no stretch that can be used.
     """
     found = {}
     for run, own in groupby(segments, key=lambda segment: segment.run):
         parts = (replace(segment, run=None) for segment in own)
-        found[run] = analyse_torque(parts, geometry, samples=recording.samples // 2)
-    first, second = (found.get(run) for run in recording.runs or (None, None))
+        found[run] = analyse_torque(parts, geometry, samples=samples)
+    first, second = (found.get(run) for run in runs or (None, None))
     if second is None:
         raise RecordingError("no stretch of the recording with the load can be used")
-    return first, second.estimate
+    return first, second
 
 
 def _cycle(duration: float) -> float:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -13,6 +13,8 @@ from diffbot_ident.torque.estimate import NORMAL_95
 WEIGHED = 0.005
 UNIT_NAMES = {"ampere": "N m/A", "percent": "N m/%", "unknown": "N m per unit"}
 """Of the constant, by the unit of effort."""
+# Deviations, and the share, beyond which the motion says that the wheels' constants differ.
+SURE_DEVIATIONS, NOTABLE = 3.0, 0.005
 
 
 def parse_mass(text: str, name: str) -> Value:
@@ -46,6 +48,7 @@ class Weighing:
         load: of the second recording; None: there is none.
         place: of the load ahead of the axle, m; None: not known.
         ratio: of the wheels' constants to their mean, [left, right].
+        ratio_std: standard deviation of both ratios where the motion told them; 0: they are given.
         radius_std: standard deviation of the radius, as a share.
     """
 
@@ -55,4 +58,18 @@ class Weighing:
     load: Value | None = None
     place: float | None = 0.0
     ratio: tuple[float, float] = (1.0, 1.0)
+    ratio_std: float = 0.0
     radius_std: float = 0.0
+
+    def with_motion(self, difference: tuple[float, float]) -> Weighing:
+        """With the wheels' ratio as the motion tells it, where it surely differs from the given.
+
+        Args:
+            difference: an estimate's torque_difference, of efforts in the ratio that is given.
+        """
+        share, std = difference
+        if not abs(share) > max(SURE_DEVIATIONS * std, NOTABLE):
+            return self
+        left, right = self.ratio[0] * (1.0 - share), self.ratio[1] * (1.0 + share)
+        mean = 0.5 * (left + right)
+        return replace(self, ratio=(left / mean, right / mean), ratio_std=std)

@@ -483,7 +483,6 @@ class _Regression:
         """What the rows say; not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
-        self._difference = self._torque_difference(delay.value)
         linear, angular = self._axes(delay)
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
@@ -507,14 +506,6 @@ class _Regression:
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
         ).with_values(values, covariance)
-
-    def _torque_difference(self, delay: float) -> tuple[float, float]:
-        """As `torque_difference`; not where something is known beforehand, which would oppose."""
-        if self._priors[0] is not None:
-            return math.nan, math.inf
-        others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
-        value, std = torque_difference(self.sums.delayed(delay), others)
-        return value, math.hypot(std, FLOOR)
 
     def _roughness(self) -> tuple[float, float]:
         """Relative deviation of K5..K8, and factor on that of friction, that patterns leave."""
@@ -606,6 +597,9 @@ class _Regression:
             sums = self.sums.delayed(delay)
             self._patterns = likely_patterns(sums, self._known)
             self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
+            others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
+            value, std = torque_difference(sums, others)
+            self._difference = value, math.hypot(std, FLOOR)
 
     def _extra(self, patterns: tuple[ResidualPattern, ...]) -> ExtraColumns:
         """Columns beside those of the axes where these patterns are there."""
