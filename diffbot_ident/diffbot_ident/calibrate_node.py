@@ -42,6 +42,7 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.running import Interrupted, interruptible
 
 if TYPE_CHECKING:
     from diffbot_ident.calibration.calibrate import Calibration
@@ -255,8 +256,8 @@ class CalibrateNode(Node):
             "imu:=true or pose_source:=true; or motion:=umbmark, a tape and diffbot calibrate"
         )
 
-    def _finish(self) -> int:
-        """Calibrate; returns the exit status."""
+    def _finish(self) -> int | None:
+        """Calibrate; returns the exit status, None where a signal came."""
         if self.values.motion != MOTIONS[0]:
             self.get_logger().info(
                 "the square is driven: measure how far ahead (X) and left (Y) of its start the "
@@ -293,15 +294,18 @@ class CalibrateNode(Node):
         from diffbot_ident.calibration.results import next_step, write_results
 
         try:
-            calibration = calibrate(
-                collected.wheel_turns(),
-                geometry=self._robot.geometry,
-                gyro=collected.gyro_readings(),
-                poses=collected.pose_readings(),
-            )
+            with interruptible():
+                calibration = calibrate(
+                    collected.wheel_turns(),
+                    geometry=self._robot.geometry,
+                    gyro=collected.gyro_readings(),
+                    poses=collected.pose_readings(),
+                )
             paths = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")
             )
+        except Interrupted:
+            return None
         except (ValueError, OSError) as error:
             return self._fail(f"no calibration: {error}")
         self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")

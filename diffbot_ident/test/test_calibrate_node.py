@@ -3,6 +3,7 @@
 
 import json
 import math
+import signal
 
 import pytest
 
@@ -209,3 +210,21 @@ def test_a_run_that_is_interrupted_says_so_in_its_summary(node, tmp_path):
     node.close()
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert (summary["outcome"], summary["robot"]) == ("stopped", "twil")
+
+
+def test_ctrl_c_while_radii_and_track_are_fitted_ends_it(node, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the fit goes on")
+
+    drive(node, 2.0)
+    monkeypatch.setattr("diffbot_ident.calibration.calibrate.calibrate", interrupted)
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        node.exit_code = node._finish()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert node.exit_code is None
+    node.close()
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["outcome"] == "stopped"

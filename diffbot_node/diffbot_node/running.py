@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -35,8 +37,42 @@ class RunnableNode(Protocol):
         """Called once, with the context still valid, on every way out."""
 
 
-class _Interrupted(BaseException):
-    """A signal came while the node was made, which may take long: it waits for other programs."""
+class Interrupted(BaseException):
+    """A signal came while a node was made, or within `interruptible`."""
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a signal end work of some seconds in a callback of a node that `run_node` runs.
+
+    Otherwise one is heeded between callbacks only. Not while the node drives a robot.
+
+    Raises:
+        Interrupted: at the first of ENDING_SIGNALS.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals come to the main thread
+        return
+    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    came = False
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        note = before[signal.Signals(number)]
+        if callable(note):
+            note(number, frame)
+        # The first one only: what it interrupts has to clean up.
+        first, came = not came, True
+        if first:
+            raise Interrupted
+
+    try:
+        for number in ENDING_SIGNALS:
+            signal.signal(number, on_signal)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _make_executor() -> Executor:
@@ -71,7 +107,7 @@ def run_node(
         signals.append(number)
         # The first one only: what it interrupts has to clean up.
         if creating and len(signals) == 1:
-            raise _Interrupted
+            raise Interrupted
 
     for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
@@ -90,7 +126,7 @@ def run_node(
                 node = create()
             finally:
                 creating = False
-        except _Interrupted:
+        except Interrupted:
             return interrupted
         except Exception as error:
             # A library with a bare `except` makes an error of its own of the interruption.

@@ -72,3 +72,14 @@ def test_a_program_that_does_not_start_is_reported_in_a_sentence(capfd):
     assert run_node(create, args=[]) == 1
     errors = capfd.readouterr().err
     assert "gzserver has ended (status 255)" in errors and "Traceback" not in errors
+
+
+@pytest.mark.parametrize("number", running.ENDING_SIGNALS)
+def test_a_signal_ends_long_work_and_is_heeded_as_before_afterwards(number):
+    noted = []
+    signal.signal(number, lambda *of: noted.append(of[0]))
+    with pytest.raises(running.Interrupted), running.interruptible():
+        interrupt(number)
+    assert noted == [number]
+    interrupt(number)
+    assert noted == [number, number]
