@@ -340,7 +340,8 @@ def _center_of_mass(
     if abs(y) > OFF_MIDDLE * geometry.track / 2:
         say(
             "body.center_of_mass",
-            f"{1000 * y:.2g} mm to the left of the middle between the wheels",
+            f"{1000 * abs(y):.2g} mm to the {'left' if y > 0.0 else 'right'} of the middle between "
+            "the wheels",
             f"0, as the model has it; what {abs(2 * y / geometry.track):.1%} of half the track do "
             "to K5 to K8 is left out",
         )

@@ -303,8 +303,9 @@ def _check_symmetry(
     if abs(side) > limit:
         worst = max(links, key=lambda link: _moment(link, middle) * side)
         raise ValueError(
-            f"the body's centre of mass is {side:.4g} m to the left of the middle between the "
-            f"wheels; K5 to K8 need it within {limit:.2g} m. Move masses, for example of the link "
+            f"the body's centre of mass is {abs(side):.4g} m to the "
+            f"{'left' if side > 0.0 else 'right'} of the middle between the wheels; K5 to K8 need "
+            f"it within {limit:.2g} m. Move masses, for example of the link "
             f"'{worst.name}', or add a counterweight."
         )
 

@@ -24,8 +24,8 @@ from diffbot_description.urdf_wheels import Sides, Wheel
 # Sideways friction of sliding tyres, as a share of their load, where nobody knows better: little
 # enough that the excitation, of half the grip, turns the simulated robot well.
 SIDEWAYS = 0.05
-# Words of wheels that roll sideways.
-ROLLERS = re.compile(r"mecanum|omni|sweden|roller", re.I)
+# Words of wheels that roll sideways, and of the simulators' plugins for robots that go sideways.
+ROLLERS = re.compile(r"mecanum|omni|sweden|roller|planar_move", re.I)
 
 
 def check_slides(tree: UrdfTree, sides: Sides) -> None:
@@ -44,6 +44,7 @@ def check_slides(tree: UrdfTree, sides: Sides) -> None:
     # Joints of rollers hang on the links of a wheel.
     links = {link.name for wheel in wheels for link in wheel.links}
     names += [joint.name for joint in tree.joints.values() if joint.parent in links]
+    names += [plugin.get("filename", "") for plugin in tree.element.iter("plugin")]
     found = next(filter(ROLLERS.search, [*(wheel.joint.name for wheel in wheels), *names]), None)
     if found is None:
         return

@@ -246,6 +246,12 @@ def test_wheels_that_roll_sideways_are_refused(word):
     assert "--wheels LEFT RIGHT" in text
 
 
+def test_a_plugin_that_moves_a_robot_sideways_says_what_its_wheels_are():
+    plugin = '<gazebo><plugin filename="libgazebo_ros_planar_move.so" name="p"/></gazebo></robot>'
+    with pytest.raises(ValueError, match=r"planar_move\.so' says that they roll sideways"):
+        described(four_wheels().replace("</robot>", plugin))
+
+
 def test_two_of_four_wheels_can_be_named():
     found = described(four_wheels(), wheels=("front_left_joint", "front_right_joint"))
     assert found.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
@@ -375,8 +381,9 @@ class TestImplausible:
         assert found.content["body"]["center_of_mass"]["x"] < 0.23
 
     def test_centre_of_mass_beside_the_middle_is_named(self):
-        found = described(robot(base(y=0.03), LEFT, RIGHT, CASTERS))
-        assert "30 mm to the left of the middle between the wheels" in said(found)
+        for y, side in ((0.03, "left"), (-0.03, "right")):
+            found = described(robot(base(y=y), LEFT, RIGHT, CASTERS))
+            assert f"30 mm to the {side} of the middle between the wheels" in said(found)
 
     def test_wheels_without_inertial_get_a_mass(self):
         inside = shape(cylinder(RADIUS, 0.03))

@@ -93,7 +93,7 @@ WRONG = [
     (robot(wheel("left", mass="nan")), r"'left_link': <mass value=\"nan\"> must hold one finite"),
     (robot(wheel("left", mass="0")), r"link 'left_link' has no mass"),
     (robot(battery="0.12 0.03"), r"0\.01 m to the left .* link 'battery'"),
-    (robot(battery="0.12 -0.03"), r"-0\.01 m to the left .* link 'battery'"),
+    (robot(battery="0.12 -0.03"), r"0\.01 m to the right .* link 'battery'"),
     (robot().replace('izz="0.15"', 'izz="0.5"'), r"link 'plate': principal inertias"),
     (robot().replace('izz="0.005" ixy="0"', 'izz="0.005" ixy="0.001"'), r"not balanced about its"),
     (

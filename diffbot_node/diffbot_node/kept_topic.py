@@ -33,8 +33,8 @@ from diffbot_node.robot_messages import NANOSECONDS, create_wall_timer
 from diffbot_node.stopping import LATCHED
 
 # Messages that both sides keep, and that a reader may be behind in lock-step. Of all topics
-# together Fast DDS loses what a process has not looked at, and repeats it only 3 s later: beyond 512
-# messages in shared memory, and some 330 over UDP where the kernel gives a socket 208 kB at most.
+# together Fast DDS loses what a process has not looked at, and repeats it only 3 s later: beyond
+# 512 messages in shared memory, some 330 over UDP where the kernel gives a socket 208 kB at most.
 DEPTH, WINDOW = 2000, 100
 KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
 # Of a kept topic that is latched: who comes later shall know what changed before.
