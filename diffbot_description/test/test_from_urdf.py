@@ -82,7 +82,7 @@ WRONG = [
     (robot(wheel("left", axis="0 -1 0")), r"'left_joint' turns about \(0 -1 0\)"),
     (robot(wheel("left", axis="0 0 0")), r"'left_joint': the axis is 0 0 0"),
     (robot(wheel("left", mass="1.1")), r"must be mirror images, but their mass is 1\.1 and 1"),
-    (robot(wheel("left", y="0.25")), r"0\.025 m to the left of the middle|mirror images"),
+    (robot(wheel("left", y="0.25")), r"0\.025 m to the right of the middle|mirror images"),
     (robot(wheel("left", x="0")), r"0\.05 m apart in x or z"),
     (
         robot(wheel("left", y="-0.2"), wheel("right", y="0.2")),
