@@ -39,6 +39,7 @@ from diffbot_ident.torque.estimate import NORMAL_95, Four
 from diffbot_study.fleet_causes import NO_CAUSE, name_cause
 from diffbot_study.fleet_quantities import (
     LOG,
+    SMALLEST,
     TORQUE,
     Array,
     Quantities,
@@ -60,7 +61,6 @@ CUT, LEAST_SPREAD = 2.5, 1e-4
 CHANGES = 0.1
 # Least that robots of a type are taken to differ by, relative.
 LEAST_DIFFERENCE = 0.01
-SMALLEST = 1e-9
 UNKNOWN = "unknown"  # type of robots without a description
 
 
@@ -322,8 +322,8 @@ def _spread(deviation: Array) -> Array:
 def _freedom(robots: int) -> float:
     """Degrees of freedom that `_spread` of so many robots, FEWEST or more, is worth.
 
-    By fleets of normal numbers: a limit of Student's t with these was exceeded as often as it says,
-    or more seldom, by the outermost of 5, 8, 12, 20, 40 and 100 robots.
+    Found by fleets of normal numbers, whose outermost robots must not be beyond a limit of
+    Student's t more often than it says; a test holds that.
     """
     return min(0.6, 0.37 + 0.033 * (robots - FEWEST)) * (robots - 1)
 
