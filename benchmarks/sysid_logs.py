@@ -76,9 +76,14 @@ def as_read(log: Mapping[str, object]) -> SysIdLog:
 
 
 def truth(robot: MadeDrivetrain, subject: str, name: str) -> float:
-    """The gain of a side, or of both as one: sides run side by side, at one speed."""
+    """Of the sides, or of the forward axis: of v = (V - ks) / kv in the mean of both sides."""
     left, right = getattr(robot, name)
-    return float({"left side": left, "right side": right}.get(subject, 0.5 * (left + right)))
+    if subject != "forward axis":
+        return float(left if subject == "left side" else right)
+    # With one voltage on both its speed is their mean: 1 / kv and 1 / ka are means, ks by 1 / kv.
+    if name == "ks":
+        return float(np.average((left, right), weights=1.0 / np.array(robot.kv)))
+    return 2.0 / (1.0 / left + 1.0 / right)
 
 
 def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verdict]]) -> None:
