@@ -43,7 +43,7 @@ from diffbot_node import (
     seconds,
     to_stamp,
 )
-from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.stopping import LATCHED
 
 
@@ -337,12 +337,11 @@ class IdentNode(EffortNode[IdentParameters]):
     def close(self) -> None:
         """On every way out: zero torque first, then save what there is."""
         super().close()
-        patience = HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE
+        ended = self.exit_code is not None
         if not self._closed and self.run.phase is not Phase.WAITING:
             self.run.stop(self.interruption())
             self._end(self.exit_code or 0)
-        for topic in (self._parameters_topic, self._status_topic):
-            topic.await_readers(patience)
+        await_readers_of((self._parameters_topic, self._status_topic), ended)
         if self._receipts is not None:
             self._receipts.leave()
         self.await_arrival(self._verification_topic)

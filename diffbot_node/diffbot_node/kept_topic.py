@@ -16,9 +16,10 @@ ones, the topic is `latched`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -30,6 +31,7 @@ from std_msgs.msg import Header
 
 from diffbot_node.presence import NAMELESS
 from diffbot_node.robot_messages import NANOSECONDS, create_wall_timer
+from diffbot_node.running import Interrupted, interruptible
 from diffbot_node.stopping import LATCHED
 
 # Messages that both sides keep, and that a reader may be behind in lock-step. Of all topics
@@ -222,6 +224,18 @@ class KeptTopic:
     def _look(self) -> None:
         if len(self._open) >= self._window and not self.holds():
             self._resume()
+
+
+def await_readers_of(topics: Iterable[KeptTopic], ended: bool) -> None:
+    """Wait until the readers of an ending node's topics have all; a signal ends the wait.
+
+    Args:
+        topics: of the node.
+        ended: whether the node has ended by itself; else a signal ends it, and time is short.
+    """
+    with contextlib.suppress(Interrupted), interruptible():
+        for topic in topics:
+            topic.await_readers(LAST_PATIENCE if ended else HURRIED_PATIENCE)
 
 
 class Receipts:

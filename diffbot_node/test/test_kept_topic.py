@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from types import SimpleNamespace
 
@@ -13,7 +16,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from diffbot_node import KEPT, KEPT_LATCHED, KeptTopic, Receipts
-from diffbot_node.kept_topic import DEPTH, WINDOW
+from diffbot_node.kept_topic import DEPTH, LAST_PATIENCE, WINDOW, await_readers_of
 from diffbot_node.presence import NAMELESS
 
 PATIENCE = 20.0  # s of wall time; discovery and a repetition by DDS take up to seconds
@@ -142,6 +145,25 @@ def test_nobody_is_waited_for_with_a_robot_that_moves_on_by_itself(graph):
     writer.write(MESSAGES)
     assert writer.topic.count == MESSAGES
     assert len(reader.taken) == 0
+
+
+def test_a_signal_ends_the_wait_for_a_reader_that_does_not_take_what_was_sent(graph):
+    make, until = graph
+    writer = make(Writer)
+    make(Reader)
+    assert until(lambda: not writer.topic.missing(1))
+    writer.write(WINDOW)
+    noted = []
+    before = signal.signal(signal.SIGINT, lambda *_: noted.append(1))
+    thread = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    thread.start()
+    begin = time.monotonic()
+    try:
+        await_readers_of((writer.topic, writer.topic), ended=True)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    assert noted and 0.2 <= time.monotonic() - begin < 0.5 * LAST_PATIENCE
 
 
 def test_an_ending_writer_waits_for_the_last_receipt(graph):

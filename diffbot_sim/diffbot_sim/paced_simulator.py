@@ -28,7 +28,7 @@ from rclpy.publisher import Publisher
 from std_srvs.srv import SetBool
 
 from diffbot_node import declare, parameter
-from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import NOTHING, answers, create_wall_timer
@@ -428,5 +428,5 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def close(self) -> None:
         """Wait until listeners have all that is true, which an ending process would lose."""
-        for topic in (self.truth.motion, self.truth.parameters, *self.sensors.kept):
-            topic.await_readers(HURRIED_PATIENCE if self.exit_code is None else LAST_PATIENCE)
+        topics = (self.truth.motion, self.truth.parameters, *self.sensors.kept)
+        await_readers_of(topics, self.exit_code is not None)

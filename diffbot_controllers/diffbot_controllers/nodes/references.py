@@ -22,7 +22,7 @@ from arc_odometry import Anomaly, AnomalyKind
 from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
-from diffbot_node.kept_topic import HURRIED_PATIENCE, LAST_PATIENCE
+from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.robot_messages import create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
@@ -492,9 +492,7 @@ class ReferenceRun:
         node = self._node
         if not self._ended:
             self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())
-        patience = HURRIED_PATIENCE if node.exit_code is None else LAST_PATIENCE
-        for topic in self._kept_topics():
-            topic.await_readers(patience)
+        await_readers_of(self._kept_topics(), node.exit_code is not None)
         for publisher in node.publishers:
             if publisher.topic_name == node.resolve_topic_name("~/state"):
                 node.await_arrival(publisher)
