@@ -43,9 +43,9 @@ class Interrupted(BaseException):
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let a signal end work of some seconds in a callback of a node that `run_node` runs.
+    """Let a signal end work of some seconds: the making of a node, or what a callback does.
 
-    Otherwise one is heeded between callbacks only. Not while the node drives a robot.
+    Otherwise `run_node` heeds one between callbacks only. Not while the node drives a robot.
 
     Raises:
         Interrupted: at the first of ENDING_SIGNALS.
@@ -101,13 +101,9 @@ def run_node(
         interrupted: exit status after a signal; 0 for nodes that work until one comes.
     """
     signals: list[int] = []
-    creating = False
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
-        # The first one only: what it interrupts has to clean up.
-        if creating and len(signals) == 1:
-            raise Interrupted
 
     for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
@@ -119,13 +115,10 @@ def run_node(
         return 1
     try:
         try:
-            try:
-                creating = True
+            with interruptible():
                 if signals:
                     return interrupted
                 node = create()
-            finally:
-                creating = False
         except Interrupted:
             return interrupted
         except Exception as error:

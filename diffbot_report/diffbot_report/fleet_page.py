@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -234,11 +235,16 @@ def reading(row: Row, quantity: str) -> tuple[float, float, str] | None:
         column, _, unit = COLUMNS[quantity]
         value, std = row.get(column), row.get(f"std_{column}")
     else:
-        told = json.loads(row.get("values") or "{}").get(quantity.removeprefix(LOG))
+        told = _values(row.get("values") or "{}").get(quantity.removeprefix(LOG))
         value, std, unit = told or (None, None, "")
     if value is None:
         return None
     return float(value), float(std) if std is not None and math.isfinite(std) else 0.0, str(unit)
+
+
+@lru_cache(maxsize=1)  # of the row whose quantities are read one after another
+def _values(text: str) -> dict[str, Any]:
+    return dict(json.loads(text))
 
 
 def relative(quantity: str, change: float, half: float) -> tuple[float, float]:
@@ -291,9 +297,8 @@ def _priors(summary: Mapping[str, Any]) -> list[Part]:
         stem = Path(kind).stem
         if prior["k"] is None:
             for name, spread in prior["spread"].items():
-                centre = prior["centre"][name]
-                centre = math.exp(centre) if name.startswith(LOG) else prior["relative_to"][name]
-                others.append([stem, label(name), significant(centre), f"{spread:.1%}"])
+                centre = significant(_centre(prior, name))
+                others.append([stem, label(name), centre, f"{spread:.1%}"])
             continue
         cells = []
         for i, name in enumerate(NAMES):
@@ -307,6 +312,14 @@ def _priors(summary: Mapping[str, Any]) -> list[Part]:
     if others:
         found.append(Table(["type", "quantity", "centre", "standard deviation"], others))
     return found
+
+
+def _centre(prior: Mapping[str, Any], quantity: str) -> float:
+    """Of a type, in the quantity's unit."""
+    level = float(prior["centre"][quantity])
+    if quantity.startswith(LOG):
+        return math.exp(level)
+    return float(prior["relative_to"][quantity]) * level
 
 
 def _spreads(summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]) -> list[Part]:
@@ -357,9 +370,7 @@ def _side_by_side(
             each = float(np.std(scatter, ddof=1)) if len(known) > 1 else known[0][1]
             halves.append(NORMAL_95 * each / math.sqrt(len(known)))
             unit = known[0][2]
-    prior = summary["types"][kind]
-    level = prior["centre"][quantity]
-    centre = math.exp(level) if quantity.startswith(LOG) else prior["relative_to"][quantity] * level
+    centre = _centre(summary["types"][kind], quantity)
     title = f"{Path(kind).stem}: {label(quantity)} of each robot"
     note = "dashed: the type's centre"
     return Intervals(f"first_{number}", title, unit, names, values, halves, truth=centre, note=note)

@@ -272,3 +272,13 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(module, "VERSION", fleet_rows.VERSION + 1)
     assert "3 recordings, 3 of them new" in run()[1]
     assert "3 recordings, 0 of them new" in run()[1]
+
+
+def test_a_single_tyre_is_named_with_its_side(tmp_path):
+    """Of 12 made robots with 2 recordings each, one with a left wheel that is 2 % smaller."""
+    make_fleet(tmp_path, ["twil"], 12, 2, faults={5: "tyre left"}, seconds=22.0, seed=4)
+    recordings, _ = find_recordings([str(tmp_path)], Names(None, "twil"), {})
+    read = (read_recording(str(i), each) for i, each in enumerate(recordings))
+    rows = [{**dict.fromkeys(fleet_rows.COLUMNS), **row} for row in read]
+    alarms = {robot.name: robot.cause for robot in analyse_fleet(rows, 0.01).robots if robot.alarm}
+    assert alarms == {"twil-005": "tyre left"}

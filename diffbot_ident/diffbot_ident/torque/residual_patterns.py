@@ -177,7 +177,7 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
     """How much more a torque of the right wheel moves the robot than the left one's, of their sum.
 
     (g_r - g_l) / (g_r + g_l) with the gains g of either wheel's reported torque in dv/dt and in
-    domega/dt: s for a right torque that reads 1 / (1 + 2 s) of what acts. Unequal radii have a
+    domega/dt: s where the right torque reads (1 - s) / (1 + s) of what acts. Unequal radii have a
     part in it, too.
 
     Args:
