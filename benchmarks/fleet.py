@@ -19,7 +19,7 @@ from diffbot_description import load_robot
 from diffbot_study.fleet_analysis import Fleet, analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
 from diffbot_study.fleet_trends import said
-from diffbot_study.made_fleet import FAULTS, make_fleet
+from diffbot_study.made_fleet import FAULTS, MORE_FAULTS, make_fleet
 
 
 def main() -> None:
@@ -31,14 +31,16 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=1, help="robots of a type with each fault")
     parser.add_argument("--since", type=int, default=0, help="recording that has faults first")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--gyro", action="store_true", help="recordings have one; more faults")
     parser.add_argument("--false-alarms", type=float, default=0.01)
     options = parser.parse_args()
-    faults = dict(enumerate(FAULTS * options.each))
+    kinds = (*FAULTS, *MORE_FAULTS) if options.gyro else FAULTS
+    faults = dict(enumerate(kinds * options.each))
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()
         planted = make_fleet(
             Path(folder), options.types, options.robots, options.recordings,
-            faults=faults, since=options.since, seed=options.seed,
+            faults=faults, since=options.since, seed=options.seed, gyro=options.gyro,
         )  # fmt: skip
         made = time.process_time() - begun
         table = write_names(Path(folder), options.types)

@@ -52,6 +52,8 @@ COLUMNS = {
     "coulomb_right": ("coulomb_right", "Coulomb friction, right", "N m"),
     "log_residual": ("residual_v", "residuals of dv/dt", "m/s²"),
     "torque_difference": ("torque_difference", "torques, right less left over both", "1"),
+    "log_gyro_scale": ("gyro_scale", "yaw rate by the gyro over that by the wheels", "1"),
+    "radius_difference": ("radius_difference", "radii, right less left over both", "1"),
 }
 # Quantities of a recording in a robot's table.
 SHOWN = ("k5", "k6", "log_k7", "log_k8", "coulomb_left", "coulomb_right")

@@ -28,12 +28,14 @@ class BlockRecording:
         positions: measured angles of the wheels [left, right], rad, shape (m, 2, n).
         efforts: torques as reported, of the period that ends, N m, shape (m, 2, n).
         truth: K5 to K8 of each robot, shape (4, n).
+        motions: true x, y, theta, v and omega, m, rad, m/s and rad/s, shape (m, 5, n).
     """
 
     stamps: Array
     positions: Array
     efforts: Array
     truth: Array
+    motions: Array
 
     def samples(self, index: int) -> list[JointSample]:
         """Joint samples of one robot, without speeds."""
@@ -81,6 +83,7 @@ def record_block(
     steps = round(seconds / period)
     positions, efforts = (np.zeros((steps + 1, 2, len(robots))) for _ in range(2))
     positions[0] = encoders.read(engine.angles)
+    motions = np.zeros((steps + 1, 5, len(robots)))
     speeds = np.zeros((2, len(robots)))
     for step in range(1, steps + 1):
         torque = np.array(
@@ -92,9 +95,10 @@ def record_block(
         efforts[step], acting = actuator.apply(torque)
         engine.step(acting, period)
         positions[step] = encoders.read(engine.angles)
+        motions[step] = engine.x, engine.y, engine.theta, engine.v, engine.omega
         speeds = (positions[step] - positions[step - 1]) / period
     stamps = np.asarray(period * np.arange(steps + 1), dtype=np.float64)
-    return BlockRecording(stamps, positions, efforts, np.array(engine.parameters))
+    return BlockRecording(stamps, positions, efforts, np.array(engine.parameters), motions)
 
 
 def _excitation(robot: Robot, seed: int) -> GuardedPrbs:

@@ -41,6 +41,7 @@ from diffbot_study.fleet_quantities import (
     LOG,
     SMALLEST,
     TORQUE,
+    WITH_GYRO,
     Array,
     Quantities,
     choose_quantities,
@@ -299,7 +300,7 @@ def _compare(
         spread=kind.named(spread),
         relative_to=scale,
     )
-    if names == TORQUE:
+    if names in (TORQUE, WITH_GYRO):
         covariance = _k_covariance(centre, scale, deviation, np.sqrt(total**2 + known))
         prior = replace(prior, k=_k(centre, scale), k_covariance=covariance)
     return prior, found

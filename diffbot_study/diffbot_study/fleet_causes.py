@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import optimize
 
-from diffbot_study.fleet_quantities import TORQUE, Array
+from diffbot_study.fleet_quantities import TORQUE, WITH_GYRO, Array
 
 # Largest chi^2 per degree of freedom that a cause may leave.
 UNEXPLAINED = 20.0
@@ -62,11 +62,11 @@ def name_cause(
 @lru_cache(maxsize=64)
 def _signatures(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
     """Causes of these quantities, and what of each tells none, as standard deviations."""
-    return _of_torque() if names == TORQUE else _of_values(names)
+    return _of_torque(names) if names in (TORQUE, WITH_GYRO) else _of_values(names)
 
 
-def _of_torque() -> tuple[_Signatures, Array]:
-    """Of TORQUE.
+def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
+    """Of TORQUE, or WITH_GYRO.
 
     Load: K7 falls, |K8| by less or as much, K5 and K6 move. Tyre: speeds are told by the factor
     s = nominal / true radius too large, K7 and |K8| grow by s^2, K5 and K6 by 1 / s. One of the two
@@ -76,12 +76,22 @@ def _of_torque() -> tuple[_Signatures, Array]:
     torques, fall; one that reads too much, the other way round. Encoder: the residuals grow, and
     nothing else.
 
+    With a gyro the yaw rate is its own: its scale over the wheels moves by 1 / s with tyres, and K8
+    with it, K5 by its inverse square (torque/dimensions.py). Track: a wider one moves the scale the
+    other way, and |K8| grows by the leverage of the wheels. Gyro: its own scale.
+
     Residuals follow whatever is different by some per cent: torque noise acts through K7, for one.
     The wheels' torques seem to differ by some tenths of a per cent where friction is large (brake).
     So little of either tells no cause.
     """
-    k7, k8, k5, k6, left, right, residual, difference = np.eye(len(TORQUE))
+    axes = np.eye(len(names))
+    k7, k8, k5, k6, left, right, residual, difference = axes[: len(TORQUE)]
     tyres = k7 + k8 - 0.5 * k5 - 0.5 * k6
+    radii = np.zeros(len(names))
+    if names == WITH_GYRO:
+        scale, radii = axes[len(TORQUE) :]
+        turned = scale + k8 - 2.0 * k5
+        tyres = tyres - 0.5 * turned
 
     def sensor(side: float, reads: float) -> _Directions:
         """Of the wheel at this side, -1 left and 1 right; reads -1 too little, 1 too much."""
@@ -91,11 +101,11 @@ def _of_torque() -> tuple[_Signatures, Array]:
             (reads * (left + right), False),
         )
 
-    causes: _Signatures = {
+    causes: dict[str, _Directions] = {
         "load": ((-k7, False), (-k8, False), (k5, True), (k6, True)),
         "tyre": ((tyres, True),),
-        "tyre left": ((tyres - difference, True),),
-        "tyre right": ((tyres + difference, True),),
+        "tyre left": ((tyres - difference + radii, True),),
+        "tyre right": ((tyres + difference - radii, True),),
         "brake left": ((left, False),),
         "brake right": ((right, False),),
         "current sensor left": sensor(-1.0, -1.0),
@@ -104,6 +114,8 @@ def _of_torque() -> tuple[_Signatures, Array]:
         "current sensor right, too much": sensor(1.0, 1.0),
         "encoder": ((residual, False),),
     }
+    if names == WITH_GYRO:
+        causes |= {"track": ((k8 - scale, True),), "gyro": ((turned, True),)}
     return causes, 0.05 * residual + 0.003 * difference
 
 

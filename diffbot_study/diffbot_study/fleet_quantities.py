@@ -30,6 +30,11 @@ TORQUE = (
 """Of torque recordings: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction
 relative to the type's medians; how much more a reported torque of the right wheel does, as a share
 of both."""
+GYRO = ("gyro_scale", "radius_difference")
+"""Columns of recordings with a gyro that `identify` used: yaw rate by the gyro over that by the
+wheels; right radius less the left one beyond the file's, as a share of it."""
+WITH_GYRO = (*TORQUE, "log_gyro_scale", "radius_difference")
+"""Of torque recordings with a gyro; K5 and |K8| are those for the gyro's yaw rate."""
 COMPARED = {
     "motor": ("R", "Ke", "inertia", "viscous friction", "Coulomb friction"),
     "side": ("ks", "kv", "ka", "dead time"),
@@ -78,15 +83,16 @@ def choose_quantities(rows: Sequence[Row]) -> Quantities | None:
 
 
 class TorqueQuantities:
-    """TORQUE of rows with K5..K8.
+    """TORQUE or WITH_GYRO of rows with K5..K8: what most rows have, as their K's differ.
 
     Args:
         rows: of the type, that tell them.
     """
 
-    names = TORQUE
-
     def __init__(self, rows: Sequence[Row]) -> None:
+        self._gyro = 2 * sum(_has_gyro(row) for row in rows) > len(rows)
+        rows = [row for row in rows if _has_gyro(row) == self._gyro]
+        self.names = WITH_GYRO if self._gyro else TORQUE
         medians = {
             name: float(np.median([_number(row[name]) for row in rows]))
             for name in ("k5", "k6", "coulomb_left", "coulomb_right")
@@ -105,7 +111,7 @@ class TorqueQuantities:
 
     def is_told(self, row: Row) -> bool:
         """As of Quantities."""
-        return self.tells(row)
+        return self.tells(row) and _has_gyro(row) == self._gyro
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
         """As of Quantities."""
@@ -120,6 +126,8 @@ class TorqueQuantities:
                     _number(row.get("torque_difference")),
                 ]
             )
+            if self._gyro:
+                values[-1] += math.log(row["gyro_scale"]), row["radius_difference"]
             own.append(
                 [
                     _number(row["std_k7"]) / row["k7"],
@@ -129,6 +137,11 @@ class TorqueQuantities:
                     _number(row.get("std_torque_difference")),
                 ]
             )
+            if self._gyro:
+                own[-1] += (
+                    row["std_gyro_scale"] / row["gyro_scale"],
+                    row["std_radius_difference"],
+                )
         return np.array(values), np.array(own)
 
 
@@ -204,6 +217,11 @@ def _place(key: str) -> tuple[str, int]:
     """Order of the values: by subject, then as in COMPARED."""
     subject, _, name = key.partition(": ")
     return subject, COMPARED[subject.rpartition(" ")[2]].index(name)
+
+
+def _has_gyro(row: Row) -> bool:
+    """Whether a row tells the columns of GYRO."""
+    return all(row.get(name) is not None for name in GYRO) and row["gyro_scale"] > 0.0
 
 
 def _number(value: float | None) -> float:

@@ -33,11 +33,12 @@ from diffbot_description import load_robot
 from diffbot_description.files import LARGEST, parse_yaml, read_regular
 from diffbot_ident.recording.identify import BAGS, LOGS, TABLES, analyse_recording
 from diffbot_ident.recording.options import Options
+from diffbot_study.fleet_quantities import GYRO
 from diffbot_study.parquet_store import Row
 
 K = ("k5", "k6", "k7", "k8")
 FRICTION = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
-VERSION = 3
+VERSION = 4
 """Of the rows; raised when their meaning changes, so that recordings are read anew."""
 METADATA = "metadata.yaml"
 # Hexadecimal digits of a content's hash, with which a key begins, and of a description's.
@@ -62,13 +63,15 @@ COLUMNS = {
     "residual_omega": "float64",
     "torque_difference": "float64",
     "std_torque_difference": "float64",
+    **{name: "float64" for each in GYRO for name in (each, f"std_{each}")},
     "values": "string",
     "version": "int64",
     "wall_time": "float64",
 }
 """Columns: time in s since 1970; usable all, some, none or unreadable; torque_difference, how much
-more a reported torque of the right wheel does, as a share of both; values, all of the verdicts'
-values with their standard deviations, as JSON."""
+more a reported torque of the right wheel does, as a share of both; gyro_scale, yaw rate by the gyro
+over that by the wheels, and radius_difference, right radius less the left one beyond the file's, as
+a share of it; values, all of the verdicts' values with their standard deviations, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +296,14 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
     }
     summary = found.summary
     whole = {"torque_difference": summary.get("torque_difference")}
-    parts = ((summary.get("parameters"), K), (summary.get("friction"), FRICTION), (whole, whole))
+    gyro = summary.get("gyro") or {}
+    gyro = {name: gyro.get(name.removeprefix("gyro_")) for name in GYRO}
+    parts = (
+        (summary.get("parameters"), K),
+        (summary.get("friction"), FRICTION),
+        (whole, whole),
+        (gyro, gyro),
+    )
     for part, names in parts:
         part = part or {}
         for name in names:

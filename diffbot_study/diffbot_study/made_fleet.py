@@ -16,14 +16,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
+from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
 from diffbot_study.block_recording import BlockRecording, record_block
+from diffbot_study.recorded_bag import RecordedBag
 
 FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
 """10 % more mass; radii 2 % smaller; three times the Coulomb friction of the left wheel; half of
 its torque reported; 5 counts of noise of its encoder."""
-MORE_FAULTS = ("tyre left",)
-"""Radius of the left wheel 2 % smaller."""
+MORE_FAULTS = ("tyre left", "track", "gyro")
+"""Radius of the left wheel 2 % smaller; wheels 3 % farther apart; gyro that reads 3 % too much."""
+GYRO = GyroErrors(noise=0.005, bias=0.01, bias_walk=1e-4, delay=0.015)
+"""Of recordings with a gyro."""
 FIRST_DAY = date(2031, 1, 1)
 HEADER = "time,left_position,right_position,left_effort,right_effort"
 
@@ -38,8 +43,9 @@ def make_fleet(
     since: int = 0,
     seconds: float = 25.0,
     seed: int = 0,
+    gyro: bool = False,
 ) -> dict[str, str]:
-    """Write FOLDER/NAME-NUMBER/DAY.csv; returns the robots with a fault, and which.
+    """Write FOLDER/NAME-NUMBER/DAY.csv or .mcap; returns the robots with a fault, and which.
 
     A robot has a recording each day, from 2031-01-01 on.
 
@@ -52,6 +58,7 @@ def make_fleet(
         since: recording from which on the faults are there.
         seconds: of a recording.
         seed: of everything.
+        gyro: whether the recordings are rosbag2 folders with a gyro, DAY, instead of tables.
 
     Raises:
         ValueError: a fault is not of FAULTS or MORE_FAULTS.
@@ -77,7 +84,13 @@ def make_fleet(
             for index, name in enumerate(names):
                 path = folder / name / f"{day.isoformat()}.csv"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _write(path, made, index, active.get(index, ""), nominal, generator)
+                fault = active.get(index, "")
+                positions, efforts = _recorded(made, index, fault, nominal, generator)
+                if gyro:
+                    _write_bag(path.with_suffix(""), made, index, positions, efforts, fault)
+                else:
+                    table = np.column_stack((1.0 + made.stamps, positions, efforts))
+                    np.savetxt(path, table, fmt="%.8g", delimiter=",", header=HEADER, comments="")
     return planted
 
 
@@ -112,17 +125,16 @@ def faulty_robot(robot: Robot, fault: str) -> Robot:
     if fault == "brake left":
         left, right = robot.friction.coulomb
         return replace(robot, friction=replace(robot.friction, coulomb=(3.0 * left, right)))
+    if fault == "track":
+        wider = 1.03 * robot.wheels.separation
+        return replace(robot, wheels=replace(robot.wheels, separation=wider))
     return robot
 
 
-def _write(
-    path: Path,
-    made: BlockRecording,
-    index: int,
-    fault: str,
-    robot: Robot,
-    generator: np.random.Generator,
-) -> None:
+def _recorded(
+    made: BlockRecording, index: int, fault: str, robot: Robot, generator: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Angles and torques of a robot as its sensors report them, shapes (m, 2)."""
     positions: NDArray[np.float64] = made.positions[:, :, index].copy()
     efforts = made.efforts[:, :, index].copy()
     if fault == "current sensor left":
@@ -134,5 +146,29 @@ def _write(
     if fault == "encoder":
         count = 2.0 * np.pi / (robot.encoder.counts or 4096)
         positions[:, 0] += count * np.round(5.0 * generator.standard_normal(len(positions)))
-    table = np.column_stack((1.0 + made.stamps, positions, efforts))
-    np.savetxt(path, table, fmt="%.8g", delimiter=",", header=HEADER, comments="")
+    return positions, efforts
+
+
+def _write_bag(
+    folder: Path,
+    made: BlockRecording,
+    index: int,
+    positions: NDArray[np.float64],
+    efforts: NDArray[np.float64],
+    fault: str,
+) -> None:
+    """A rosbag2 recording with the robot's gyro."""
+    errors = replace(GYRO, scale=1.03) if fault == "gyro" else GYRO
+    gyro = SimulatedGyro(errors, seed=index)
+    stamps = 1.0 + made.stamps
+    with RecordedBag(folder) as bag:
+        for stamp, angles, torques, motion in zip(
+            stamps.tolist(),
+            positions.tolist(),
+            efforts.tolist(),
+            made.motions[:, :, index].tolist(),
+            strict=True,
+        ):
+            bag.joint_state("/joint_states", JointSample(stamp, angles, (0.0, 0.0), torques))
+            for reading in gyro.note(stamp, motion[:3], motion[3:]):
+                bag.imu("/imu", reading.stamp, (0.0, 0.0, reading.rate))

@@ -10,7 +10,7 @@ import pytest
 
 from diffbot_report.fleet_page import write_fleet_pages
 from diffbot_study.fleet_analysis import analyse_fleet
-from diffbot_study.fleet_quantities import TORQUE, choose_quantities
+from diffbot_study.fleet_quantities import GYRO, TORQUE, choose_quantities
 from diffbot_study.fleet_rows import COLUMNS, FleetRecording, read_recording
 from diffbot_study.motor_logs import drawn, make_log
 
@@ -115,6 +115,7 @@ def test_what_most_recordings_tell_well_is_compared():
 
 def test_torque_recordings_of_a_type_go_before_a_few_of_another_kind():
     known = {name: 1.0 for name in COLUMNS if name not in ("values", "usable")}
+    known |= dict.fromkeys(GYRO)
     torque = [{**known, "k8": -1.0, "usable": "all", "values": "{}"} for _ in range(6)]
     assert choose_quantities([*torque, *made_rows(AXES, None, 1)]).names == TORQUE
 

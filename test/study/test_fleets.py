@@ -274,11 +274,32 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
     assert "3 recordings, 0 of them new" in run()[1]
 
 
+def rows_of(folder):
+    """The rows of a folder's recordings of twil."""
+    recordings, _ = find_recordings([str(folder)], Names(None, "twil"), {})
+    read = (read_recording(str(i), each) for i, each in enumerate(recordings))
+    return [{**dict.fromkeys(fleet_rows.COLUMNS), **row} for row in read]
+
+
+def causes_in(rows):
+    """What the robots that stand out have, by name."""
+    return {robot.name: robot.cause for robot in analyse_fleet(rows, 0.01).robots if robot.alarm}
+
+
 def test_a_single_tyre_is_named_with_its_side(tmp_path):
     """Of 12 made robots with 2 recordings each, one with a left wheel that is 2 % smaller."""
     make_fleet(tmp_path, ["twil"], 12, 2, faults={5: "tyre left"}, seconds=22.0, seed=4)
-    recordings, _ = find_recordings([str(tmp_path)], Names(None, "twil"), {})
-    read = (read_recording(str(i), each) for i, each in enumerate(recordings))
-    rows = [{**dict.fromkeys(fleet_rows.COLUMNS), **row} for row in read]
-    alarms = {robot.name: robot.cause for robot in analyse_fleet(rows, 0.01).robots if robot.alarm}
-    assert alarms == {"twil-005": "tyre left"}
+    assert causes_in(rows_of(tmp_path)) == {"twil-005": "tyre left"}
+
+
+def test_a_gyro_tells_tyres_from_a_track_and_from_itself(tmp_path):
+    """Of 12 made robots with a gyro, three with what only a gyro tells apart."""
+    faults = {2: "tyre", 5: "track", 7: "gyro"}
+    make_fleet(tmp_path, ["twil"], 12, 2, faults=faults, seconds=22.0, seed=4, gyro=True)
+    rows = rows_of(tmp_path)
+    assert all(row["gyro_scale"] == pytest.approx(1.0, abs=0.05) for row in rows)
+    named = causes_in(rows)
+    assert named == {f"twil-{number:03d}": fault for number, fault in faults.items()}
+    # The few recordings without a gyro have K5 and K8 of another kind, and are left out.
+    odd = [{**row, "gyro_scale": None, "k8": 2.0 * row["k8"]} for row in rows[:2]]
+    assert causes_in([*rows, *odd]) == named

@@ -346,10 +346,16 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         key: Value(key, quantity.value, quantity.std, quantity.unit).to_dict()
         for key, quantity in turning_quantities(estimate.turning).items()
     }
+    gyro = {}
+    if (fit := estimate.gyro) is not None:
+        scale = Value("scale", fit.scale, fit.scale_std)
+        radii = Value("radius_difference", fit.radius_difference, fit.radius_difference_std)
+        gyro = {value.name: value.to_dict() for value in (scale, radii)}
     return {
         "parameters": parameters,
         "friction": friction,
         **({"turning": turning} if turning else {}),
+        **({"gyro": gyro} if gyro else {}),
         "verification": verification_section(result.verification),
         "residual_std": list(estimate.residual_std),
         "torque_difference": Value("torque_difference", *estimate.torque_difference).to_dict(),
