@@ -19,7 +19,6 @@ import math
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import Pool
 
 import numpy as np
 
@@ -32,6 +31,8 @@ from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw, record_random
 from diffbot_study.recorded_runs import RecordedRun
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 SECONDS = 20.0
 RATES = (50.0, 100.0, 200.0)  # of the gyro, Hz
@@ -205,12 +206,12 @@ def main() -> None:
     parser.add_argument(
         "--radius", type=float, default=0.0, help="error of the radius, %%, 1 sigma"
     )
-    parser.add_argument("--processes", type=int, default=2)
+    add_cluster_options(parser)
     arguments = parser.parse_args()
     seeds = range(arguments.first, arguments.first + arguments.robots)
     work = partial(outcome, track=arguments.track, radius=arguments.radius)
-    with Pool(arguments.processes) as pool:
-        runs = pool.map(work, seeds, chunksize=1)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        runs = cluster.map(work, seeds)
     print(
         f"{len(runs)} robots, track wrong by {arguments.track:g} %, radius by "
         f"{arguments.radius:g} %"

@@ -29,13 +29,13 @@ from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
-from many_robots import record_many
 from numpy.typing import NDArray
 from scipy.optimize import curve_fit
 
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, Row
+from diffbot_study.block_recording import record_runs
 from diffbot_study.recorded_runs import RecordedRun, RunSetting
 
 Array = NDArray[np.float64]
@@ -314,7 +314,7 @@ def main() -> None:
     seeds = range(asked.first, asked.first + asked.seeds)
     rubbing = RunSetting()
     free = replace(rubbing, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
-    recordings = [record_many(setting, seeds, asked.seconds) for setting in (rubbing, free)]
+    recordings = [record_runs(setting, seeds, asked.seconds) for setting in (rubbing, free)]
     names = [name for name in CONTENDERS if any(word in name for word in asked.only)]
     works = prepared(recordings[0][0], names)
     cost = costs(works, len(recordings[0][0].samples), asked.rounds)

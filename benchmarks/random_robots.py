@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import Pool
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +20,7 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95, TURNING_NAM
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.residual_patterns import PATTERNS as NAMED
 from diffbot_study.random_robots import RandomRobot, draw, record_random
+from diffbot_study.task_cluster import Cluster
 
 SECONDS = 20.0
 PARAMETERS = ("K5", "K6", "K7", "K8", *FRICTION_NAMES, *TURNING_NAMES)
@@ -118,7 +118,7 @@ def outcome(
 
 
 def table(
-    pool: Pool,
+    cluster: Cluster,
     seeds: range,
     *,
     engine: str,
@@ -138,7 +138,7 @@ def table(
             unmodelled=unmodelled,
             turning=turning,
         )
-        runs = pool.map(work, seeds, chunksize=1)
+        runs = cluster.map(work, seeds)
     bad = [run for run in runs if run.estimate.state is not State.ESTIMATED]
     yield f"{len(runs)} robots on {engine}, {estimator}; not judged good: {len(bad)}"
     yield from (f"    seed {run.drawn.seed}: {run.estimate.reason}" for run in bad[:5])

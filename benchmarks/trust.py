@@ -38,18 +38,19 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import Pool
 
 import numpy as np
-from many_robots import record_many
 from random_robots import table
 
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_sim.engines import ENGINES
+from diffbot_study.block_recording import record_runs
 from diffbot_study.random_robots import UNMODELLED
 from diffbot_study.recorded_runs import RecordedRun, RunSetting, record
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 TIMES = (5.0, 20.0, 60.0)  # s
 # Encoder counts per revolution, torque noise.
@@ -109,18 +110,15 @@ def some_runs(
     seeds: list[int], setting: RunSetting, estimators: tuple[str, ...], times: tuple[float, ...]
 ) -> list[Found]:
     """Record and learn from some runs."""
-    if setting.on_axle:
-        runs = (record(setting, seed, times[-1]) for seed in seeds)
-    else:
-        runs = iter(record_many(setting, seeds, times[-1]))
+    runs = record_runs(setting, seeds, times[-1])
     return [learn(run, estimators, times) for run in runs]
 
 
-def all_runs(pool: Pool, seeds: range, **work: object) -> list[Found]:
+def all_runs(cluster: Cluster, seeds: range, **work: object) -> list[Found]:
     """As some_runs, several at a time."""
     count = max(2, len(seeds) // 15)
     parts = [part.tolist() for part in np.array_split(np.array(seeds), count) if len(part)]
-    return [run for found in pool.imap(partial(some_runs, **work), parts) for run in found]
+    return [run for found in cluster.map(partial(some_runs, **work), parts) for run in found]
 
 
 def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, str, str]:
@@ -138,13 +136,13 @@ def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, 
     return np.inf, "", before
 
 
-def errors(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+def errors(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
     """Table of the errors."""
     for robot in arguments.robots:
         for counts, noise in SENSORS:
             setting = RunSetting(robot, counts, noise, fast=arguments.fast)
             runs = all_runs(
-                pool,
+                cluster,
                 arguments.range,
                 setting=setting,
                 estimators=arguments.estimators,
@@ -166,13 +164,13 @@ def inside(estimates: list[Estimate], truths: np.ndarray) -> np.ndarray:
     return np.abs(values - truths) <= NORMAL_95 * deviations
 
 
-def coverage(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+def coverage(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
     """Share of the intervals that hold the truth."""
     for robot in arguments.robots:
         for title, setting in COVERAGE.items():
             setting = replace(setting, robot=robot, fast=arguments.fast)
             runs = all_runs(
-                pool,
+                cluster,
                 arguments.range,
                 setting=setting,
                 estimators=arguments.estimators,
@@ -186,14 +184,14 @@ def coverage(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
                 yield f"{robot:4} {title:33} {name:8} | {cells} % of {len(runs)} runs"
 
 
-def axle(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+def axle(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
     """Where parameters are called not identifiable."""
     for robot in arguments.robots:
         for title, setting in AXLE.items():
             setting = replace(setting, robot=robot, fast=arguments.fast)
             integral = ("integral",)
             runs = all_runs(
-                pool, arguments.range, setting=setting, estimators=integral, times=(TIMES[1],)
+                cluster, arguments.range, setting=setting, estimators=integral, times=(TIMES[1],)
             )
             last = [run.estimates["integral"][-1] for run in runs]
             vague = np.mean([np.isinf(estimate.variances) for estimate in last], axis=0)
@@ -202,14 +200,14 @@ def axle(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
             yield f"{robot:4} {title:28} | not identifiable in {cells} % | {reasons[:1]}"
 
 
-def delay(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+def delay(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
     """How often the delay is found."""
     for robot in arguments.robots:
         for periods in range(4):
             setting = RunSetting(robot, noise=0.05, delay=periods, fast=arguments.fast)
             integral = ("integral",)
             runs = all_runs(
-                pool, arguments.range, setting=setting, estimators=integral, times=(2.0, 5.0)
+                cluster, arguments.range, setting=setting, estimators=integral, times=(2.0, 5.0)
             )
             cells = [
                 sum(run.estimates["integral"][i].delay == periods for run in runs) for i in (0, 1)
@@ -217,20 +215,20 @@ def delay(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
             yield f"{robot:4} delay {periods} | found at 2 s, 5 s in {cells} of {len(runs)} runs"
 
 
-def wiring(pool: Pool, arguments: argparse.Namespace) -> Iterator[str]:
+def wiring(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
     """Time until a wrong wiring is named."""
     for robot in arguments.robots:
         for wires in WIRINGS:
             setting = RunSetting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
             work = partial(first_named, setting=setting, seconds=5.0)
-            runs = pool.map(work, arguments.range, chunksize=1)
+            runs = cluster.map(work, arguments.range)
             times, reasons, before = zip(*runs, strict=True)
             late = f"named first {min(times):.2f} s, last {max(times):.2f} s"
             yield f"{robot:4} wheels get {wires} | {late} | {sorted(set(reasons))}"
             yield from (f"     before that: {reason}" for reason in sorted({*before} - {""})[:3])
 
 
-PARTS: dict[str, Callable[[Pool, argparse.Namespace], Iterator[str]]] = {
+PARTS: dict[str, Callable[[Cluster, argparse.Namespace], Iterator[str]]] = {
     "errors": errors,
     "coverage": coverage,
     "axle": axle,
@@ -242,10 +240,10 @@ PARTS: dict[str, Callable[[Pool, argparse.Namespace], Iterator[str]]] = {
 def print_random(arguments: argparse.Namespace) -> None:
     """Print the tables of random robots, one for each estimator."""
     seeds = range(arguments.first, arguments.first + arguments.random)
-    with Pool(arguments.processes) as pool:
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
         for name in arguments.estimators:
             lines = table(
-                pool,
+                cluster,
                 seeds,
                 engine=arguments.engine,
                 estimator=name,
@@ -276,7 +274,7 @@ def main() -> None:
     )
     parser.add_argument("--frictionless", action="store_true", help="random robots without any")
     parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
-    parser.add_argument("--processes", type=int, default=2)
+    add_cluster_options(parser)
     arguments = parser.parse_args()
     arguments.times = tuple(arguments.times)
     arguments.range = range(arguments.first, arguments.first + arguments.seeds)
@@ -287,10 +285,10 @@ def main() -> None:
     if arguments.random is not None:
         print_random(arguments)
         return
-    with Pool(arguments.processes) as pool:
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
         for part in arguments.parts:
             print(f"--- {part}", flush=True)
-            for line in PARTS[part](pool, arguments):
+            for line in PARTS[part](cluster, arguments):
                 print(line, flush=True)
 
 

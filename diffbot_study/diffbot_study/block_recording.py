@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import JointSample
-from diffbot_description import Robot
+from diffbot_description import Robot, closed_form
 from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
 from diffbot_sim.engines.ideal_block import IdealBlock
 from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
 from diffbot_study.driving import PERIOD
+from diffbot_study.recorded_runs import RecordedRun, RunSetting, make_run, record
 
 Array = NDArray[np.float64]
 
@@ -99,6 +100,32 @@ def record_block(
         speeds = (positions[step] - positions[step - 1]) / period
     stamps = np.asarray(period * np.arange(steps + 1), dtype=np.float64)
     return BlockRecording(stamps, positions, efforts, np.array(engine.parameters), motions)
+
+
+def record_runs(setting: RunSetting, seeds: Sequence[int], seconds: float) -> list[RecordedRun]:
+    """As recorded_runs.record of each seed, at once where a block can.
+
+    One after the other where the wiring is not left to left, the torques are equal, or there is a
+    payload.
+
+    Raises:
+        ValueError: as of record_block.
+    """
+    if setting.straight or setting.on_axle or setting.wiring != RunSetting.wiring:
+        return [record(setting, seed, seconds) for seed in seeds]
+    robot = setting.make_robot()
+    count = len(seeds)
+    block = record_block(
+        [robot] * count,
+        seeds,
+        seconds,
+        encoder_counts=[setting.counts] * count,
+        torque_noise=setting.noise,
+        torque_delay=setting.delay,
+        period=setting.period,
+    )
+    k = closed_form(robot.model)
+    return [make_run(robot, k, block.samples(index)) for index in range(count)]
 
 
 def _excitation(robot: Robot, seed: int) -> GuardedPrbs:

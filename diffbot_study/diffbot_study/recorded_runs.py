@@ -49,13 +49,16 @@ class RunSetting:
     period: float = 0.01
 
     def make_robot(self) -> Robot:
-        """The robot with this setting's friction and speed limits."""
+        """The robot with this setting's friction, and no other, and speed limits."""
         robot = load_robot(self.robot)
         amplitude = robot.excitation.amplitude
         friction = replace(
             robot.friction,
             viscous=(amplitude * self.viscous[0], amplitude * self.viscous[1]),
             coulomb=(amplitude * self.coulomb[0], amplitude * self.coulomb[1]),
+            coulomb_backward=None,
+            static=None,
+            stribeck_velocity=None,
         )
         excitation = robot.excitation
         if self.fast:

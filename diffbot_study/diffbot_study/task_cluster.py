@@ -4,6 +4,7 @@
     with Cluster(workers=2) as cluster:
         for end in cluster.run(function, tasks, seconds=600.0):
             end.task, end.result, end.failure
+        results = cluster.map(function, tasks)
 
 Each worker has one thread, and one task at a time, so that a task's time is its own. A task whose
 worker is killed runs again on another; one that kills several workers, raises, or takes longer than
@@ -15,7 +16,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,6 +157,27 @@ class Cluster:
         finally:
             for future in running:
                 future.cancel(force=True)
+
+    def map(
+        self, function: Callable[[Any], Any], tasks: Iterable[Any], seconds: float = 3600.0
+    ) -> list[Any]:
+        """Results of all tasks, in their order.
+
+        Args:
+            function: of one task; importable by the workers, or a part of the program itself.
+            tasks: their arguments.
+            seconds: that one may take, > 0.
+
+        Raises:
+            RuntimeError: one failed, which ends the others; or the scheduler has gone.
+        """
+        arguments = list(tasks)
+        results: list[Any] = [None] * len(arguments)
+        for end in self.run(function, arguments, seconds):
+            if end.failure is not None:
+                raise RuntimeError(f"task {end.task}, {arguments[end.task]!r}: {end.failure}")
+            results[end.task] = end.result
+        return results
 
     def _times(self, begun: dict[str, _Begun]) -> dict[str, _Begun]:
         """When each task was first seen on the worker that has it: anew on another one."""
