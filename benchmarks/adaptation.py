@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from functools import partial
 
@@ -36,6 +35,8 @@ from diffbot_description import load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 LOAD_TIME, RECOVERY, LAP = 60.0, 12.0, 40.0  # s
 BEFORE = (LOAD_TIME - LAP, LOAD_TIME)
@@ -148,9 +149,9 @@ def loads(arguments: argparse.Namespace) -> None:
         "seeds back within 20 %: fixed, adaptive | no worse than fixed: before, after | mean ratio"
     )
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
-    with ProcessPoolExecutor(arguments.jobs) as pool:
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
         for noise in arguments.noise:
-            rows = np.array(list(pool.map(partial(with_load, arguments, noise), seeds)))
+            rows = np.array(cluster.map(partial(with_load, arguments, noise), seeds))
             print("\n".join(table(noise, rows)), flush=True)
 
 
@@ -176,22 +177,31 @@ def idle(arguments: argparse.Namespace) -> None:
     after the lap; no more than 1 is asked for.
     """
     print(f"{arguments.robot}, {arguments.engine}, {arguments.encoder_counts} counts, {IDLE:g} s")
-    for name, speed in (("standing", 0.0), ("straight", 0.05)):
-        reference = eight_then(speed)
-        for noise in arguments.noise:
-            for seed in range(arguments.seed, arguments.seed + arguments.seeds):
-                _, rows = drive(
-                    arguments.engine,
-                    arguments.robot,
-                    arguments.encoder_counts,
-                    noise,
-                    reference,
-                    LAP + SETTLING + IDLE,
-                    seed,
-                    adaptive=True,
-                    start=start_beside(figure_eight(1.0, 0.5, LAP, False), seed),
-                )
-                print(idle_line(name, noise, seed, rows), flush=True)
+    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        for name, speed in (("standing", 0.0), ("straight", 0.05)):
+            for noise in arguments.noise:
+                runs = cluster.map(partial(idle_rows, arguments, speed, noise), seeds)
+                for seed, rows in zip(seeds, runs, strict=True):
+                    print(idle_line(name, noise, seed, rows), flush=True)
+
+
+def idle_rows(
+    arguments: argparse.Namespace, speed: float, noise: float, seed: int
+) -> NDArray[np.float64]:
+    """What a lap and then a steady speed (m/s) left of the parameters."""
+    _, rows = drive(
+        arguments.engine,
+        arguments.robot,
+        arguments.encoder_counts,
+        noise,
+        eight_then(speed),
+        LAP + SETTLING + IDLE,
+        seed,
+        adaptive=True,
+        start=start_beside(figure_eight(1.0, 0.5, LAP, False), seed),
+    )
+    return rows
 
 
 def idle_line(name: str, noise: float, seed: int, rows: NDArray[np.float64]) -> str:
@@ -216,7 +226,7 @@ def main() -> None:
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.01, 0.05])
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0, help="the first one")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    add_cluster_options(parser, limit=None)
     parser.add_argument("--idle", action="store_true", help="10 minutes without excitation instead")
     arguments = parser.parse_args()
     (idle if arguments.idle else loads)(arguments)

@@ -24,6 +24,8 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -39,6 +41,8 @@ from diffbot_ident.calibration.made_readings import (
 )
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_ident.calibration.wheel_path import WheelPath
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 GIVEN = WheelGeometry(0.075, 0.075, 0.27217)
 """The robot twil's file."""
@@ -139,32 +143,60 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=60.0, help="s")
     parser.add_argument("--jumps", type=int, default=0, help="of the pose source's frame")
     parser.add_argument("--right", action="store_true", help="the files are right")
+    add_cluster_options(parser, limit=None)
     options = parser.parse_args()
+    seeds = range(options.first_seed, options.first_seed + options.runs)
+    with Cluster(options.scheduler, options.workers) as cluster:
+        calibrated = cluster.map(partial(one, options=options), seeds)
+    print_table(calibrated, options)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What came of one robot.
+
+    Attributes:
+        true: its geometry.
+        found: the calibration.
+        drift: of heading and position per held-out square, before and after.
+        seconds: of processor.
+    """
+
+    true: WheelGeometry
+    found: Calibration
+    drift: list[tuple[float, float]]
+    seconds: float
+
+
+def one(seed: int, options: argparse.Namespace) -> Calibrated:
+    """Draw, drive and calibrate the robot of a seed."""
     began = time.process_time()
+    rng = np.random.default_rng(seed)
+    true = GIVEN if options.right else random_geometry(rng)
+    found = by_sensor(options.sensor, true, rng, options)
+    squares = held_out_squares(true, options.path_noise, rng)
+    drift = [drifts(squares, geometry) for geometry in (GIVEN, found.geometry)]
+    return Calibrated(true, found, drift, time.process_time() - began)
+
+
+def print_table(calibrated: list[Calibrated], options: argparse.Namespace) -> None:
+    """Print errors, intervals and drift."""
     errors: dict[str, list[float]] = {}
     held: dict[str, list[bool]] = {}
     outcomes: dict[str, int] = {}
-    drift, nees, left_out = [], [], []
-    done = 0
-    try:
-        for seed in range(options.first_seed, options.first_seed + options.runs):
-            rng = np.random.default_rng(seed)
-            true = GIVEN if options.right else random_geometry(rng)
-            found = by_sensor(options.sensor, true, rng, options)
-            outcomes[found.outcome.value] = outcomes.get(found.outcome.value, 0) + 1
-            for name, value in sizes_of(true).items():
-                quantity = found.quantities[name]
-                errors.setdefault(name, []).append(abs(quantity.value / value - 1.0))
-                if quantity.identified:
-                    held.setdefault(name, []).append(quantity.holds(value))
-            squares = held_out_squares(true, options.path_noise, rng)
-            drift.append([drifts(squares, geometry) for geometry in (GIVEN, found.geometry)])
-            if found.held_out is not None:
-                nees.append(found.held_out.after.nees / found.held_out.expected)
-                left_out.append(found.held_out.consistent)
-            done += 1
-    except KeyboardInterrupt:
-        print("interrupted")
+    nees, left_out = [], []
+    for each in calibrated:
+        found = each.found
+        outcomes[found.outcome.value] = outcomes.get(found.outcome.value, 0) + 1
+        for name, value in sizes_of(each.true).items():
+            quantity = found.quantities[name]
+            errors.setdefault(name, []).append(abs(quantity.value / value - 1.0))
+            if quantity.identified:
+                held.setdefault(name, []).append(quantity.holds(value))
+        if found.held_out is not None:
+            nees.append(found.held_out.after.nees / found.held_out.expected)
+            left_out.append(found.held_out.consistent)
+    done, drift = len(calibrated), np.array([each.drift for each in calibrated])
     print(f"{options.sensor}: {done} robots from seed {options.first_seed}, {outcomes}")
     for name, values in errors.items():
         there = held.get(name)
@@ -179,7 +211,7 @@ def main() -> None:
         (("heading", "deg", 57.29578), ("position", "mm", 1e3))
     ):
         before, after = factor * table[:, i]
-        each = np.array(drift)[:, 0, i] / np.array(drift)[:, 1, i]
+        each = drift[:, 0, i] / drift[:, 1, i]
         print(
             f"drift of {name} per square: {before:.3g} to {after:.3g} {unit}, {before / after:.1f} "
             f"times less (median of the robots {np.median(each):.1f})"
@@ -189,7 +221,8 @@ def main() -> None:
             f"NEES on held-out windows over its expectation: mean {np.mean(nees):.2f}; "
             f"{np.mean(left_out):.0%} of the robots consistent"
         )
-    print(f"{(time.process_time() - began) / max(done, 1):.2f} s of processor per robot")
+    seconds = sum(each.seconds for each in calibrated) / max(done, 1)
+    print(f"{seconds:.2f} s of processor per robot")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +23,18 @@ import numpy as np
 from diffbot_description import Robot, load_robot
 from diffbot_description.described_robot import described_from
 from diffbot_study.identification import simulate_identification
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 ENGINES = ("ideal", "mujoco")
 NAMES = ("K5", "K6", "K7", "K8")
 INTERVAL = 1.96  # standard deviations of a 95 % interval
 
 
-def identified(robot: Robot, engine: str, seeds: int, seconds: float) -> str:
+def identified(cluster: Cluster, robot: Robot, engine: str, seeds: int, seconds: float) -> str:
     """Largest error in standard deviations and share of the intervals that hold the truth."""
-    runs = [simulate_identification(robot, engine, seed, seconds) for seed in range(seeds)]
+    work = partial(simulate_identification, robot, engine, seconds=seconds)
+    runs = cluster.map(work, range(seeds))
     known = np.isfinite([run.estimate.variances for run in runs])
     errors = np.abs([run.normalised_errors for run in runs])[known]
     absent = [name for name, there in zip(NAMES, known.all(axis=0), strict=True) if not there]
@@ -39,7 +43,7 @@ def identified(robot: Robot, engine: str, seeds: int, seconds: float) -> str:
     return f"{errors.max():.1f} sigma, {inside} of {errors.size} inside{unknown}"
 
 
-def row(path: Path, seeds: int, seconds: float) -> str:
+def row(cluster: Cluster, path: Path, seeds: int, seconds: float) -> str:
     """One file's row."""
     try:
         found = described_from(path.absolute())
@@ -56,7 +60,7 @@ def row(path: Path, seeds: int, seconds: float) -> str:
         f"{x:.3g} mm",
         f"{len(description.corrected)} replaced",
         f"{len(description.assumed)} assumed",
-        *(f"{engine}: {identified(robot, engine, seeds, seconds)}" for engine in ENGINES),
+        *(f"{engine}: {identified(cluster, robot, engine, seeds, seconds)}" for engine in ENGINES),
     ]
     return " | ".join(cells)
 
@@ -67,10 +71,12 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=30.0, help="of excitation")
+    add_cluster_options(parser, limit=None)
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # what a robot made on the fly says
-    for path in options.files:
-        print(f"{path}: {row(path, options.seeds, options.seconds)}", flush=True)
+    with Cluster(options.scheduler, options.workers) as cluster:
+        for path in options.files:
+            print(f"{path}: {row(cluster, path, options.seeds, options.seconds)}", flush=True)
 
 
 if __name__ == "__main__":

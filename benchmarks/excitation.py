@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ from diffbot_ident.excitation.body_model import BodyPrior
 from diffbot_ident.excitation.excitations import nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_study.identification import IdentificationRun, simulate_identification
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 # Kind and hold in control periods; the first is what the others are compared with.
 EXCITATIONS = (("prbs", 10), ("multisine", 20), ("optimised", 20))
@@ -82,17 +85,19 @@ def main() -> None:
     parser.add_argument("--coulomb", type=float, default=0.0, help="of both wheels, N m")
     parser.add_argument("--arena", type=float, default=3.0, help="length and width, m")
     parser.add_argument("--only", nargs="+", help="kinds, for example prbs10 optimised20")
+    add_cluster_options(parser, limit=None)
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.seeds)
     errors = {}
     print("excitation  | p95 error % of K5 K6 K7 K8 at 5 s, 20 s, end | bits achieved predicted |")
-    for kind, hold in EXCITATIONS:
-        name = f"{kind}{hold}"
-        if options.only and name not in options.only:
-            continue
-        runs = [run(options, kind, hold, seed) for seed in seeds]
-        times, errors[name] = runs[0].times, percentiles(runs)
-        print_runs(name, runs, times, errors[name], 0.5 * options.arena)
+    with Cluster(options.scheduler, options.workers) as cluster:
+        for kind, hold in EXCITATIONS:
+            name = f"{kind}{hold}"
+            if options.only and name not in options.only:
+                continue
+            runs = cluster.map(partial(run, options, kind, hold), seeds)
+            times, errors[name] = runs[0].times, percentiles(runs)
+            print_runs(name, runs, times, errors[name], 0.5 * options.arena)
     print("\nseconds until p95 stays below  | all K5 K6 K7 K8 | ratio to the first excitation")
     for precision in PRECISIONS:
         first = None

@@ -22,7 +22,9 @@ import io
 import json
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,6 +40,8 @@ from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.random_robots import RandomRobot, draw, record_random
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 LEARN, HELD_OUT = 15.0, 8.0  # s
 AXES = ("forward", "turning")
@@ -285,19 +289,24 @@ def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: flo
     return math.inf
 
 
-def print_bends(seeds: range, verbose: bool) -> None:
+def in_own_folder(work: Callable[[int, Path], list[Any] | None], seed: int) -> list[Any] | None:
+    """What `answers` or `bends` say of a seed, with a folder of its own."""
+    with TemporaryDirectory() as folder:
+        return work(seed, Path(folder))
+
+
+def print_bends(cluster: Cluster, seeds: range, verbose: bool) -> None:
     """Deviations as shares of their tolerances."""
     shares = []
-    with TemporaryDirectory() as folder:
-        for seed in seeds:
-            for bend in bends(seed, Path(folder)) or ():
-                shares.append(bend.deviation / bend.tolerance)
-                if verbose:
-                    print(
-                        f"seed {seed}: radius {bend.radius:g} m at {bend.speed:.2f} m/s: "
-                        f"{1e3 * bend.deviation:.1f} mm of {1e3 * bend.tolerance:.0f}",
-                        flush=True,
-                    )
+    found = cluster.map(partial(in_own_folder, bends), seeds)
+    for seed, own in zip(seeds, found, strict=True):
+        for bend in own or ():
+            shares.append(bend.deviation / bend.tolerance)
+            if verbose:
+                print(
+                    f"seed {seed}: radius {bend.radius:g} m at {bend.speed:.2f} m/s: "
+                    f"{1e3 * bend.deviation:.1f} mm of {1e3 * bend.tolerance:.0f}"
+                )
     print(
         f"{len(seeds)} robots, {len(shares)} bends at the speed of the table: deviation over "
         f"tolerance median {np.median(shares):.2f}, 5th and 95th percentile "
@@ -313,29 +322,34 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="first seed (default: %(default)s)")
     parser.add_argument("--verbose", action="store_true", help="a line per robot")
     parser.add_argument("--bends", action="store_true", help="the table of speeds instead")
+    add_cluster_options(parser, limit=None)
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.robots)
-    if options.bends:
-        print_bends(seeds, options.verbose)
-        return
+    with Cluster(options.scheduler, options.workers) as cluster:
+        if options.bends:
+            print_bends(cluster, seeds, options.verbose)
+        else:
+            print_answers(cluster, seeds, options.verbose)
+
+
+def print_answers(cluster: Cluster, seeds: range, verbose: bool) -> None:
+    """Settling and overshoot against what was predicted."""
     found: list[Answer] = []
     refused = 0
-    with TemporaryDirectory() as folder:
-        for seed in seeds:
-            both = answers(seed, Path(folder))
-            if both is None:
-                refused += 1
-                continue
-            found += both
-            if options.verbose:
-                for name, answer in zip(AXES, both, strict=True):
-                    print(
-                        f"seed {seed} {name}: settling {answer.settling:.3f} s, predicted "
-                        f"{answer.predicted_settling:.3f}; overshoot {answer.overshoot:.3f}, "
-                        f"predicted {answer.predicted_overshoot:.3f}; {1e3 * answer.period:.0f} ms",
-                        flush=True,
-                    )
-    print(f"{options.robots} robots, {refused} not identified; {len(found)} steps")
+    every = cluster.map(partial(in_own_folder, answers), seeds)
+    for seed, both in zip(seeds, every, strict=True):
+        if both is None:
+            refused += 1
+            continue
+        found += both
+        if verbose:
+            for name, answer in zip(AXES, both, strict=True):
+                print(
+                    f"seed {seed} {name}: settling {answer.settling:.3f} s, predicted "
+                    f"{answer.predicted_settling:.3f}; overshoot {answer.overshoot:.3f}, "
+                    f"predicted {answer.predicted_overshoot:.3f}; {1e3 * answer.period:.0f} ms"
+                )
+    print(f"{len(seeds)} robots, {refused} not identified; {len(found)} steps")
     told = [answer for answer in found if math.isfinite(answer.predicted_settling)]
     large = [answer for answer in told if answer.predicted_overshoot >= LARGE]
     for name, errors in (

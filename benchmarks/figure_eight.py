@@ -17,14 +17,18 @@ from __future__ import annotations
 
 import argparse
 import math
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_description import load_robot
+from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import Trajectory, make_trajectory
 
 # Ax and Ay in m, Tp in s.
@@ -91,44 +95,60 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=5, help="runs per line")
     parser.add_argument("--published-starts", type=int, default=2, help="the same for Listing 3")
     parser.add_argument("--seed", type=int, default=0, help="of the first start")
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
-    engine = make_simulator(arguments.engine, robot)
-    dynamics = dynamics_of(engine)
-    limit = arguments.torque_limit or robot.limits.traction
-    speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
-    wheels = KnownWheels.of(robot, arguments.encoder_counts)
-    laws = {
-        "standard": lambda: tuned_backstepping(
-            dynamics, limit, *speeds, mean_velocity=True, wheels=wheels
-        ),
-        "published": lambda: PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit),
-    }
+    limit = torque_limit(arguments, robot)
     counts = {"standard": arguments.starts, "published": arguments.published_starts}
     print(f"{robot.name}, engine {arguments.engine}, torque limit {limit:g} N m")
     print("true pose, pose by odometry, drift: each rms mm, rms degrees, largest mm")
-    for ax, ay, period in EIGHTS:
-        for backwards in (False, True):
-            eight = figure_eight(ax, ay, period, backwards)
-            for law, make in laws.items():
-                runs = [
-                    simulate_drive(
-                        engine,
-                        robot,
-                        make(),
-                        eight.at,
-                        2.0 * period,
-                        start=start_beside(eight, seed),
-                        encoder_counts=arguments.encoder_counts,
-                        torque_limit=limit,
-                        seed=seed,
-                    )
-                    for seed in range(arguments.seed, arguments.seed + counts[law])
-                ]
-                way = "backwards" if backwards else "forwards"
-                name = f"{ax:g} x {ay:g} m {period:g} s {way}"
-                if runs:
-                    print(row(name, law, runs, period), flush=True)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        for ax, ay, period in EIGHTS:
+            for backwards in (False, True):
+                for law, starts in counts.items():
+                    work = partial(drive, arguments, law, (ax, ay, period, backwards))
+                    runs = cluster.map(work, range(arguments.seed, arguments.seed + starts))
+                    way = "backwards" if backwards else "forwards"
+                    name = f"{ax:g} x {ay:g} m {period:g} s {way}"
+                    if runs:
+                        print(row(name, law, runs, period), flush=True)
+
+
+def torque_limit(arguments: argparse.Namespace, robot: Robot) -> float:
+    """As asked for, else the robot's traction, N m."""
+    return arguments.torque_limit or robot.limits.traction
+
+
+def drive(
+    arguments: argparse.Namespace, law: str, eight: tuple[float, float, float, bool], seed: int
+) -> DriveSamples:
+    """Two laps of a figure_eight by a law, from the start of a seed."""
+    robot = load_robot(arguments.robot)
+    limit = torque_limit(arguments, robot)
+    trajectory = figure_eight(*eight)
+    with closing(make_simulator(arguments.engine, robot)) as engine:
+        dynamics = dynamics_of(engine)
+        made = PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
+        if law == "standard":
+            made = tuned_backstepping(
+                dynamics,
+                limit,
+                robot.limits.linear_velocity,
+                robot.limits.angular_velocity,
+                mean_velocity=True,
+                wheels=KnownWheels.of(robot, arguments.encoder_counts),
+            )
+        return simulate_drive(
+            engine,
+            robot,
+            made,
+            trajectory.at,
+            2.0 * eight[2],
+            start=start_beside(trajectory, seed),
+            encoder_counts=arguments.encoder_counts,
+            torque_limit=limit,
+            seed=seed,
+        )
 
 
 if __name__ == "__main__":

@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument(
         "--radius", type=float, default=0.0, help="error of the radius, %%, 1 sigma"
     )
-    add_cluster_options(parser)
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     seeds = range(arguments.first, arguments.first + arguments.robots)
     work = partial(outcome, track=arguments.track, radius=arguments.radius)

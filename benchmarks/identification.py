@@ -12,11 +12,14 @@ of two standard deviations holds the truth.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import numpy as np
 
 from diffbot_description import load_robot
 from diffbot_study.identification import simulate_identification
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 # Engine, robot time in s, encoder counts per revolution, torque noise as a share of the torque.
 SETTINGS = (
@@ -36,19 +39,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10, help="runs per row")
     parser.add_argument("--engine", nargs="+", default=["ideal", "mujoco"], help="of these only")
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
-    seeds = range(arguments.seeds)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        print_table(cluster, range(arguments.seeds), arguments.engine)
+
+
+def print_table(cluster: Cluster, seeds: range, engines: list[str]) -> None:
+    """Print a row for each robot and setting."""
     print(HEADER)
     agv = load_robot("agv")
     robots = {"twil": load_robot("twil"), "agv": agv, "agv-": agv.without_friction()}
     for name, robot in robots.items():
         for engine, seconds, counts, noise in SETTINGS:
-            if engine not in arguments.engine:
+            if engine not in engines:
                 continue
-            runs = [
-                simulate_identification(robot, engine, seed, seconds, counts, noise)
-                for seed in seeds
-            ]
+            work = partial(
+                simulate_identification,
+                robot,
+                engine,
+                seconds=seconds,
+                encoder_counts=counts,
+                torque_noise=noise,
+            )
+            runs = cluster.map(work, seeds)
             errors = np.array([run.errors for run in runs])
             inside = np.mean([np.abs(run.normalised_errors) < 2.0 for run in runs], axis=0)
             columns = (np.sqrt(np.mean(errors**2, axis=0)), np.max(np.abs(errors), axis=0))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +41,8 @@ from diffbot_sim.engines import make_simulator
 from diffbot_study.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
 from diffbot_study.random_robots import RandomRobot, draw, record_random
 from diffbot_study.recorded_bag import RecordedBag
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 Array = NDArray[np.float64]
 
@@ -75,26 +77,36 @@ def main() -> None:
         "--seconds", type=float, help="of each recording (default: 5 of bags, 20 of the scale)"
     )
     parser.add_argument("--unlike", action="store_true", help="unlike constants of the wheels")
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
-    if arguments.scale is not None:
-        seeds = range(arguments.seed, arguments.seed + arguments.scale)
-        print_scales(seeds, arguments.seconds or 20.0, arguments.unlike)
-        return
-    if arguments.bags is not None:
-        seeds = range(arguments.seed, arguments.seed + arguments.bags)
-        print_bags(seeds, arguments.rate, arguments.seconds or 5.0)
-        return
-    print_motors(range(arguments.seed, arguments.seed + arguments.robots))
+    first = arguments.seed
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        if arguments.scale is not None:
+            seeds = range(first, first + arguments.scale)
+            print_scales(cluster, seeds, arguments.seconds or 20.0, arguments.unlike)
+        elif arguments.bags is not None:
+            seeds, seconds = range(first, first + arguments.bags), arguments.seconds or 5.0
+            print(f"{len(seeds)} bags of {seconds:g} s at {arguments.rate} Hz")
+            print_motors(cluster, seeds, partial(from_bag, rate=arguments.rate, seconds=seconds))
+        else:
+            print_motors(cluster, range(first, first + arguments.robots), analysed)
 
 
-def print_motors(seeds: Sequence[int]) -> None:
-    """Print how well motors are known, and how many faults are named."""
-    healthy = [analysed(seed, None) for seed in seeds]
+def print_motors(cluster: Cluster, seeds: range, analyse: Callable[..., Analysed]) -> None:
+    """Print how well motors are known, and how many faults are named.
+
+    Args:
+        cluster: that runs the seeds.
+        seeds: of the robots.
+        analyse: of a seed and its fault.
+    """
+    healthy = cluster.map(partial(analyse, fault=None), seeds)
     print_parameters(healthy)
     blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
     print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
     for fault, words in FAULTS.items():
-        named = sum(words in analysed(seed, fault)[1][0].verdict.reason for seed in seeds)
+        found = cluster.map(partial(analyse, fault=fault), seeds)
+        named = sum(words in own[0].verdict.reason for _, own in found)
         print(f"{fault}: named in {named} of {len(seeds)}")
 
 
@@ -122,20 +134,6 @@ def analysed(seed: int, fault: str | None) -> Analysed:
     rng = np.random.default_rng(seed)
     motors = drawn(rng)
     return motors, analyse_motors([(PERIOD, make_log(motors, rng, fault))])
-
-
-def print_bags(seeds: Sequence[int], rate: int, seconds: float) -> None:
-    """Print how well motors are known from bags."""
-    print(f"{len(seeds)} bags of {seconds:g} s at {rate} Hz")
-    healthy = [from_bag(seed, rate, seconds, None) for seed in seeds]
-    print_parameters(healthy)
-    blamed = sum(not all(a.verdict.usable for a in found) for _, found in healthy)
-    print(f"\nhealthy robots that are blamed: {blamed} of {len(healthy)}")
-    for fault, words in FAULTS.items():
-        named = sum(
-            words in from_bag(seed, rate, seconds, fault)[1][0].verdict.reason for seed in seeds
-        )
-        print(f"{fault}: named in {named} of {len(seeds)}")
 
 
 def from_bag(seed: int, rate: int, seconds: float, fault: str | None) -> Analysed:
@@ -240,9 +238,9 @@ def driven(
     return truth, Segment(times, found.period, channels, run=run_name)
 
 
-def print_scales(seeds: Sequence[int], seconds: float, unlike: bool) -> None:
+def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -> None:
     """Print how well the torque of a unit of effort is known."""
-    robots = [weighed(seed, seconds, unlike) for seed in seeds]
+    robots = cluster.map(partial(weighed, seconds=seconds, unlike=unlike), seeds)
     columns = " ".join(f"{name.upper():>6}" for name in KS)
     print(f"{len(robots)} robots, {seconds:g} s each; intervals that hold, %")
     print(f"by     median %  95th percentile %  constant {columns}  refused")

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 
 import numpy as np
 
@@ -31,24 +32,29 @@ from diffbot_controllers import (
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
+LAWS = ("standard", "polar+PI", "published")
 GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
-def laws(
-    dynamics: DynamicParameters, robot: Robot, torque_limit: float, counts: int | None
-) -> dict[str, Callable]:
-    """What makes a new law, by name; counts: of the encoders, None for the robot's own."""
-    speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
-    told = {"mean_velocity": True, "wheels": KnownWheels.of(robot, counts)}
-    return {
-        "standard": lambda: tuned_backstepping(dynamics, torque_limit, *speeds, **told),
-        "polar+PI": lambda: tuned_polar_pose(dynamics, torque_limit, *speeds, **told),
-        "published": lambda: PublishedBackstepping(
-            dynamics, time_step=PERIOD, torque_limit=torque_limit
-        ),
-    }
+def make_law(
+    name: str, dynamics: DynamicParameters, robot: Robot, limit: float, counts: int | None
+) -> Law:
+    """A new law of LAWS; limit: of the torque; counts: of the encoders, None for the robot's."""
+    if name == "published":
+        return PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
+    tuned = tuned_backstepping if name == "standard" else tuned_polar_pose
+    return tuned(
+        dynamics,
+        limit,
+        robot.limits.linear_velocity,
+        robot.limits.angular_velocity,
+        mean_velocity=True,
+        wheels=KnownWheels.of(robot, counts),
+    )
 
 
 def row(name: str, law: str, runs: list[DriveSamples]) -> str:
@@ -86,44 +92,57 @@ def main() -> None:
     parser.add_argument("--time", type=float, default=12.0, help="s of robot time per run")
     parser.add_argument("--seed", type=int, default=0, help="of starts and encoders")
     parser.add_argument("--poses", type=int, default=0, help="parks from so many random poses too")
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
-    engine = make_simulator(arguments.engine, robot)
-    limit = arguments.torque_limit or robot.limits.traction
-    known = laws(dynamics_of(engine), robot, limit, arguments.encoder_counts)
+    limit = torque_limit(arguments, robot)
     offsets = np.random.default_rng(arguments.seed).uniform(-1e-3, 1e-3, (arguments.starts, 3))
-
-    def drive(
-        law: str, goal: Reference, start: tuple[float, float, float], seed: int
-    ) -> DriveSamples:
-        return simulate_drive(
-            engine,
-            robot,
-            known[law](),
-            lambda t: goal,
-            arguments.time,
-            start=start,
-            encoder_counts=arguments.encoder_counts,
-            torque_limit=limit,
-            seed=seed,
-        )
-
+    starts = [tuple(start) for start in offsets.tolist()]
     print(f"{robot.name}, engine {arguments.engine}, torque limit {limit:g} N m")
     print(
         "goal x y theta | law       | settling time s: least, median, largest | lost | drift mm |"
         " torque N m | v m/s | omega rad/s"
     )
-    for goal in GOALS:
-        for law in known:
-            runs = [
-                drive(law, Reference(*goal), tuple(map(float, start)), arguments.seed + k)
-                for k, start in enumerate(offsets)
-            ]
-            print(row("{:g} {:g} {:g}".format(*goal), law, runs), flush=True)
-    for law in known if arguments.poses else ():
-        starts = random_poses(arguments.poses, arguments.seed)
-        runs = [drive(law, Reference(), s, arguments.seed + k) for k, s in enumerate(starts)]
-        print(row("from anywhere", law, runs), flush=True)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        for goal in GOALS:
+            for law in LAWS:
+                work = partial(drive, arguments, law, Reference(*goal))
+                runs = cluster.map(work, enumerate(starts, arguments.seed))
+                print(row("{:g} {:g} {:g}".format(*goal), law, runs), flush=True)
+        for law in LAWS if arguments.poses else ():
+            anywhere = random_poses(arguments.poses, arguments.seed)
+            work = partial(drive, arguments, law, Reference())
+            runs = cluster.map(work, enumerate(anywhere, arguments.seed))
+            print(row("from anywhere", law, runs), flush=True)
+
+
+def torque_limit(arguments: argparse.Namespace, robot: Robot) -> float:
+    """As asked for, else the robot's traction, N m."""
+    return arguments.torque_limit or robot.limits.traction
+
+
+def drive(
+    arguments: argparse.Namespace,
+    law: str,
+    goal: Reference,
+    start: tuple[int, tuple[float, float, float]],
+) -> DriveSamples:
+    """Drive to a goal by a law of LAWS, from a seed and its start."""
+    seed, pose = start
+    robot = load_robot(arguments.robot)
+    limit = torque_limit(arguments, robot)
+    with closing(make_simulator(arguments.engine, robot)) as engine:
+        return simulate_drive(
+            engine,
+            robot,
+            make_law(law, dynamics_of(engine), robot, limit, arguments.encoder_counts),
+            lambda t: goal,
+            arguments.time,
+            start=pose,
+            encoder_counts=arguments.encoder_counts,
+            torque_limit=limit,
+            seed=seed,
+        )
 
 
 if __name__ == "__main__":

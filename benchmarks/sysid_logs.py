@@ -27,7 +27,9 @@ import numpy as np
 from diffbot_ident.recording.sysid_log import SysIdLog, read_sysid
 from diffbot_ident.recording.verdict import Value, Verdict
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
+from diffbot_study.study import add_cluster_options
 from diffbot_study.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
+from diffbot_study.task_cluster import Cluster
 
 NAMES = ("ks", "kv", "ka")
 SUBJECTS = ("left side", "right side", "forward axis")
@@ -43,6 +45,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--rigid", action="store_true", help="neither backlash nor slip")
     parser.add_argument("--unfiltered", action="store_true", help="velocities are no means")
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     robots = [drawn(rng) for _ in range(arguments.robots)]
@@ -50,16 +53,17 @@ def main() -> None:
         robots = [replace(robot, backlash=0.0, grip=math.inf) for robot in robots]
     if arguments.unfiltered:
         robots = [replace(robot, window=0.0) for robot in robots]
-    verdicts = [analysed(log) for log in make_logs(robots, arguments.seed)]
-    accuracy(robots, verdicts)
-    again = robots[: arguments.repeated]
-    if not again:
-        return
-    runs = [verdicts[: len(again)]]
-    for k in range(1, REPEATS):
-        others = [repeated(robot, rng) for robot in again]
-        runs.append([analysed(log) for log in make_logs(others, arguments.seed + k)])
-    repeats(runs)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        verdicts = cluster.map(analysed, make_logs(robots, arguments.seed))
+        accuracy(robots, verdicts)
+        again = robots[: arguments.repeated]
+        if not again:
+            return
+        runs = [verdicts[: len(again)]]
+        for k in range(1, REPEATS):
+            others = [repeated(robot, rng) for robot in again]
+            runs.append(cluster.map(analysed, make_logs(others, arguments.seed + k)))
+        repeats(runs)
 
 
 def analysed(log: Mapping[str, object]) -> dict[str, Verdict]:

@@ -274,7 +274,7 @@ def main() -> None:
     )
     parser.add_argument("--frictionless", action="store_true", help="random robots without any")
     parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
-    add_cluster_options(parser)
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     arguments.times = tuple(arguments.times)
     arguments.range = range(arguments.first, arguments.first + arguments.seeds)

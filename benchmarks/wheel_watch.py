@@ -33,7 +33,6 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +57,8 @@ from diffbot_node.wheel_watch import HELD
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import payload_from_text
 from diffbot_study.random_robots import draw
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 ROBOTS, ENGINES = ("twil", "agv"), ("ideal", "mujoco")
 RUN, LOOK = 10.0, 4.0  # s of each drive: without a fault, and at most with one
@@ -231,14 +232,14 @@ def fault_table(rows: Iterable[tuple[str, float, float, float, bool]]) -> Iterab
 
 
 def until(
-    pool: ProcessPoolExecutor, work: Callable[[Job], Row], jobs: list[Job], minutes: float
+    cluster: Cluster, work: Callable[[Job], Row], jobs: list[Job], minutes: float
 ) -> Iterable[Row]:
     """Results of as many jobs as are begun within a time."""
     end, batch = time.monotonic() + 60.0 * minutes, 8
     for first in range(0, len(jobs), batch):
         if time.monotonic() > end:
             return
-        yield from pool.map(work, jobs[first : first + batch])
+        yield from cluster.map(work, jobs[first : first + batch])
 
 
 def main() -> None:
@@ -246,7 +247,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1.4, help="wall time for each table")
     parser.add_argument("--seed", type=int, default=0, help="of all drives")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_cluster_options(parser, limit=None)
     parser.add_argument("--fault", nargs="*", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--scenario", nargs="*", choices=NAMES, default=list(NAMES))
     parser.add_argument("--drive", nargs="+", choices=DRIVES, default=list(DRIVES))
@@ -254,6 +255,12 @@ def main() -> None:
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--random", type=int, metavar="N", help="N robots drawn at random instead")
     arguments = parser.parse_args()
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        print_tables(cluster, arguments)
+
+
+def print_tables(cluster: Cluster, arguments: argparse.Namespace) -> None:
+    """Print what was asked for."""
     random = np.random.default_rng(arguments.seed)
 
     def job(name: str, drives: list[str]) -> Job:
@@ -264,20 +271,17 @@ def main() -> None:
     every = [*arguments.drive, *HARMLESS]
     if arguments.random is not None:
         jobs = [job("as described", every) for _ in range(arguments.random)]
-        with ProcessPoolExecutor(arguments.jobs) as pool:
-            found_alarms = [
-                f"{done[2:]}: {why}" for done, why in pool.map(random_robot_stopped, jobs) if why
-            ]
+        outcomes = cluster.map(random_robot_stopped, jobs)
+        found_alarms = [f"{done[2:]}: {why}" for done, why in outcomes if why]
         print(f"{len(found_alarms)} false alarms in {len(jobs)} drives of {RUN:g} s, each of a")
         print("robot of its own", *found_alarms, sep="\n    ")
         return
     faults = [job(name, arguments.drive) for _ in range(MOST) for name in arguments.fault]
     harmless = [job(name, every) for _ in range(MOST) for name in arguments.scenario]
-    with ProcessPoolExecutor(arguments.jobs) as pool:
-        print("\n".join(fault_table(until(pool, found, faults, arguments.minutes))), flush=True)
-        drives: dict[str, list[str]] = {name: [] for name in arguments.scenario}
-        for done, why in until(pool, stopped, harmless, arguments.minutes):
-            drives[done[0]].append(f"{done[1:]}: {why}" if why else "")
+    print("\n".join(fault_table(until(cluster, found, faults, arguments.minutes))), flush=True)
+    drives: dict[str, list[str]] = {name: [] for name in arguments.scenario}
+    for done, why in until(cluster, stopped, harmless, arguments.minutes):
+        drives[done[0]].append(f"{done[1:]}: {why}" if why else "")
     print(f"\n{'robot as it may be':24} | false alarms, drives of {RUN:g} s")
     for name, said in drives.items():
         alarms = [line for line in said if line]

@@ -103,10 +103,12 @@ def _parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def add_cluster_options(parser: argparse.ArgumentParser, limit: float = 900.0) -> None:
-    """Options of commands that run on a cluster: scheduler, workers, time."""
+def add_cluster_options(parser: argparse.ArgumentParser, limit: float | None = 900.0) -> None:
+    """Options of commands that run on a cluster: scheduler, workers, time; None: without that."""
     parser.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="of a Dask cluster")
     parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine")
+    if limit is None:
+        return
     parser.add_argument(
         "--task-time", metavar="S", type=_seconds, default=limit,
         help="a task that takes longer fails, s (default: %(default)g)",
