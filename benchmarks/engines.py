@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import time
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 from figure_eight import figure_eight, start_beside
@@ -29,19 +30,22 @@ from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import PERIOD, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
 from diffbot_study.identification import simulate_identification
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 GOALS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
 EIGHT = (1.0, 0.5, 20.0)  # amplitudes in m and period in s
 
 
-def identification(robot: Robot, engine: str, seeds: range) -> list[str]:
+def identification(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str]:
     """Lines on K5..K8."""
     lines = []
     for counts in (0, robot.encoder.counts):
-        runs = [simulate_identification(robot, engine, seed, 60.0, counts) for seed in seeds]
+        work = partial(simulate_identification, robot, engine, seconds=60.0, encoder_counts=counts)
+        runs = cluster.map(work, seeds)
         errors = np.array([run.errors for run in runs])
         for name, row in (
             ("rms", np.sqrt(np.mean(errors**2, axis=0))),
@@ -53,46 +57,50 @@ def identification(robot: Robot, engine: str, seeds: range) -> list[str]:
     return [*lines, f"intervals that hold the truth, % | {100.0 * inside:.0f}"]
 
 
-def parking(simulator: Simulator, robot: Robot, seeds: range) -> list[str]:
+def parking(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str]:
     """Lines on parking from rest at the origin, perturbed by up to 1 mm and 1 mrad."""
     lines = []
     for goal in GOALS:
-        for name, tuned in LAWS.items():
-            times = []
-            for seed in seeds:
-                start = np.random.default_rng(seed).uniform(-1e-3, 1e-3, 3)
-                law = tuned(*_limits(simulator, robot), mean_velocity=True)
-                run = simulate_drive(
-                    simulator,
-                    robot,
-                    law,
-                    lambda t, goal=goal: Reference(*goal),
-                    12.0,
-                    start=tuple(map(float, start)),
-                    seed=seed,
-                )
-                times.append(run.true.settling_time)
+        for name in LAWS:
+            times = cluster.map(partial(parked, robot, engine, name, goal), seeds)
             x, y, theta = goal
             lines.append(f"{name} to ({x:g}, {y:g}, {theta:g}), s | {max(times):.2f}")
     return lines
 
 
-def eight(simulator: Simulator, robot: Robot, seeds: range) -> list[str]:
-    """Lines on the figure-8."""
+def parked(
+    robot: Robot, engine: str, name: str, goal: tuple[float, float, float], seed: int
+) -> float:
+    """Settling time of a law of LAWS from the start of a seed, s."""
+    start = np.random.default_rng(seed).uniform(-1e-3, 1e-3, 3).tolist()
+    with closing(make_simulator(engine, robot)) as simulator:
+        law = LAWS[name](*_limits(simulator, robot), mean_velocity=True)
+        reference = Reference(*goal)
+        run = simulate_drive(
+            simulator, robot, law, lambda t: reference, 12.0, start=tuple(start), seed=seed
+        )
+    return run.true.settling_time
+
+
+def driven(robot: Robot, engine: str, seed: int) -> DriveSamples:
+    """Two laps of the figure-8 from the start of a seed."""
     trajectory = figure_eight(*EIGHT, backwards=False)
-    period = EIGHT[2]
-    runs = [
-        simulate_drive(
+    with closing(make_simulator(engine, robot)) as simulator:
+        return simulate_drive(
             simulator,
             robot,
             tuned_backstepping(*_limits(simulator, robot), mean_velocity=True),
             trajectory.at,
-            2.0 * period,
+            2.0 * EIGHT[2],
             start=start_beside(trajectory, seed),
             seed=seed,
         )
-        for seed in seeds
-    ]
+
+
+def eight(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str]:
+    """Lines on the figure-8."""
+    period = EIGHT[2]
+    runs = cluster.map(partial(driven, robot, engine), seeds)
     lines = []
     for name in ("true", "drift"):
         distance, heading = np.max([getattr(run, name).rms(period) for run in runs], axis=0)
@@ -122,15 +130,16 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
     parser.add_argument("--seeds", type=int, default=5, help="runs per line")
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     robot, seeds = load_robot(arguments.robot), range(arguments.seeds)
-    for engine in arguments.engines:
-        print(f"# {robot.name}, {engine}, {len(seeds)} seeds", flush=True)
-        with closing(make_simulator(engine, robot)) as simulator:
-            for part in (parking, eight):
-                print(*part(simulator, robot, seeds), sep="\n", flush=True)
-            print(*speed(simulator), sep="\n", flush=True)
-        print(*identification(robot, engine, seeds), sep="\n", flush=True)
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        for engine in arguments.engines:
+            print(f"# {robot.name}, {engine}, {len(seeds)} seeds", flush=True)
+            for part in (parking, eight, identification):
+                print(*part(cluster, robot, engine, seeds), sep="\n", flush=True)
+            with closing(make_simulator(engine, robot)) as simulator:
+                print(*speed(simulator), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

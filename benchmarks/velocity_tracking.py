@@ -14,11 +14,13 @@ after 20 s; and how a load of +50 % inertia is followed.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 import numpy as np
 
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
+from diffbot_ident.velocity.sigma_fit import BatchFit
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
     NOISE,
@@ -31,19 +33,24 @@ from diffbot_papers.siwek2023_experiments import (
     random_start,
     three_ways,
 )
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 
 LATE = 20.0  # s
 LOADED = 25.0  # s
 
 
-def on_line(runs: int, noise: tuple[float, float]) -> None:
+def estimated(seed: int, noise: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of s1 to s4 from the start of a seed, at LATE and at the end, %."""
+    start = random_start(np.random.default_rng((seed, 7)))
+    run = drive(Conditions(noise=noise, duration=60.02, seed=seed), start, adaptive=True)
+    error = 100.0 * np.abs(run.estimate / TRUE.as_array() - 1.0)
+    return error[np.searchsorted(run.time, LATE)], error[-1]
+
+
+def on_line(cluster: Cluster, runs: int, noise: tuple[float, float]) -> None:
     """Errors of the estimate at 20 s and 60 s over random starts, noise and its own intervals."""
-    found = []
-    for seed in range(runs):
-        start = random_start(np.random.default_rng((seed, 7)))
-        run = drive(Conditions(noise=noise, duration=60.02, seed=seed), start, adaptive=True)
-        error = 100.0 * np.abs(run.estimate / TRUE.as_array() - 1.0)
-        found.append((error[np.searchsorted(run.time, LATE)], error[-1]))
+    found = cluster.map(partial(estimated, noise=noise), range(runs))
     for when, errors in zip((20, 60), np.swapaxes(found, 0, 1), strict=True):
         print(
             f"on line, noise {noise}, {runs} random starts, after {when} s: % error of s1..s4 "
@@ -53,24 +60,26 @@ def on_line(runs: int, noise: tuple[float, float]) -> None:
         )
 
 
-def load(runs: int) -> None:
-    """Inertia of both axes + 50 % while driving: errors of path and estimate, adaptive and not."""
+def loaded(seed: int, adaptive: bool) -> tuple[float, ...]:
+    """Largest distances (mm) before and after the load, and the time until it is known, s."""
     heavy = Sigma(1.5 * TRUE.s1, 1.5 * TRUE.s2, TRUE.s3, TRUE.s4)
+    conditions = Conditions(noise=NOISE, duration=60.0, seed=seed)
+    run = drive(conditions, TRUE, adaptive=adaptive, new_sigma=(LOADED, heavy))
+    away = 1e3 * run.true.distance
+    parts = [
+        away[(run.time >= since) & (run.time < until)].max()
+        for since, until in ((10, 25), (25, 35), (35, 45), (45, 60))
+    ]
+    off = np.abs(run.sigma[:, :2] / heavy.as_array()[:2] - 1.0).max(axis=1) > 0.05
+    last = np.flatnonzero(off)[-1] + 1
+    known = run.time[last] - LOADED if last < len(off) else np.inf
+    return (*parts, known)
+
+
+def load(cluster: Cluster, runs: int) -> None:
+    """Inertia of both axes + 50 % while driving: errors of path and estimate, adaptive and not."""
     for adaptive in (True, False):
-        rows = []
-        for seed in range(runs):
-            conditions = Conditions(noise=NOISE, duration=60.0, seed=seed)
-            change = (LOADED, heavy)
-            run = drive(conditions, TRUE, adaptive=adaptive, new_sigma=change)
-            away = 1e3 * run.true.distance
-            parts = [
-                away[(run.time >= since) & (run.time < until)].max()
-                for since, until in ((10, 25), (25, 35), (35, 45), (45, 60))
-            ]
-            off = np.abs(run.sigma[:, :2] / heavy.as_array()[:2] - 1.0).max(axis=1) > 0.05
-            last = np.flatnonzero(off)[-1] + 1
-            known = run.time[last] - LOADED if last < len(off) else np.inf
-            rows.append((*parts, known))
+        rows = cluster.map(partial(loaded, adaptive=adaptive), range(runs))
         print(
             f"load + 50 % at {LOADED:g} s, {'adaptive' if adaptive else 'fixed'}: largest mm before"
             f" | 0-10 s after | 10-20 | 20-35 | s1, s2 within 5 % after s: "
@@ -83,7 +92,14 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10, help="seeds per line")
-    runs = parser.parse_args().runs
+    add_cluster_options(parser, limit=None)
+    options = parser.parse_args()
+    with Cluster(options.scheduler, options.workers) as cluster:
+        print_figures(cluster, options.runs)
+
+
+def print_figures(cluster: Cluster, runs: int) -> None:
+    """Print all figures of so many runs."""
     starts = fit_from_random_starts(50, seed=0)
     spread = np.ptp(starts.found, axis=0) / starts.found.mean(axis=0)
     print(
@@ -101,20 +117,27 @@ def main() -> None:
             flush=True,
         )
     for noise in ((0.0, 0.0), NOISE):
-        on_line(runs, noise)
+        on_line(cluster, runs, noise)
     worst: dict[str, list] = {}
-    for seed in range(min(runs, 5)):
-        conditions = Conditions(TURTLEBOT_LIMITS, laboratory=True, seed=seed)
-        for way, run in three_ways(conditions, starts.fit).items():
-            late = run.time >= LATE
-            worst.setdefault(way, []).append(np.abs(run.errors()[late]).max(axis=0))
+    for ways in cluster.map(partial(in_the_laboratory, fit=starts.fit), range(min(runs, 5))):
+        for way, largest in ways.items():
+            worst.setdefault(way, []).append(largest)
     for way, errors in worst.items():
         print(
             f"simulated laboratory, {way}: largest e_x, e_y, e_theta, e_v, e_omega from {LATE:g} s "
             f"on {np.max(errors, axis=0).round(5)}, least {np.min(errors, axis=0).round(5)}",
             flush=True,
         )
-    load(min(runs, 5))
+    load(cluster, min(runs, 5))
+
+
+def in_the_laboratory(seed: int, fit: BatchFit) -> dict[str, np.ndarray]:
+    """Largest errors from LATE on by the way of control."""
+    conditions = Conditions(TURTLEBOT_LIMITS, laboratory=True, seed=seed)
+    return {
+        way: np.abs(run.errors()[run.time >= LATE]).max(axis=0)
+        for way, run in three_ways(conditions, fit).items()
+    }
 
 
 if __name__ == "__main__":
