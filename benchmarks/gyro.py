@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import argparse
 import math
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from arc_odometry import WheelGeometry
+from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.torque.dimensions import DimensionedEstimator
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.yaw_gyro import YawGyro
+from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw, record_random
 from diffbot_study.recorded_runs import RecordedRun
@@ -195,6 +196,36 @@ def _column(runs: list[Outcome], name: str, truth: list[float]) -> tuple[np.ndar
     return values, np.array(truth), np.array([getattr(fit, f"{name}_std") for fit in fits])
 
 
+def print_costs(seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0, 600.0)) -> None:
+    """Processor time of a fit of the gyro after so long, the least of five, with and without end.
+
+    `ident` makes one after each twentieth more of data, between two commands.
+    """
+    geometry = WheelGeometry(0.075, 0.075, 0.27)
+    generator = np.random.default_rng(0)
+    print("s | ms, all readings | ms, as ident remembers them")
+    for length in seconds:
+        gyros = YawGyro(geometry), YawGyro(geometry, memory=LIVE_MEMORY)
+        stamps = np.arange(0.0, length, 0.01)
+        rates = np.sin(2.0 * stamps) + 0.5 * np.sin(5.3 * stamps)
+        turned = np.cumsum(rates) * 0.01 * geometry.half_track / geometry.left_radius
+        rates += 0.01 * generator.standard_normal(len(rates))
+        for stamp, turn, rate in zip(stamps.tolist(), turned.tolist(), rates.tolist(), strict=True):
+            sample = JointSample(stamp, (-0.9 * turn, 1.1 * turn), (0.0, 0.0), (0.0, 0.0))
+            for gyro in gyros:
+                gyro.add_wheels(sample)
+                gyro.add(stamp, rate)
+        cells = []
+        for gyro in gyros:
+            taken = []
+            for _ in range(5):
+                begun = time.process_time()
+                gyro.fit(anew=True)
+                taken.append(time.process_time() - begun)
+            cells.append(f"{1e3 * min(taken):.1f}")
+        print(f"{length:g} | {' | '.join(cells)}", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(
@@ -207,7 +238,11 @@ def main() -> None:
         "--radius", type=float, default=0.0, help="error of the radius, %%, 1 sigma"
     )
     add_cluster_options(parser, limit=None)
+    parser.add_argument("--cost", action="store_true", help="time of a fit instead")
     arguments = parser.parse_args()
+    if arguments.cost:
+        print_costs()
+        return
     seeds = range(arguments.first, arguments.first + arguments.robots)
     work = partial(outcome, track=arguments.track, radius=arguments.radius)
     with Cluster(arguments.scheduler, arguments.workers) as cluster:

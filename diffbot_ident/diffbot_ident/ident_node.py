@@ -29,7 +29,7 @@ from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
 from diffbot_ident.torque.integral_rows import MotionScale
-from diffbot_ident.torque.yaw_gyro import YawGyro
+from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import (
@@ -142,7 +142,7 @@ class IdentNode(EffortNode[IdentParameters]):
         values = self.values
         self._arena = Arena.parse(values.arena)
         self._prior = nominal_prior(self.robot)
-        self._gyro = YawGyro(self.geometry) if values.imu else None
+        self._gyro = YawGyro(self.geometry, memory=LIVE_MEMORY) if values.imu else None
         self.run = self._make_run()
         self._folder = results_folder(values.results) if values.results else None
         self._newest = 0.0

@@ -221,7 +221,8 @@ def _place(key: str) -> tuple[str, int]:
 
 def _has_gyro(row: Row) -> bool:
     """Whether a row tells the columns of GYRO."""
-    return all(row.get(name) is not None for name in GYRO) and row["gyro_scale"] > 0.0
+    told = all(row.get(name) is not None for each in GYRO for name in (each, f"std_{each}"))
+    return told and row["gyro_scale"] > 0.0
 
 
 def _number(value: float | None) -> float:

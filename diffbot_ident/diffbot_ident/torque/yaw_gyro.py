@@ -18,7 +18,11 @@ broken line with a knot each KNOTS seconds, so that it may walk.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +49,13 @@ DEGREES = 180.0 / math.pi
 DEGREES_TOLERANCE = 0.5
 # Intervals longer than so many usual ones, and this time (s), are gaps.
 GAP_PERIODS, GAP_TIME = 4.0, 0.03
-# New windows, as a share of those of the last fit, after which it is made anew.
+# New readings, as a share of those of the last fit, after which it is made anew.
 REFIT_SHARE = 0.05
+# Memory of a gyro beside a control loop, s: longer tells the scale no better than a gyro keeps it,
+# and a fit has to end between two commands.
+LIVE_MEMORY = 120.0
+# Readings go once the oldest are older than so many times the memory.
+FORGET = 1.25
 # Lags, in windows, of the residuals' correlation in the standard deviations.
 LAGS = 3
 ENOUGH_WHEELS = 5.0
@@ -84,6 +93,7 @@ class YawGyro:
         geometry: of the wheels, as the robot's file has it.
         window: length of a window, s, > 0.
         delays: shortest and longest delay of the gyro that is looked for, s.
+        memory: time that is looked back at the least, s, > 0; older readings are forgotten.
     """
 
     def __init__(
@@ -91,10 +101,12 @@ class YawGyro:
         geometry: WheelGeometry,
         window: float = WINDOW,
         delays: tuple[float, float] = (DELAY_MIN, DELAY_MAX),
+        memory: float = math.inf,
     ) -> None:
         self._geometry = geometry
         self._window = window
         self._delays = delays
+        self._memory = memory
         self.reset()
 
     def reset(self) -> None:
@@ -105,7 +117,7 @@ class YawGyro:
         self._angles: tuple[float, float] | None = None
         self._interrupted = False
         self._fit: GyroFit | None = None
-        self._fitted = 0
+        self._fitted = -math.inf  # stamp of the last fit
 
     @property
     def readings(self) -> int:
@@ -127,6 +139,7 @@ class YawGyro:
                 "one driver alone publishes it"
             )
         self._gyro.append((stamp, rate))
+        self._forget(self._gyro)
 
     def add_wheels(self, sample: JointSample) -> None:
         """Take in a joint sample that follows the one before, but for `interrupt`."""
@@ -145,13 +158,23 @@ class YawGyro:
         bad = 1.0 if self._interrupted else 0.0
         self._interrupted = False
         self._wheels.append((sample.stamp, turn + turned, path + step, bad))
+        self._forget(self._wheels)
+
+    def _forget(self, readings: MutableSequence[Any]) -> None:
+        """Drop what is older than the memory, much at a time."""
+        newest = readings[-1][0]
+        if newest - readings[0][0] > FORGET * self._memory:
+            del readings[: bisect_left(readings, newest - self._memory, key=itemgetter(0))]
 
     def interrupt(self) -> None:
         """The next joint sample does not follow the one before."""
         self._interrupted = True
 
-    def fit(self) -> GyroFit | None:
+    def fit(self, anew: bool = False) -> GyroFit | None:
         """What is known by now; None while the robot has not turned enough.
+
+        Args:
+            anew: whether the last fit does not do, however few readings have come since.
 
         Raises:
             GyroError: the gyro is not what it should be.
@@ -159,14 +182,15 @@ class YawGyro:
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             self._check_presence()
             return None
-        due = (min(self._gyro[-1][0], self._wheels[-1][0]) - self._gyro[0][0]) / self._window
-        if self._fit is not None and due < self._fitted * (1.0 + REFIT_SHARE):
+        newest = min(self._gyro[-1][0], self._wheels[-1][0])
+        due = self._fitted + REFIT_SHARE * (self._fitted - self._gyro[0][0])
+        if self._fit is not None and newest < due and not anew:
             return self._fit
         windows, wheels = self._usable()
         if len(windows.begin) < MIN_WINDOWS:
             self._check_presence()
             return None
-        self._fit, self._fitted = self._solve(windows, wheels), int(due)
+        self._fit, self._fitted = self._solve(windows, wheels), newest
         return self._fit
 
     def explained_by(self, fit: GyroFit) -> tuple[float, float, int]:
@@ -180,13 +204,13 @@ class YawGyro:
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             return math.nan, math.nan, 0
         windows, wheels = self._usable()
-        if len(windows.begin) < 2 * _bias_columns(windows).shape[1]:
+        bias = _BiasLine(windows)
+        if len(windows.begin) < 2 * bias.knots:
             return math.nan, math.nan, len(windows.begin)
-        basis, _ = np.linalg.qr(_bias_columns(windows))
         moved = _moved(windows, wheels, np.array([fit.delay]))[0]
         uneven = fit.scale * fit.radius_difference / self._geometry.separation
         left = windows.turned - moved @ np.array((fit.scale, uneven))
-        turned, left = (each - basis @ (basis.T @ each) for each in (windows.turned, left))
+        turned, left = (bias.taken_off(each[:, None])[:, 0] for each in (windows.turned, left))
         squares = float(left @ left)
         return 1.0 - squares / float(turned @ turned), math.sqrt(squares / len(left)), len(left)
 
@@ -228,15 +252,12 @@ class YawGyro:
         return _Windows(stamps[begin], stamps[end], turned[end] - turned[begin] - lost, lost)
 
     def _solve(self, windows: _Windows, wheels: Array) -> GyroFit | None:
-        bias = _bias_columns(windows)
-        basis, _ = np.linalg.qr(bias)
-        turned = windows.turned - basis @ (basis.T @ windows.turned)
+        bias = _BiasLine(windows)
+        turned = bias.taken_off(windows.turned[:, None])[:, 0]
 
         def seen(delays: Array) -> Array:
             """Turns and paths of the wheels less what a bias explains, (delays, n, 2)."""
-            late = _moved(windows, wheels, delays)
-            less: Array = late - np.einsum("nq,mq,dmc->dnc", basis, basis, late)
-            return less
+            return bias.taken_off(_moved(windows, wheels, delays))
 
         now = seen(np.zeros(1))[0]
         span = float(np.mean(windows.end - windows.begin))
@@ -249,12 +270,7 @@ class YawGyro:
                 f"the gyro says the same at all times while the wheels turn the robot with "
                 f"{turning:.2g} rad/s; it is dead, or not fixed to the robot"
             )
-        shortest, longest = self._delays
-        delays = np.arange(shortest, longest + 0.5 * COARSE, COARSE)
-        delay = float(delays[np.argmin(_left(seen(delays), turned))])
-        near = np.clip(delay + FINE * np.arange(-10, 11), shortest, longest)
-        costs = _left(seen(near), turned)
-        delay = _lowest(near, costs)
+        delay = self._find_delay(lambda delays: _left(seen(delays), turned))
         # How a change of the delay shows is a regressor, too: it takes its part of the precision.
         pair = seen(np.array((delay - FINE, delay, delay + FINE)))
         theta = np.linalg.lstsq(pair[1], turned, rcond=None)[0]
@@ -264,7 +280,7 @@ class YawGyro:
         agreement = 1.0 - float(residuals @ residuals) / power
         _check_agreement(float(theta[0]), agreement, turning)
         self._check_delay(delay)
-        variance = _variances(columns, residuals, bias.shape[1])
+        variance = _variances(columns, residuals, bias.knots)
         # What readings at instants lose of a motion with kinks is known to about a half.
         rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
         variance[:2] += (LOST_SHARE * rough) ** 2
@@ -283,6 +299,21 @@ class YawGyro:
             agreement=agreement,
             windows=len(turned),
         )
+
+    def _find_delay(self, costs: Callable[[Array], Array]) -> float:
+        """Delay of the least cost: beside the last one, if that is still there, or anywhere, s."""
+        shortest, longest = self._delays
+        everywhere = np.arange(shortest, longest + 0.5 * COARSE, COARSE)
+
+        def beside(middle: float) -> tuple[Array, Array]:
+            near = np.clip(middle + FINE * np.arange(-10, 11), shortest, longest)
+            return near, costs(near)
+
+        if self._fit is not None:
+            near, left = beside(everywhere[np.argmin(np.abs(everywhere - self._fit.delay))])
+            if 0 < np.argmin(left) < len(left) - 1:
+                return _lowest(near, left)
+        return _lowest(*beside(everywhere[np.argmin(costs(everywhere))]))
 
     def _check_delay(self, delay: float) -> None:
         """Raise GyroError where the delay is at an end of those that are looked for."""
@@ -332,15 +363,46 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
     return at(windows.end - late) - at(windows.begin - late)
 
 
-def _bias_columns(windows: _Windows) -> Array:
-    """Turn by a bias of 1 rad/s at each knot, (n, knots)."""
-    middle = 0.5 * (windows.begin + windows.end)
-    span = middle[-1] - middle[0]
-    knots = np.linspace(middle[0], middle[-1], max(2, 1 + round(span / KNOTS)))
-    apart = knots[1] - knots[0]
-    hats = np.maximum(0.0, 1.0 - np.abs(middle[:, None] - knots) / apart)
-    columns: Array = hats * (windows.end - windows.begin)[:, None]
-    return columns
+class _BiasLine:
+    """A bias that is a broken line: what of readings in windows it can explain.
+
+    A window sees the two knots beside it only, so that the cost grows with the windows and not with
+    their square.
+
+    Attributes:
+        knots: number of them.
+    """
+
+    def __init__(self, windows: _Windows) -> None:
+        middle = 0.5 * (windows.begin + windows.end)
+        span = middle[-1] - middle[0]
+        self.knots = max(2, 1 + round(span / KNOTS))
+        at = (middle - middle[0]) * ((self.knots - 1) / span)
+        self._before = np.minimum(at.astype(int), self.knots - 2)
+        width = windows.end - windows.begin
+        after = (at - self._before) * width
+        self._weights = width - after, after
+        information = np.zeros((self.knots, self.knots))
+        for i, one in enumerate(self._weights):
+            for j, other in enumerate(self._weights):
+                np.add.at(information, (self._before + i, self._before + j), one * other)
+        # Knots in a long gap are seen by no window.
+        seen = np.maximum(information.diagonal(), 1e-12 * information.max())
+        np.fill_diagonal(information, seen)
+        self._inverse = np.linalg.inv(information)
+
+    def taken_off(self, values: Array) -> Array:
+        """Values, (..., n, c), less the bias that fits them best."""
+        along = np.zeros((*values.shape[:-2], self.knots, values.shape[-1]))
+        first = np.flatnonzero(np.diff(self._before, prepend=-1))
+        for i, weight in enumerate(self._weights):
+            sums = np.add.reduceat(weight[:, None] * values, first, axis=-2)
+            along[..., self._before[first] + i, :] += sums
+        fitted = self._inverse @ along
+        less = values.copy()
+        for i, weight in enumerate(self._weights):
+            less -= weight[:, None] * fitted[..., self._before + i, :]
+        return less
 
 
 def _left(columns: Array, turned: Array) -> Array:
@@ -367,13 +429,16 @@ def _lowest(at: Array, costs: Array) -> float:
 def _variances(columns: Array, residuals: Array, others: int) -> Array:
     """Variances of the parameters, (3,): by independent residuals or correlated ones, the larger.
 
+    Infinite for a regressor that is always 0, as the path is of a robot that turns on the spot.
+
     Args:
         columns: regressors, (n, 3).
         residuals: (n,).
         others: parameters that were fitted beside these.
     """
-    scale = np.sqrt(np.sum(columns**2, axis=0)) + 1e-300
-    scaled = columns / scale
+    scale = np.sqrt(np.sum(columns**2, axis=0))
+    known = scale > 0.0
+    scaled = columns / np.where(known, scale, 1.0)
     inverse = np.linalg.pinv(scaled.T @ scaled)
     count = len(residuals)
     free = max(count - others - columns.shape[1], 1)
@@ -384,7 +449,8 @@ def _variances(columns: Array, residuals: Array, others: int) -> Array:
         shared = weighted[lag:].T @ weighted[:-lag]
         meat += (1.0 - lag / (LAGS + 1.0)) * (shared + shared.T)
     robust = inverse @ meat @ inverse * count / free
-    found: Array = np.maximum(np.diag(plain), np.diag(robust)) / scale**2
+    found = np.full(len(scale), np.inf)
+    found[known] = np.maximum(np.diag(plain), np.diag(robust))[known] / scale[known] ** 2
     return found
 
 
