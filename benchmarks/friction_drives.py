@@ -267,6 +267,20 @@ class Parked:
     unexplained: float
 
 
+def drive_to_goal(
+    engine: Simulator, robot: Robot, law: Law, seed: int, start: int, counts: int
+) -> DriveSamples:
+    """10 s to a pose at rest, from 1 cm to 2 m away: the start of that number of a robot."""
+    draw = np.random.default_rng([seed, start])
+    away = math.exp(draw.uniform(math.log(0.01), math.log(2.0)))
+    way, theta = draw.uniform(-math.pi, math.pi, 2)
+    return simulate_drive(
+        engine, robot, law, lambda _: Reference(), 10.0,
+        start=(away * math.cos(way), away * math.sin(way), float(theta)),
+        encoder_counts=counts, seed=1000 * seed + start,
+    )  # fmt: skip
+
+
 def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> list[Parked]:
     """Let each robot park from each of its starts, by a law of LAWS with what KNOWLEDGE says."""
     counts, found = arguments.counts, []
@@ -275,18 +289,8 @@ def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> li
         engine = make_simulator(arguments.engine, robot)
         dynamics, wheels = told(name, engine, robot, arguments, seed)
         for k in range(arguments.starts):
-            draw = np.random.default_rng([seed, k])
-            away = math.exp(draw.uniform(math.log(0.01), math.log(2.0)))
-            way, theta = draw.uniform(-math.pi, math.pi, 2)
-            run = simulate_drive(
-                engine,
-                robot,
-                law_of(law, dynamics, robot, wheels),
-                lambda _: Reference(),
-                10.0,
-                start=(away * math.cos(way), away * math.sin(way), float(theta)),
-                encoder_counts=counts,
-                seed=1000 * seed + k,
+            run = drive_to_goal(
+                engine, robot, law_of(law, dynamics, robot, wheels), seed, k, counts
             )
             off = (run.odometry - run.pose)[-1, :2]
             rounding = start_rounding(run, KnownWheels.of(robot, counts), 1000 * seed + k)

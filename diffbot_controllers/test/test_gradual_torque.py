@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import REST, Pose, Velocity, WheelGeometry
 from diffbot_controllers import LinearizingController, Reference, State
+from diffbot_controllers.laws.drivetrain import Drivetrain
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_controllers.tuning import (
@@ -107,3 +108,21 @@ def test_a_robot_in_motion_is_told_velocities_from_its_own_on():
 def test_accelerations_that_none_has_are_refused(acceleration):
     with pytest.raises(ValueError, match="acceleration"):
         PolarPoseController(LinearizingController(K), acceleration=acceleration)
+
+
+@given(torques, torques)
+def test_a_wheels_torque_turns_round_at_the_goal_with_half_of_its_friction_at_the_least(last, now):
+    drivetrain = Drivetrain(K, True, wheels())
+    drivetrain.command(last)
+    drivetrain.command((0.0, 0.0))  # which does not turn it round
+    for found, wanted, before in zip(drivetrain.turned_round(now), now, last, strict=True):
+        withheld = wanted * before < 0.0 and abs(wanted) < 0.5 * 0.35
+        assert found == (0.0 if withheld else wanted)
+
+
+def test_torque_of_a_robot_without_dry_friction_turns_round_as_it_is_wanted():
+    free = FrictionLaw(viscous=0.05, coulomb=0.0)
+    for known in (None, KnownWheels(GEOMETRY, (free, free), 5.0)):
+        drivetrain = Drivetrain(K, True, known)
+        drivetrain.command((1.0, -1.0))
+        assert drivetrain.turned_round((-1e-9, 1e-9)) == (-1e-9, 1e-9)

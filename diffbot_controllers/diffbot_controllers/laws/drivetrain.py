@@ -25,6 +25,9 @@ from diffbot_controllers.laws.motion import (
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 
+# Share of what friction holds that a torque which turns round at the goal has at the least.
+TURN_ROUND = 0.5
+
 
 class Drivetrain:
     """See the module.
@@ -56,6 +59,7 @@ class Drivetrain:
         self._predictor = ReferencePredictor()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
+        self._ways = NO_TORQUE  # the last torque of each wheel that was not 0
 
     @property
     def dynamics(self) -> DynamicParameters:
@@ -87,6 +91,7 @@ class Drivetrain:
         self._predictor.reset()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
+        self._ways = NO_TORQUE  # the last torque of each wheel that was not 0
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
@@ -172,6 +177,24 @@ class Drivetrain:
         )
         return within(left, limit), within(right, limit)
 
+    def turned_round(self, torque: Torque) -> Torque:
+        """The torque, but none of a wheel that turns round with less than TURN_ROUND of friction.
+
+        For a robot at its goal. Its friction brakes it there: what the wheels still need is about
+        0, or a wheel is to stand, and the encoders' rounding decides on the sign. A gearbox goes
+        through its play with each change of it.
+
+        Args:
+            torque: of a law, [left, right], N m.
+        """
+        if self._feedforward is None:
+            return torque
+        left, right = (
+            0.0 if wanted * way < 0.0 and abs(wanted) < TURN_ROUND * law.breakaway(-way) else wanted
+            for wanted, way, law in zip(torque, self._ways, self._feedforward.laws, strict=True)
+        )
+        return left, right
+
     def rests(self, ahead: float, turn: float, motion: ObservedMotion) -> bool:
         """Whether the robot may rest where it is, held by its friction, without torque.
 
@@ -193,6 +216,8 @@ class Drivetrain:
     def command(self, torque: Torque) -> None:
         """Remember the torque of the period that begins, N m."""
         self._commanded = torque
+        left, right = (wanted or before for wanted, before in zip(torque, self._ways, strict=True))
+        self._ways = left, right
 
 
 def limit_torque(torque: Torque, limit: float) -> Torque:

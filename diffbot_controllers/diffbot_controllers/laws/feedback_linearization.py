@@ -137,7 +137,7 @@ class LinearizingRecord:
         integral: what the integral part adds to nu, K_i z, m/s^2 and rad/s^2.
         nu: acceleration asked for, (65), m/s^2 and rad/s^2.
         drift: f(u) that is compensated, m/s^2 and rad/s^2.
-        unlimited: torque of (62), [left, right], N m.
+        unlimited: torque of (62), [left, right], N m, without what is withheld at a goal.
         torque: the same within the limit.
         gains: at this control period.
     """
@@ -233,6 +233,7 @@ class LinearizingController(DrivetrainLaw):
         reference: Velocity,
         dt: float,
         rests: bool = False,
+        at_goal: bool = False,
     ) -> LinearizingRecord:
         """As `recorded`, for a law on top that needs the motion, too.
 
@@ -243,6 +244,7 @@ class LinearizingController(DrivetrainLaw):
             dt: time since the update before, s, > 0.
             rests: whether friction holds the robot where it is to be: there is no torque then, and
                 nothing to integrate.
+            at_goal: whether the robot comes to rest; see Drivetrain.turned_round.
         """
         gains = self._gains.at(dt)
         u = motion.velocity
@@ -256,6 +258,8 @@ class LinearizingController(DrivetrainLaw):
         )
         drift = self.dynamics.drift(u) if self._published else self._mean_drift(u, nu, dt)
         unlimited = self.drivetrain.torque(u, reference, nu, drift, dt)
+        if at_goal:
+            unlimited = self.drivetrain.turned_round(unlimited)
         torque = self.drivetrain.slew_limited(limit_torque(unlimited, self._limit), self._limit, dt)
         if rests:
             unlimited = torque = (0.0, 0.0)

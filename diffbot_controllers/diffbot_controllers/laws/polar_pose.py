@@ -110,7 +110,8 @@ class PolarPoseController(DrivetrainLaw):
         wanted = self._slew_limited(Velocity(linear.value, angular.value), motion.velocity, dt)
         ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
         rests = self.drivetrain.rests(ahead, turn, motion)
-        loops = self.loops.driven(state, motion, wanted, dt, rests)
+        at_goal = math.isfinite(ahead)
+        loops = self.loops.driven(state, motion, wanted, dt, rests, at_goal)
         self.record = PolarPoseRecord(
             reference=goal,
             pose=state.pose,

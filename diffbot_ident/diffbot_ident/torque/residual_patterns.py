@@ -38,7 +38,9 @@ explain it, the intervals grow by what its parameters cost, and a warning names 
 One that is likely but not sure is in the fit with its share only: what the fits with and without it
 say is averaged by how likely each of them is (Raftery, Bayesian Model Selection in Social Research,
 1995, by the information criterion BIC), and the intervals hold what they differ by. No name is
-given to it.
+given to it. Stiction is asked for as one number, too, the same for both wheels and above 0: four
+columns that are free need four times the evidence, and meanwhile Coulomb friction is found too
+large by several of its standard deviations.
 """
 
 from __future__ import annotations
@@ -125,9 +127,10 @@ WITHIN = ResidualPattern(((BENT_SUM,), (BENT_DIFFERENCE,)), "")
 # Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
 # chance that happens in fewer than one of 10 000 runs.
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
-# Standard deviations beyond which torques are taken to change within a period. Fewer than for the
-# patterns above: unseen, it shifts K7 and K8 by as many of theirs, seen in vain it costs little.
-LIKELY_WITHIN = 2.0
+# Standard deviations beyond which torques are taken to change within a period, and stiction of
+# both wheels alike is taken for likely. Fewer than for the patterns above: unseen, these shift K7
+# and K8, or friction, by as many of theirs; seen in vain they cost little.
+LIKELY = 2.0
 
 
 def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[ResidualPattern, ...]:
@@ -138,7 +141,7 @@ def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[Re
         known: columns that are part of the fit anyway.
     """
     found = _sure_patterns(sums, known)
-    return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
+    return (*found, WITHIN) if _bend(sums, known, found) > LIKELY else found
 
 
 def _bend(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
@@ -224,10 +227,35 @@ def doubtful_pattern(
         if pattern in found:
             continue
         gain = _statistic(sums, known, found, (pattern,)) - _size(pattern) * math.log(windows)
+        if pattern is BREAKAWAY and (excess := _stiction(sums, known, found)) > LIKELY:
+            gain = max(gain, excess**2 - math.log(windows))
         probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
         if probability > (best[1] if best else MIN_PROBABILITY):
             best = pattern, probability
     return best
+
+
+def _stiction(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
+    """By how many standard deviations friction at low speed exceeds the rest, both wheels alike.
+
+    What static friction s of each wheel makes of the columns of BREAKAWAY is -K7 s and -K7 s in
+    dv/dt, -K8 s and K8 s in domega/dt: one number instead of four, and never below 0.
+    """
+    weight = weighted = 0.0
+    others = joined(known, *(each.columns for each in found))
+    ways = (-1.0, -1.0), (-1.0, 1.0)
+    for axis, before, own, way in zip(
+        (LINEAR, ANGULAR), others, BREAKAWAY.columns, ways, strict=True
+    ):
+        fitted = fit(sums, axis, None, (*before, *own))
+        slow, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
+        scale = np.sqrt(np.diag(spread))
+        if (scale > 0.0).all():
+            expected = fitted.theta[1] * np.array(way) / scale
+            inverse = np.linalg.pinv(spread / np.outer(scale, scale))
+            weight += float(expected @ inverse @ expected)
+            weighted += float(expected @ inverse @ (slow / scale))
+    return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
 def _evidence(
