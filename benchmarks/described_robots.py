@@ -5,10 +5,11 @@
 Printed is one row per file: wheels found, radius, track, mass, centre of mass ahead of the axle;
 how many values of the URDF were replaced and assumed; then for each engine, over all seeds and
 K5..K8, the largest error in standard deviations of the estimate, how many of the 95 % intervals
-hold the closed form, and what the motion did not tell. A file that is refused has a row that says
-why. Details of one file: ./diffbot describe FILE.
+hold the closed form, the mean error of K8, and what the motion did not tell. A file that is refused
+has a row that says why. Details of one file: ./diffbot describe FILE.
 
-    ./diffbot python benchmarks/described_robots.py FILE [FILE ...] [--seeds 3] [--seconds 30]
+    ./diffbot python benchmarks/described_robots.py FILE [FILE ...] [--seeds 3] [--first 0]
+        [--seconds 30]
 """
 
 from __future__ import annotations
@@ -31,19 +32,21 @@ NAMES = ("K5", "K6", "K7", "K8")
 INTERVAL = 1.96  # standard deviations of a 95 % interval
 
 
-def identified(cluster: Cluster, robot: Robot, engine: str, seeds: int, seconds: float) -> str:
+def identified(cluster: Cluster, robot: Robot, engine: str, seeds: range, seconds: float) -> str:
     """Largest error in standard deviations and share of the intervals that hold the truth."""
     work = partial(simulate_identification, robot, engine, seconds=seconds)
-    runs = cluster.map(work, range(seeds))
+    runs = cluster.map(work, seeds)
     known = np.isfinite([run.estimate.variances for run in runs])
     errors = np.abs([run.normalised_errors for run in runs])[known]
     absent = [name for name, there in zip(NAMES, known.all(axis=0), strict=True) if not there]
     unknown = f", not identifiable: {' '.join(absent)}" if absent else ""
     inside = np.count_nonzero(errors < INTERVAL)
-    return f"{errors.max():.1f} sigma, {inside} of {errors.size} inside{unknown}"
+    k8 = np.array([run.errors[3] for run in runs])
+    bias = f"K8 {k8.mean():+.3f} +- {k8.std() / np.sqrt(len(k8)):.3f} %"
+    return f"{errors.max():.1f} sigma, {inside} of {errors.size} inside, {bias}{unknown}"
 
 
-def row(cluster: Cluster, path: Path, seeds: int, seconds: float) -> str:
+def row(cluster: Cluster, path: Path, seeds: range, seconds: float) -> str:
     """One file's row."""
     try:
         found = described_from(path.absolute())
@@ -70,13 +73,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--seconds", type=float, default=30.0, help="of excitation")
     add_cluster_options(parser, limit=None)
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # what a robot made on the fly says
+    seeds = range(options.first, options.first + options.seeds)
     with Cluster(options.scheduler, options.workers) as cluster:
         for path in options.files:
-            print(f"{path}: {row(cluster, path, options.seeds, options.seconds)}", flush=True)
+            print(f"{path}: {row(cluster, path, seeds, options.seconds)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,14 @@ from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_shapes import ShapeReader
 from diffbot_description.urdf_supports import CALLED, Stand, Support, find_supports, standing
 from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
-from diffbot_description.urdf_wheels import UNEVEN, Sides, WheelPair, find_sides, wheel_pair
+from diffbot_description.urdf_wheels import (
+    UNEVEN,
+    Sides,
+    WheelPair,
+    compare_with_drives,
+    find_sides,
+    wheel_pair,
+)
 
 ASSUMED = "assumed"
 ENCODER_COUNTS = 4096
@@ -112,6 +119,7 @@ def _describe(
     if several:
         check_slides(tree, sides)
     geometry = wheel_pair(one_wheel(sides.left), one_wheel(sides.right), findings)
+    compare_with_drives(tree, geometry, findings)
     links = _body_links(tree, sides, findings)
     content: dict[str, Any] = {"name": _identifier(tree.element.get("name", ""))}
     findings.sources["name"] = "of <robot>"

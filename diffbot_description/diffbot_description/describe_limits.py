@@ -18,7 +18,9 @@ LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may take from 
 CASTERS_KEPT = 0.8  # share of the acceleration that lifts the casters; friction helps to brake
 EXCITATION_SHARE = 0.5  # of the traction limit
 TORQUE_SHARE = 2.0  # largest torque per traction limit, where the URDF has no limit
-LARGEST_TORQUE_SHARE = 50.0  # an effort limit above this is a placeholder
+# An effort limit above this, per grip under half of the whole weight, is a placeholder: the motor
+# would slip its wheel so many times over. The suite's Twil, a real robot, has 4.8.
+LARGEST_TORQUE_SHARE = 5.0
 WHEEL_SPEED = 12.0  # rad/s, a geared motor's usual speed, where the URDF has no limit
 RIM_SPEEDS = (0.1, 10.0)  # m/s, plausible for a velocity limit
 USUAL_SPEEDS = (0.3, 1.0)  # m/s, that WHEEL_SPEED is kept to
@@ -51,7 +53,8 @@ def add_limits(
     """
     sources = findings.sources
     traction, reason = _traction(content, geometry, rocks)
-    torque, sources["limits.torque"] = _torque(geometry, traction, findings)
+    grip = GRIP * whole_robot(content)[0] * GRAVITY / 2 * geometry.radius
+    torque, sources["limits.torque"] = _torque(geometry, traction, grip, findings)
     if torque < traction:
         traction, reason = torque, "limits.torque, which the wheels carry"
     sources["limits.traction"] = reason
@@ -108,8 +111,16 @@ def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tupl
 
 
 def _torque(
-    geometry: WheelPair, traction: float, findings: DescriptionFindings
+    geometry: WheelPair, traction: float, grip: float, findings: DescriptionFindings
 ) -> tuple[float, str]:
+    """Torque limit of a wheel, N m, and where it comes from.
+
+    Args:
+        geometry: the wheels, with the limits of their joints.
+        traction: limits.traction, N m.
+        grip: torque at which a wheel under half of the robot's weight slips, N m.
+        findings: gets what was replaced or assumed.
+    """
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
     fallback = TORQUE_SHARE * traction
@@ -118,11 +129,11 @@ def _torque(
         findings.assumed.append(f"limits.torque = {fallback:.3g} N m: no effort limit; {rule}")
         return fallback, f"assumed, {rule}; put the motor's"
     torque = min(given)
-    if torque > LARGEST_TORQUE_SHARE * traction:
+    if torque > LARGEST_TORQUE_SHARE * grip:
         findings.replaced(
             f"joint '{geometry.left.joint.name}'",
-            f"effort limit {torque:.4g} N m is {torque / traction:.0f} times what the wheel's grip "
-            "carries",
+            f"effort limit {torque:.4g} N m is {torque / grip:.3g} times the {grip:.3g} N m at "
+            "which a wheel under half of the robot's weight slips",
             f"{fallback:.3g} N m, {rule}",
         )
         return fallback, f"{rule}; the URDF's {torque:.4g} N m is a placeholder"

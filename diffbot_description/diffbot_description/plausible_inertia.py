@@ -2,8 +2,10 @@
 """Inertias of URDF links that no such part can have, and a better guess for each.
 
 Many descriptions carry inertias that were copied, rounded up for a simulator's stability or
-written in another unit. A part whose shapes reach R from its centre of mass has at most m R^2; a
-part of some weight that fills its shapes has not much less than a solid box of their size.
+written in another unit. A part whose shapes reach R from its centre of mass has at most m R^2, and
+one of length L along an axis a mean square of at most L^2 / 4 along it, as if half of its mass sat
+at either end; a part of some weight that fills its shapes has not much less than a solid box of
+their size.
 """
 
 from __future__ import annotations
@@ -94,7 +96,7 @@ def _checked(
     size = box[1] - box[0] if box is not None else (largest if heavy else None)
     guess = np.zeros((3, 3)) if size is None else box_inertia(body.mass, size)
     reach = _reach(own, body.com, largest)
-    why = _fault(body, guess, reach, heavy)
+    why = _fault(body, guess, reach, heavy) or _beyond_ends(body, box)
     if why is None:
         return body
     shown = _shown(body.inertia)
@@ -125,6 +127,22 @@ def _fault(body: RigidBody, guess: Array, reach: float | None, heavy: bool) -> s
     if heavy and np.any(np.diag(body.inertia) < LEAST_SHARE * np.diag(guess)):
         return f"are below {LEAST_SHARE:.0%} of a solid box of its size"
     return None
+
+
+def _beyond_ends(body: RigidBody, box: tuple[Array, Array] | None) -> str | None:
+    """What is wrong with an inertia that no masses inside of the part's box have, or None.
+
+    Args:
+        body: its inertia about its centre of mass, axes of the root link.
+        box: lowest and highest corner of the part's shapes, (3,) [m]; None where it has none.
+    """
+    if box is None:
+        return None
+    squares = np.square(box[1] - box[0]) / 4.0
+    most = body.mass * (squares.sum() - squares)
+    if np.all(np.diag(body.inertia) <= _SLACK**2 * most):
+        return None
+    return f"are above {_shown(np.diag(most))} kg m^2, of masses at the ends of the part's box"
 
 
 def _shown(inertia: Array) -> str:

@@ -28,6 +28,10 @@ FULL_TURN = 2 * math.pi * 0.99
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
 _STEERS = re.compile(r"wheel|steer", re.I)
 _DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
+# What simulators' drives and hardware interfaces are told.
+_TRACK_TAGS = {"wheel_separation", "wheelSeparation"}
+_RADIUS_TAGS = {"wheel_radius", "wheelRadius"}
+_DIAMETER_TAGS = {"wheel_diameter", "wheelDiameter"}
 _WIDTH_SHARE = 0.4  # of the radius, where no shape tells the width
 
 
@@ -73,6 +77,46 @@ def commanded_joints(tree: UrdfTree) -> set[str]:
         for tag in _DRIVE_TAGS:
             names |= {(found.text or "").strip() for found in plugin.findall(tag)}
     return names & set(tree.joints)
+
+
+def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFindings) -> None:
+    """Name what drive plugins and <ros2_control> take radius and track for, where joints differ.
+
+    Args:
+        tree: the URDF.
+        pair: the wheels as their joints and shapes have them.
+        findings: gets one sentence for each measure that differs by more than UNEVEN.
+    """
+    for element in tree.element.iter():
+        if element.tag not in ("plugin", "ros2_control"):
+            continue
+        name = element.get("name") or element.get("filename", "")
+        told = {
+            (child.get("name", "") if child.tag == "param" else child.tag): child.text or ""
+            for child in element.iter()
+        }
+        for tags, factor, measured, what in (
+            (_TRACK_TAGS, 1.0, pair.track, "the middles of the wheels are {:.4g} m apart"),
+            (_RADIUS_TAGS, 1.0, pair.radius, "the wheels' shapes have a radius of {:.4g} m"),
+            (_DIAMETER_TAGS, 2.0, pair.radius, "the wheels' shapes have a diameter of {:.4g} m"),
+        ):
+            for tag in sorted(told.keys() & tags):
+                value = _positive(told[tag])
+                if value is not None and abs(value / factor - measured) > UNEVEN * measured:
+                    findings.replaced(
+                        f"<{element.tag}> '{name}'",
+                        f"{tag} is {value:.4g} m, but {what.format(factor * measured)}",
+                        "the latter; measure your robot, or calibrate it",
+                    )
+
+
+def _positive(text: str) -> float | None:
+    """A length that is told, m; None for what is no positive number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value < math.inf else None
 
 
 def _with_control_limits(tree: UrdfTree, joint: Joint) -> Joint:

@@ -356,6 +356,20 @@ class TestImplausible:
         found = described(robot(base((0.01, 0.01, 0.9)), LEFT, RIGHT, CASTERS))
         assert "belong to no solid body" in said(found)
 
+    def test_inertia_that_no_masses_in_the_parts_box_have(self):
+        """Halves of the mass at opposite corners have L^2 / 4 along each edge, nothing has more."""
+        half = BODY / 4 * np.square([0.4, 0.24, 0.12])
+        most = half.sum() - half
+        assert "of masses at the ends" not in said(
+            described(robot(base(tuple(most.tolist())), LEFT, RIGHT, CASTERS))
+        )
+        # Still within the sphere around the body, which has its middle 6 cm off that of the box.
+        high = described(robot(base(tuple((1.3 * most).tolist())), LEFT, RIGHT, CASTERS))
+        assert "link 'base_link' (6 kg): inertias" in said(high)
+        assert "of masses at the ends of the part's box; used: " in said(high)
+        expected = BODY / 12 * (0.4**2 + 0.24**2)
+        assert high.content["body"]["inertia"]["yaw"] == pytest.approx(expected)
+
     @pytest.mark.parametrize("factor", [0.05, 100.0])
     def test_inertia_of_a_wheel(self, factor):
         spin, yaw = (factor * value for value in DISC)
@@ -405,6 +419,49 @@ class TestImplausible:
         assert heavier.content["wheels"]["mass"] == pytest.approx(2 * WHEEL)
 
 
+class TestDrives:
+    """What a simulator's drive or a hardware interface takes radius and track for."""
+
+    def drive(self, more):
+        name = 'name="diff_drive" filename="libgazebo_ros_diff_drive.so"'
+        return robot(
+            base(), LEFT, RIGHT, CASTERS, f"<gazebo><plugin {name}>{more}</plugin></gazebo>"
+        )
+
+    @pytest.mark.parametrize("tag", ["wheel_separation", "wheelSeparation"])
+    def test_a_track_that_differs_is_named_with_both_values(self, tag):
+        found = described(self.drive(f"<{tag}>0.4</{tag}><{tag}>0.4</{tag}>"))
+        shown = f"{2 * HALF_TRACK:.4g} m apart"
+        assert said(found).count("<plugin> 'diff_drive': ") == 1
+        assert f"{tag} is 0.4 m, but the middles of the wheels are {shown}" in said(found)
+        assert found.content["wheels"]["separation"] == pytest.approx(2 * HALF_TRACK)
+
+    def test_a_diameter_and_a_radius_that_differ(self):
+        found = described(self.drive("<wheel_diameter>0.2</wheel_diameter>"))
+        assert f"shapes have a diameter of {2 * RADIUS:.4g} m" in said(found)
+        found = described(self.drive("<wheel_radius>0.2</wheel_radius>"))
+        assert f"wheel_radius is 0.2 m, but the wheels' shapes have a radius of {RADIUS:.4g} m" in (
+            said(found)
+        )
+
+    def test_parameters_of_ros2_control(self):
+        inside = '<hardware><param name="wheel_separation">0.5</param></hardware>'
+        control = f'<ros2_control name="base" type="system">{inside}</ros2_control>'
+        found = described(robot(base(), LEFT, RIGHT, CASTERS, control))
+        assert "<ros2_control> 'base': wheel_separation is 0.5 m, but" in said(found)
+
+    def test_what_agrees_or_is_no_length_is_not_named(self):
+        track, diameter = 2 * HALF_TRACK * 1.005, 2 * RADIUS
+        for text in (f"{track}", "twice", "-1", "", "nan"):
+            found = described(
+                self.drive(
+                    f"<wheel_separation>{text}</wheel_separation>"
+                    f"<wheel_diameter>{diameter}</wheel_diameter>"
+                )
+            )
+            assert "<plugin>" not in said(found)
+
+
 class TestLimits:
     def test_come_from_the_joints(self):
         more = '<limit effort="3" velocity="20"/><dynamics damping="0.002" friction="0.01"/>'
@@ -448,6 +505,17 @@ class TestLimits:
         ):
             assert part in said(found)
         assert found.content["friction"]["viscous"] == [0.0, 0.0]
+
+    @pytest.mark.parametrize(("times", "named"), [(4.5, False), (6.25, True)])
+    def test_a_torque_that_would_slip_the_wheels_many_times_over_is_named(self, times, named):
+        grip = 0.6 * (BODY + 2 * WHEEL) * 9.81 / 2 * RADIUS
+        more = f'<limit effort="{times * grip!r}" velocity="20"/>'
+        parts = [wheel("left", HALF_TRACK, more=more), wheel("right", -HALF_TRACK, more=more)]
+        found = described(robot(base(), *parts, CASTERS))
+        limits = found.content["limits"]
+        used = 2.0 * limits["traction"] if named else times * grip
+        assert limits["torque"] == pytest.approx(used, rel=1e-5)
+        assert (f"is {times:g} times the {grip:.3g} N m at which a wheel" in said(found)) == named
 
     def test_a_weak_motor_bounds_traction(self):
         more = '<limit effort="0.05" velocity="20"/>'

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,6 +91,9 @@ KEPT_WINDOWS = 200
 PATTERN_WINDOWS = 40.0
 # Standard deviations beyond which friction is known to be there.
 SURE_FRICTION = 3.0
+# Share of the excitation's moment that the floor may hold against, where nobody knows better: a
+# robot that it holds against more hardly turns.
+MOST_HELD = 0.5
 # Discretisation of the friction's sign and of the products leaves errors that no averaging takes
 # away; relative standard deviation of K5..K8 that stands for them, up to a control period of
 # FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
@@ -363,13 +367,17 @@ class _Regression:
         self._scale = scale
         self._forgetting = forgetting
         self._priors = (None, None) if prior is None else prior.of_axes(geometry, turning)
+        # Of both wheels against each other, N m.
+        self._excited = 2.0 * scale.torque * geometry.half_track / geometry.left_radius
         self._known = TURNING_COLUMNS if turning else NO_COLUMNS
         self._length = rows.window + rows.smoothing
         self._patterns: tuple[ResidualPattern, ...] = ()
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
         self._difference = (math.nan, math.inf)  # of the wheels' torques
         self._delay = self._told = 0.0  # as last estimated and as said, periods
-        self._response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
+        response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
+        holding = MOST_HELD * self._excited if turning else 0.0
+        self._response = replace(response, holding=holding)
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
         # None once it is over. With a prior the response is known from the start, and what is
         # forgotten need not be made anew.
@@ -459,14 +467,33 @@ class _Regression:
             axes = self._fit(delay, self._patterns)
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction, turning = self._frictions(axes)
-            self._response = TorqueResponse(
-                k7, k8, delay, _known_friction(friction), _known_turning(turning)
-            )
+            k5, k6 = (_known_gain(axis, 0) for axis in axes)
+            known = TorqueResponse(k7, k8, delay, _known_friction(friction), products=(k5, k6))
+            self._response = self._with_floor(known, turning)
             if self._opening is not None and k7 > 0.0:
                 self._learn_opening_anew(self._opening)
             if self._forgetting == 1.0:
                 self._update_every += self._update_every // UPDATES
         self._until_update = self._update_every
+
+    def _with_floor(
+        self, response: TorqueResponse, turning: TurningEstimate | None
+    ) -> TorqueResponse:
+        """The response with what is known of the floor's resistance against turning.
+
+        A row in which the floor may hold the robot spoils the estimate for good, so dry friction
+        counts as more than was found while it is known roughly; where the fit does not tell it at
+        all, what it told before holds.
+        """
+        if turning is None:
+            return response
+        if math.isinf(turning.variances[1]):
+            before = self._response
+            return replace(response, turning=before.turning, holding=before.holding)
+        viscous, coulomb = _surely_there(turning.values, turning.variances)
+        value, deviation = turning.values[1], math.sqrt(turning.variances[1])
+        holding = max(value, min(value + 2.0 * deviation, MOST_HELD * self._excited))
+        return replace(response, turning=(viscous, coulomb), holding=holding)
 
     def _learn_opening_anew(self, opening: _Opening) -> None:
         """Make the rows of all samples that are kept with the response that is known by now."""
@@ -626,25 +653,22 @@ def _middle(values: Array) -> float:
 
 def _known_friction(friction: FrictionEstimate) -> Four:
     """Friction as far as it is surely there."""
-    found = [
-        value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
-        for value, variance in zip(friction.values, friction.variances, strict=True)
-    ]
+    found = _surely_there(friction.values, friction.variances)
     return found[0], found[1], found[2], found[3]
 
 
-def _known_turning(turning: TurningEstimate | None) -> tuple[float, float]:
-    """Resistance against turning as far as it is surely there."""
-    if turning is None:
-        return 0.0, 0.0
-    viscous, coulomb = (
+def _surely_there(values: Sequence[float], variances: Sequence[float]) -> list[float]:
+    """The values, and 0 for those that may be 0."""
+    return [
         value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
-        for value, variance in zip(turning.values, turning.variances, strict=True)
-    )
-    return viscous, coulomb
+        for value, variance in zip(values, variances, strict=True)
+    ]
 
 
-def _known_gain(axis: AxisFit) -> float:
-    """The torque's effect on an axis, m/s^2 or rad/s^2 per N m; 0 where it is too uncertain."""
-    gain, variance = float(axis.theta[1]), float(axis.covariance[1, 1])
+def _known_gain(axis: AxisFit, index: int = 1) -> float:
+    """What a column does to an axis: 1 the torque, per N m, 0 the product of velocities.
+
+    0 where it is too uncertain.
+    """
+    gain, variance = float(axis.theta[index]), float(axis.covariance[index, index])
     return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0

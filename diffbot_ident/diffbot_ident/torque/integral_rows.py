@@ -210,7 +210,7 @@ class IntegralRows:
         """
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
         lever = radius / self._geometry.half_track
-        most = abs(response.k8) * lever * response.turning[1]
+        most = abs(response.k8) * lever * response.holding
         wheels = abs(response.k8) * (response.friction[2] + response.friction[3])
         slow: Flags = np.abs(omega) < SLOW_TURNS * most * period
         return slow & (np.abs(drive) < most + wheels)

@@ -20,8 +20,8 @@ from diffbot_ident.torque.estimate import Array, Four
 
 # Time over which angles are taken together, s, and the most periods of it.
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
-# Least part of the change of a speed that is left after a wheel has turned round.
-SLOWEST = 0.2
+# Each pass places the turns with the friction of the one before; a fourth changes nothing.
+PASSES = 3
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class TorqueResponse:
         delay: control periods by which torques act late, >= 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
         turning: [c_w in N m s/rad, f_w in N m] of the floor against turning.
+        products: [K5 in m, K6 in 1/m], of omega^2 and of v omega; 0 while they are not known.
+        holding: the moment up to which the floor may hold the robot against turning, N m: f_w, or
+            more while it is known roughly.
     """
 
     k7: float = 0.0
@@ -41,6 +44,8 @@ class TorqueResponse:
     delay: float = 0.0
     friction: Four = (0.0, 0.0, 0.0, 0.0)
     turning: tuple[float, float] = (0.0, 0.0)
+    products: tuple[float, float] = (0.0, 0.0)
+    holding: float = 0.0
 
 
 UNKNOWN_RESPONSE = TorqueResponse()
@@ -89,21 +94,58 @@ def wheel_speeds(
     if turns:
         omega = np.asarray(geometry.body_velocity(*speed.T)[1])
         torque -= moment * (response.turning[0] * omega * period)[:, None]
-    for _ in range(2):
-        acting = torque
-        if coulomb.any():
-            rising, falling = found.sign_integrals()
-            acting = torque - coulomb * (rising + falling)
-        if turns:
-            rising, falling = found.of_yaw(geometry, response).sign_integrals()
-            acting = acting - moment * response.turning[1] * (rising + falling)
-        gained = own * acting + other * acting[:, ::-1]
+    # The robot may turn round at full speed ahead, where v omega counts within the level's time.
+    drift = _drift(speed, period, response, geometry) if turns else 0.0
+    for _ in range(PASSES):
+        rising, whole = _frictions(found, moment, response, geometry)
+        acting = torque - whole
+        gained = own * acting + other * acting[:, ::-1] + drift
+        # From the mean of a period to its end; the course is bent where a wheel turns round.
+        acting = 0.5 * torque - rising
+        rest = own * acting + other * acting[:, ::-1] + 0.5 * drift
         after = np.cumsum(gained, axis=0)
-        level = _centred_mean(speed - after + 0.5 * gained, side) + after
+        level = _centred_mean(speed - after + rest, side) + after
         found = WheelSpeeds.risen(level, gained, moves, period, own * coulomb)
-        if not ((coulomb.any() or turns) and (found.begin * found.end < 0.0).any()):
+        again = coulomb.any() and found.turn_round()
+        if not (again or (turns and found.of_yaw(geometry, response).turn_round())):
             break
     return found
+
+
+def _frictions(
+    found: WheelSpeeds, moment: Array, response: TorqueResponse, geometry: WheelGeometry
+) -> tuple[Array, Array]:
+    """Dry friction as torques of the wheels, N m s: under a weight that rises over a period, whole.
+
+    Args:
+        found: the wheels' speeds in n periods.
+        moment: torques of the wheels that stand for a moment against turning of 1 N m, shape (2,).
+        response: with the friction.
+        geometry: of the wheels.
+
+    Returns:
+        Shapes (n, 2), or zeros of (1, 2) where there is none.
+    """
+    rising, whole = np.zeros((1, 2)), np.zeros((1, 2))
+    coulomb = np.array(response.friction[2:])
+    if coulomb.any():
+        first, second = found.sign_integrals()
+        rising, whole = coulomb * first, coulomb * (first + second)
+    if any(response.turning):
+        floor = moment * response.turning[1]
+        first, second = found.of_yaw(geometry, response).sign_integrals()
+        rising, whole = rising + floor * first, whole + floor * (first + second)
+    return rising, whole
+
+
+def _drift(speed: Array, period: Array, response: TorqueResponse, geometry: WheelGeometry) -> Array:
+    """What a centre of mass off the axle adds to the wheels' speeds in a period, rad/s, (n, 2)."""
+    v, omega = (np.asarray(each) for each in geometry.body_velocity(*speed.T))
+    (k5, k6), b = response.products, geometry.half_track
+    ahead, turn = k5 * omega**2 * period, b * k6 * v * omega * period
+    radii = np.array([geometry.left_radius, geometry.right_radius])
+    gained: Array = np.column_stack((ahead - turn, ahead + turn)) / radii
+    return gained
 
 
 @dataclass(frozen=True)
@@ -167,6 +209,10 @@ class WheelSpeeds:
         )
         return WheelSpeeds(begin, end, middle, change, self.period)
 
+    def turn_round(self) -> bool:
+        """Whether any does within a period."""
+        return bool((self.begin * self.end < 0.0).any())
+
     def sign_integrals(self) -> tuple[Array, Array]:
         """Of the signs, under a weight that rises over a period to 1 and one that falls, s."""
         before, after = np.sign(self.begin), np.sign(self.end)
@@ -175,11 +221,12 @@ class WheelSpeeds:
         if not turns.any():
             both = 0.5 * np.sign(self.middle) * period
             return both, both
-        # Friction is with the acceleration before a wheel turns round and against it after.
-        gained = np.where(turns, np.abs(self.end - self.begin), 1.0)
-        lead = np.abs(self.begin) / (gained + self.change)
-        rest = np.abs(self.end) / np.maximum(gained - self.change, SLOWEST * gained)
-        share = np.where(turns, lead / np.where(turns, lead + rest, 1.0), 0.0)
+        # Before the wheel turns round friction adds to the torque, after it takes from it: B is
+        # (d + f) s and E is (d - f) (1 - s). Without d, 2 f s^2 - (B + E + 2 f) s + B = 0.
+        start = np.abs(self.begin)
+        size = start + np.abs(self.end) + 2.0 * self.change
+        root = np.sqrt(np.maximum(np.square(size) - 8.0 * self.change * start, 0.0))
+        share = np.where(turns, 2.0 * start / np.where(turns, size + root, 1.0), 0.0)
         before = np.where(turns, before, np.sign(self.middle))
         after = np.where(turns, after, before)
         rising = 0.5 * (before * share**2 + after * (1.0 - share**2))
