@@ -30,7 +30,9 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,6 +54,8 @@ from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
 from diffbot_study.identification import simulate_identification
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import make_trajectory
 
 LAP = 30.0  # s
@@ -160,7 +164,7 @@ def told(
         robot, arguments.engine, seed, LEARNING, counts, TORQUE_NOISE
     ).estimate
     if found.state is not State.ESTIMATED or found.friction is None:
-        raise SystemExit(f"robot {seed}: ident says {found.reason or 'nothing of the friction'}")
+        raise RuntimeError(f"robot {seed}: ident says {found.reason or 'nothing of the friction'}")
     known = KnownWheels.of(robot, counts)
     friction = friction_laws(known.friction, [max(0.0, value) for value in found.friction.values])
     return DynamicParameters(*found.values), replace(known, friction=friction)
@@ -223,31 +227,39 @@ def row(name: str, runs: list[DriveSamples], limits: list[float]) -> str:
     )
 
 
-def eights(arguments: argparse.Namespace, folder: Path) -> None:
-    """Print the table of figures of 8."""
-    counts = arguments.counts
-    runs: dict[str, list[DriveSamples]] = {
-        name: [] for name in KNOWLEDGE if name in arguments.friction
-    }
-    limits = []
-    for seed in range(arguments.seed, arguments.seed + arguments.robots):
+Drives = tuple[dict[str, DriveSamples], float]
+"""Runs of one robot by the row of a table, and the limit of a wheel's torque, N m."""
+
+
+def eights_of(arguments: argparse.Namespace, seed: int) -> Drives:
+    """Figures of 8 of the robot of a seed, by the names of KNOWLEDGE."""
+    counts, runs = arguments.counts, {}
+    with TemporaryDirectory() as folder:
         for friction in (True, False):
-            robot = random_robot(seed, folder, friction, counts)
-            engine = make_simulator(arguments.engine, robot)
-            for name, found in runs.items():
-                if friction == (name == "none"):
-                    continue
-                known = told(name, engine, robot, arguments, seed)
-                found.append(drive_eight(engine, robot, known, seed, counts))
-            engine.close()
-        limits.append(robot.limits.torque)
+            robot = random_robot(seed, Path(folder), friction, counts)
+            with closing(make_simulator(arguments.engine, robot)) as engine:
+                for name in arguments.friction:
+                    if friction == (name != "none"):
+                        known = told(name, engine, robot, arguments, seed)
+                        runs[name] = drive_eight(engine, robot, known, seed, counts)
+    return runs, robot.limits.torque
+
+
+def print_rows(names: Iterable[str], drives: list[Drives]) -> None:
+    """Print a row for each name."""
     print(HEADING)
-    for name, found in runs.items():
-        print(row(name, found, limits), flush=True)
-    if {"known", "none"} <= runs.keys():
+    limits = [limit for _, limit in drives]
+    for name in names:
+        print(row(name, [runs[name] for runs, _ in drives], limits), flush=True)
+
+
+def eights(cluster: Cluster, arguments: argparse.Namespace) -> None:
+    """Print the table of figures of 8."""
+    drives = cluster.map(partial(eights_of, arguments), arguments.seeds)
+    print_rows([name for name in KNOWLEDGE if name in arguments.friction], drives)
+    if {"known", "none"} <= {*arguments.friction}:
         ratios = [
-            a.true.settling_time / b.true.settling_time
-            for a, b in zip(runs["known"], runs["none"], strict=True)
+            runs["known"].true.settling_time / runs["none"].true.settling_time for runs, _ in drives
         ]
         print(f"settling with known friction / without: median, largest {spread(ratios)}")
 
@@ -281,26 +293,24 @@ def drive_to_goal(
     )  # fmt: skip
 
 
-def park(arguments: argparse.Namespace, law: str, name: str, folder: Path) -> list[Parked]:
-    """Let each robot park from each of its starts, by a law of LAWS with what KNOWLEDGE says."""
+def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[Parked]:
+    """Let a robot park from each of its starts, by a law of LAWS with what KNOWLEDGE says."""
     counts, found = arguments.counts, []
-    for seed in range(arguments.seed, arguments.seed + arguments.robots):
-        robot = random_robot(seed, folder, name != "none", counts)
-        engine = make_simulator(arguments.engine, robot)
-        dynamics, wheels = told(name, engine, robot, arguments, seed)
-        for k in range(arguments.starts):
-            run = drive_to_goal(
-                engine, robot, law_of(law, dynamics, robot, wheels), seed, k, counts
-            )
-            off = (run.odometry - run.pose)[-1, :2]
-            rounding = start_rounding(run, KnownWheels.of(robot, counts), 1000 * seed + k)
-            left = math.dist(off, rounding)
-            found.append(Parked(run, robot.limits.torque, left))
-        engine.close()
+    with TemporaryDirectory() as folder:
+        robot = random_robot(seed, Path(folder), name != "none", counts)
+        with closing(make_simulator(arguments.engine, robot)) as engine:
+            dynamics, wheels = told(name, engine, robot, arguments, seed)
+            for k in range(arguments.starts):
+                run = drive_to_goal(
+                    engine, robot, law_of(law, dynamics, robot, wheels), seed, k, counts
+                )
+                off = (run.odometry - run.pose)[-1, :2]
+                rounding = start_rounding(run, KnownWheels.of(robot, counts), 1000 * seed + k)
+                found.append(Parked(run, robot.limits.torque, math.dist(off, rounding)))
     return found
 
 
-def parking(arguments: argparse.Namespace, folder: Path) -> None:
+def parking(cluster: Cluster, arguments: argparse.Namespace) -> None:
     """Print the table of parking."""
     print("from 1 cm to 2 m away; error in the last 0.5 s of 10 s; torque > 10 Hz of all 10 s and")
     print("the last 5 s; sign changes, see restless; medians and largest")
@@ -310,7 +320,8 @@ def parking(arguments: argparse.Namespace, folder: Path) -> None:
     )
     for law in LAWS:
         for name in arguments.friction:
-            parked = park(arguments, law, name, folder)
+            robots = cluster.map(partial(park, arguments, law, name), arguments.seeds)
+            parked = [each for own in robots for each in own]
             print(f"{law:12} {name:10} | {parking_row(parked)}", flush=True)
 
 
@@ -358,26 +369,28 @@ def restless(run: DriveSamples) -> float:
     return run.sign_changes(max(3.0, settled if settled < 9.0 else 3.0))
 
 
-def delays(arguments: argparse.Namespace, folder: Path) -> None:
+# Rows of the table of delays: periods of the delay, and those that the law is told.
+DELAYS = {"0": (0, 0), "2, unknown": (2, 0), "2, known": (2, 2)}
+
+
+def delays_of(arguments: argparse.Namespace, seed: int) -> Drives:
+    """Figures of 8 of the robot of a seed, by the names of DELAYS."""
+    counts, runs = arguments.counts, {}
+    with TemporaryDirectory() as folder:
+        robot = random_robot(seed, Path(folder), True, counts)
+        with closing(make_simulator(arguments.engine, robot)) as engine:
+            for name, (delay, said) in DELAYS.items():
+                wheels = wheels_of(robot, 1.0, counts, said * PERIOD)
+                known = dynamics_of(engine), wheels
+                runs[name] = drive_eight(engine, robot, known, seed, counts, delay)
+    return runs, robot.limits.torque
+
+
+def delays(cluster: Cluster, arguments: argparse.Namespace) -> None:
     """Print the table of torque delays."""
-    runs: dict[str, list[DriveSamples]] = {"0": [], "2, unknown": [], "2, known": []}
-    limits = []
-    for seed in range(arguments.seed, arguments.seed + arguments.robots):
-        robot = random_robot(seed, folder, True, arguments.counts)
-        engine = make_simulator(arguments.engine, robot)
-        for name, delay, said in (("0", 0, 0), ("2, unknown", 2, 0), ("2, known", 2, 2)):
-            wheels = wheels_of(robot, 1.0, arguments.counts, said * PERIOD)
-            known = dynamics_of(engine), wheels
-            runs[name].append(drive_eight(engine, robot, known, seed, arguments.counts, delay))
-        limits.append(robot.limits.torque)
-        engine.close()
-    print(HEADING)
-    for name, found in runs.items():
-        print(row(name, found, limits), flush=True)
-    ratios = [
-        a.true.rms(LAP)[0] / b.true.rms(LAP)[0]
-        for a, b in zip(runs["2, known"], runs["0"], strict=True)
-    ]
+    drives = cluster.map(partial(delays_of, arguments), arguments.seeds)
+    print_rows(DELAYS, drives)
+    ratios = [runs["2, known"].true.rms(LAP)[0] / runs["0"].true.rms(LAP)[0] for runs, _ in drives]
     print(f"position rms with a known delay / without: median, largest {spread(ratios)}")
 
 
@@ -398,10 +411,12 @@ def main() -> None:
         default=list(KNOWLEDGE),
         help="rows: default all",
     )
+    add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
+    arguments.seeds = range(arguments.seed, arguments.seed + arguments.robots)
     print(f"engine {arguments.engine}, {arguments.robots} robots, {arguments.counts} counts")
-    with TemporaryDirectory() as folder:
-        tables[arguments.table](arguments, Path(folder))
+    with Cluster(arguments.scheduler, arguments.workers) as cluster:
+        tables[arguments.table](cluster, arguments)
 
 
 if __name__ == "__main__":
