@@ -313,7 +313,7 @@ class CalibrateNode(Node):
         for path in paths:
             print(path, flush=True)
         self._page(calibration)
-        print(next_step(calibration, paths), flush=True)
+        print(f"Next: {next_step(calibration, paths)}", flush=True)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:

@@ -168,7 +168,8 @@ def _verdict(
     if not found or len(unknown) == len(found):
         return Tone.BAD, "Nothing was calibrated.", "See the reasons below, and record that motion."
     stopped = "Interrupted; what had come was used. " if summary.get("outcome") == "stopped" else ""
-    use = "Use calibration.yaml of this folder; compare before and after below."
+    step = str(summary.get("next_step") or "use calibration.yaml of this folder")
+    use = f"Compare before and after below; {step}"
     said = "What was given is confirmed" if about.get("outcome") == "confirmed" else "Calibrated"
     # Without a pose source or a tape nobody knows how large the wheels are.
     sizes = [name for name in SIZES if not (found.get(name) or {}).get("identified")]

@@ -25,7 +25,7 @@ from diffbot_controllers.laws.drivetrain import Drivetrain, DrivetrainLaw, limit
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.motion import ObservedMotion, State, check_period
+from diffbot_controllers.laws.motion import State, check_period
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -160,12 +160,23 @@ class VelocityServo:
         )
 
     def torque(
-        self, drivetrain: Drivetrain, u: Velocity, eta: Velocity, unbounded: Velocity, dt: float
+        self,
+        drivetrain: Drivetrain,
+        u: Velocity,
+        eta: Velocity,
+        unbounded: Velocity,
+        dt: float,
+        at_goal: bool = False,
     ) -> Torque:
-        """(5) with the mean of f over the period, within the limit, [left, right], N m."""
+        """(5) with the mean of f over the period, within the limit, [left, right], N m.
+
+        Where the robot comes to rest, `at_goal`, it goes through Drivetrain.turned_round.
+        """
         acceleration = self.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
         torque = drivetrain.torque(u, eta, acceleration, drift, dt, unbounded)
+        if at_goal:
+            torque = drivetrain.turned_round(torque)
         limit = self.limits.torque
         return drivetrain.slew_limited(limit_torque(torque, limit), limit, dt)
 
@@ -324,8 +335,11 @@ class StandardBackstepping(DrivetrainLaw):
         eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
         unbounded = self._servo.unbounded(u, eta, rate, dt)
         v = self._servo.acceleration(unbounded)
-        torque = self._servo.torque(self.drivetrain, u, eta, unbounded, dt)
-        if self._rests(motion, wanted):
+        ahead, turn = self._left_to_goal(motion.pose, wanted)
+        torque = self._servo.torque(
+            self.drivetrain, u, eta, unbounded, dt, at_goal=math.isfinite(ahead)
+        )
+        if self.drivetrain.rests(ahead, turn, motion):
             torque = (0.0, 0.0)
         self.drivetrain.command(torque)
         set_point, pose = reference.pose, state.pose
@@ -357,12 +371,11 @@ class StandardBackstepping(DrivetrainLaw):
         )
         return torque
 
-    def _rests(self, motion: ObservedMotion, reference: Reference) -> bool:
-        """Whether the robot has come to a set point, and friction holds it there."""
+    def _left_to_goal(self, pose: Pose, reference: Reference) -> tuple[float, float]:
+        """Way (m) and turn (rad) that are left to a set point nearby; infinite without one."""
         if reference.velocity != REST:
-            return self.drivetrain.rests(math.inf, math.inf, motion)
-        ahead, turn = to_goal(motion.pose, reference.pose, self._approach.gains.near)
-        return self.drivetrain.rests(ahead, turn, motion)
+            return math.inf, math.inf
+        return to_goal(pose, reference.pose, self._approach.gains.near)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
         """TRACK near a moving reference and roughly in its direction, else APPROACH."""

@@ -85,12 +85,17 @@ class BlockBackstepping:
         unbounded = gain * (within_each(eta + rate / gain, -speeds, speeds) - u)
         acceleration = within_each(unbounded, -most, most)
         wanted = self._drivetrain.torque(u, eta, acceleration, unbounded, dt)
+        still = reference.v == 0.0 and reference.omega == 0.0
+        if still:
+            ahead, turn = self._left_to_goal(pose, reference)
+            wanted = self._drivetrain.turned_round(wanted, np.isfinite(ahead))
         limited = _limited(wanted, limits.torque)
         limited = self._drivetrain.slew_limited(limited, limits.torque, dt)
-        if reference.v == 0.0 and reference.omega == 0.0:
-            limited[:, self._rests(pose, u, reference)] = 0.0
+        if still:
+            limited[:, self._drivetrain.rests(ahead, turn, u)] = 0.0
         else:
             self._drivetrain.leave()
+        self._drivetrain.command(limited)
         return limited
 
     def _choose(self, pose: Array, reference: Reference) -> None:
@@ -145,12 +150,12 @@ class BlockBackstepping:
         array: Any = np.full(n, value)
         return Dual(array, rate)
 
-    def _rests(self, pose: Array, u: Array, reference: Reference) -> Mask:
-        """See StandardBackstepping._rests and to_goal."""
+    def _left_to_goal(self, pose: Array, reference: Reference) -> tuple[Array, Array]:
+        """See StandardBackstepping._left_to_goal and to_goal."""
         x, y, theta = _offset(pose, tuple(reference.pose))
         far = np.hypot(x, y) > one_approach.LEAVE * self._gains.near
         ahead = np.where(far, math.inf, -(x * np.cos(theta) + y * np.sin(theta)))
-        return self._drivetrain.rests(ahead, np.where(far, math.inf, -dual.wrapped(theta)), u)
+        return ahead, np.where(far, math.inf, -dual.wrapped(theta))
 
 
 class _BlockApproach:

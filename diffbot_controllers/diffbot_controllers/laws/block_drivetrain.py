@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import Velocity
 from arc_odometry.geometry import arc_ends, within_each
+from diffbot_controllers.laws.drivetrain import TURN_ROUND
 from diffbot_controllers.laws.friction import (
     BREAK,
     ITERATIONS,
@@ -99,6 +100,7 @@ class BlockDrivetrain:
         self._quietest = np.array([quietest(each.counts) for each in wheels])
         self._rise = np.array([each.rise for each in wheels])
         self._acted = np.zeros((2, len(wheels)))
+        self._ways = np.zeros((2, len(wheels)))  # the last torques that were not 0
         counts = np.array([min(each.counts or FINEST, FINEST) for each in wheels])
         left, right = self._radius**2 * (math.tau / counts) ** 2 / 12.0
         separation = 2.0 * self._half_track
@@ -168,6 +170,16 @@ class BlockDrivetrain:
         step = np.where(rise > 0.0, limit * dt / np.where(rise > 0.0, rise, 1.0), math.inf)
         before = self._acted
         return within_each(before + within_each(torque - before, -step, step), -limit, limit)
+
+    def turned_round(self, torque: Array, at_goal: Mask) -> Array:
+        """See Drivetrain.turned_round, of the robots that are at a goal; shape (2, n)."""
+        least = TURN_ROUND * self.friction.breakaway(-self._ways)
+        back = (torque * self._ways < 0.0) & (np.abs(torque) < least)
+        return np.where(at_goal & back, 0.0, torque)
+
+    def command(self, torque: Array) -> None:
+        """See Drivetrain.command; shape (2, n)."""
+        self._ways = np.where(torque != 0.0, torque, self._ways)
 
     def rests(self, ahead: Array, turn: Array, u: Array) -> Mask:
         """Whether robots may rest; see Drivetrain.rests."""

@@ -194,7 +194,7 @@ def _run(found: argparse.Namespace, console: Console, write_page: WritePage | No
     show(console, calibration)
     for path in paths:
         _say(console, str(path))
-    _say(console, next_step(calibration, paths))
+    _say(console, f"Next: {next_step(calibration, paths)}")
     return status(calibration)
 
 

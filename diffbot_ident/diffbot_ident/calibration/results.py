@@ -98,6 +98,7 @@ def write_results(
         content = {
             **about,
             "reason": calibration.reason,
+            "next_step": next_step(calibration, paths),
             "calibration": summary_of(calibration),
         }
         paths.append(write_summary(folder, content))
@@ -112,13 +113,13 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
     """What to do with the files that were written, in a line."""
     folder = paths[0].parent
     if not calibration.usable:
-        return f"Next: record what is missing by the reasons above; the evidence is in {folder}"
+        return f"record what is missing by the reasons above; the evidence is in {folder}"
     for path in map(str, paths):
         if path.endswith(CALIBRATED):
-            return f"Next: name it as the robot: ./diffbot launch ident robot:={shlex.quote(path)}"
+            return f"name it as the robot: ./diffbot launch ident robot:={shlex.quote(path)}"
     file = shlex.quote(str(folder / PARAMETERS_NAME))
     publisher = "./diffbot run arc_odometry odometry_publisher"
-    return f"Next: give it to your odometry: {publisher} --ros-args --params-file {file}"
+    return f"give it to your odometry: {publisher} --ros-args --params-file {file}"
 
 
 def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:
