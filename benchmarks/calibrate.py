@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ from diffbot_study.calibration_drives import (
     record_drive,
     write_miscalibrated,
 )
+from diffbot_study.study import add_cluster_options
+from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import make_trajectory
 
 SPEEDS = {"speed": 0.5, "turn_rate": 1.5, "acceleration": 0.5, "turn_acceleration": 2.0}
@@ -78,9 +81,15 @@ def drift(recorded: RecordedDrive, geometry: WheelGeometry) -> tuple[float, floa
     return math.hypot(pose.x - x, pose.y - y), abs(pose.theta - theta)
 
 
-def one(told: Robot, seed: int, asked: argparse.Namespace, folder: Path) -> Row:
+def one(told: Robot, asked: argparse.Namespace, seed: int) -> Row:
     """Draw, drive, calibrate and prove a robot."""
-    moved = write_miscalibrated(told, seed, folder / f"moved_{seed}.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        moved = write_miscalibrated(told, seed, Path(folder) / "moved.yaml")
+        return calibrated(told, moved, asked, seed)
+
+
+def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) -> Row:
+    """Drive, calibrate and prove a robot that is `moved` where `told` is believed."""
     motion = make_trajectory("calibration", side=asked.side, time=asked.seconds, **SPEEDS)
     collected = record_drive(
         told,
@@ -135,26 +144,26 @@ def main() -> None:
     parser.add_argument(
         "--sensors", nargs="+", choices=("gyro", "poses"), default=["gyro", "poses"]
     )
+    add_cluster_options(parser, limit=None)
     asked = parser.parse_args()
     told = load_robot(asked.robot)
     names = NAMES + RATIOS
     print("errors in %, drift of odometry on squares before and after in mm and degrees")
     print("seed" + "".join(f"{name:>24}" for name in names))
-    found: list[Row] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(asked.first, asked.first + asked.seeds):
-            row = one(told, seed, asked, Path(folder))
-            found.append(row)
-            cells = "".join(
-                f"{100.0 * row.errors[n]:+22.4f}{' ' if row.inside[n] else '!'} "
-                if n in row.errors
-                else f"{'not identified':>24}"
-                for n in names
-            )
-            drifts = " ".join(
-                f"{1e3 * d:8.1f} {math.degrees(turn):7.3f}" for d, turn in (row.before, row.after)
-            )
-            print(f"{seed:4d}{cells} {drifts}", flush=True)
+    seeds = range(asked.first, asked.first + asked.seeds)
+    with Cluster(asked.scheduler, asked.workers) as cluster:
+        found: list[Row] = cluster.map(partial(one, told, asked), seeds)
+    for seed, row in zip(seeds, found, strict=True):
+        cells = "".join(
+            f"{100.0 * row.errors[n]:+22.4f}{' ' if row.inside[n] else '!'} "
+            if n in row.errors
+            else f"{'not identified':>24}"
+            for n in names
+        )
+        drifts = " ".join(
+            f"{1e3 * d:8.1f} {math.degrees(turn):7.3f}" for d, turn in (row.before, row.after)
+        )
+        print(f"{seed:4d}{cells} {drifts}")
     for name in names:
         errors = [100.0 * abs(row.errors[name]) for row in found if name in row.errors]
         if errors:
