@@ -127,10 +127,12 @@ WITHIN = ResidualPattern(((BENT_SUM,), (BENT_DIFFERENCE,)), "")
 # Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
 # chance that happens in fewer than one of 10 000 runs.
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
-# Standard deviations beyond which torques are taken to change within a period, and stiction of
-# both wheels alike is taken for likely. Fewer than for the patterns above: unseen, these shift K7
-# and K8, or friction, by as many of theirs; seen in vain they cost little.
-LIKELY = 2.0
+# Standard deviations beyond which torques are taken to change within a period. Fewer than for the
+# patterns above: unseen, it shifts K7 and K8 by as many of theirs, seen in vain it costs little.
+LIKELY_WITHIN = 2.0
+# The same of stiction of both wheels alike. Seen in vain, its four columns make intervals several
+# times wider: that may happen in one of 700 runs.
+LIKELY_STICTION = 3.0
 
 
 def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[ResidualPattern, ...]:
@@ -141,7 +143,7 @@ def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[Re
         known: columns that are part of the fit anyway.
     """
     found = _sure_patterns(sums, known)
-    return (*found, WITHIN) if _bend(sums, known, found) > LIKELY else found
+    return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
 
 
 def _bend(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
@@ -227,7 +229,7 @@ def doubtful_pattern(
         if pattern in found:
             continue
         gain = _statistic(sums, known, found, (pattern,)) - _size(pattern) * math.log(windows)
-        if pattern is BREAKAWAY and (excess := _stiction(sums, known, found)) > LIKELY:
+        if pattern is BREAKAWAY and (excess := _stiction(sums, known, found)) > LIKELY_STICTION:
             gain = max(gain, excess**2 - math.log(windows))
         probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
         if probability > (best[1] if best else MIN_PROBABILITY):
