@@ -21,6 +21,7 @@ from contextlib import closing
 from functools import partial
 
 import numpy as np
+from figure_eight import torque_limit
 
 from diffbot_controllers import (
     DynamicParameters,
@@ -114,11 +115,6 @@ def main() -> None:
             work = partial(drive, arguments, law, Reference())
             runs = cluster.map(work, enumerate(anywhere, arguments.seed))
             print(row("from anywhere", law, runs), flush=True)
-
-
-def torque_limit(arguments: argparse.Namespace, robot: Robot) -> float:
-    """As asked for, else the robot's traction, N m."""
-    return arguments.torque_limit or robot.limits.traction
 
 
 def drive(

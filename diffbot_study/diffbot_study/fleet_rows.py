@@ -295,15 +295,10 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
         for value in verdict.values
     }
     summary = found.summary
-    whole = {"torque_difference": summary.get("torque_difference")}
     gyro = summary.get("gyro") or {}
-    gyro = {name: gyro.get(name.removeprefix("gyro_")) for name in GYRO}
-    parts = (
-        (summary.get("parameters"), K),
-        (summary.get("friction"), FRICTION),
-        (whole, whole),
-        (gyro, gyro),
-    )
+    whole = {name: gyro.get(name.removeprefix("gyro_")) for name in GYRO}
+    whole["torque_difference"] = summary.get("torque_difference")
+    parts = ((summary.get("parameters"), K), (summary.get("friction"), FRICTION), (whole, whole))
     for part, names in parts:
         part = part or {}
         for name in names:

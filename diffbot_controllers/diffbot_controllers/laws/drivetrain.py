@@ -91,7 +91,7 @@ class Drivetrain:
         self._predictor.reset()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
-        self._ways = NO_TORQUE  # the last torque of each wheel that was not 0
+        self._ways = NO_TORQUE
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
