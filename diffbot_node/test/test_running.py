@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node that is interrupted while it is made: it waits for other programs, which may take long."""
 
+import gc
 import signal
 
 import pytest
+from rclpy.node import Node
 
 from diffbot_node import run_node, running
 
@@ -83,3 +85,26 @@ def test_a_signal_ends_long_work_and_is_heeded_as_before_afterwards(number):
     assert noted == [number]
     interrupt(number)
     assert noted == [number, number]
+
+
+def test_while_a_node_runs_no_collection_looks_through_what_was_imported():
+    frozen = []
+
+    class Counting(Node):
+        exit_code = None
+
+        def __init__(self):
+            super().__init__("counting")
+            self.create_timer(0.01, self.count)
+
+        def count(self):
+            frozen.append(gc.get_freeze_count())
+            self.exit_code = 0
+
+        def close(self):
+            pass
+
+    before = gc.get_freeze_count()
+    assert run_node(Counting, args=[]) == 0
+    assert frozen[0] > before + 10_000
+    assert gc.get_freeze_count() == 0

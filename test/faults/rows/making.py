@@ -69,11 +69,13 @@ def rows(
     )
 
 
-def lasting(subject: Subject, engine: str, seconds: float, *faults: Fault, **settings) -> Outcome:
-    """Faults begin at FAULT and last; zero has to come and to stay for some time, s."""
+def lasting(
+    subject: Subject, engine: str, seconds: float, *faults: Fault, start: float = FAULT, **settings
+) -> Outcome:
+    """Faults begin at `start` and last; zero has to come and to stay for some time, s."""
     with Scene(subject, engine, faults=faults, **settings) as scene:
-        scene.advance(FAULT + seconds)
-        return scene.zero(FAULT - INSTANT, FAULT + seconds)
+        scene.advance(start + seconds)
+        return scene.zero(start - INSTANT, start + seconds)
 
 
 def borne(
