@@ -132,7 +132,7 @@ def test_wheels_need_no_second_start_of_python(machine, tmp_path):
 
 
 def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monkeypatch, tmp_path):
-    """It neither gets them nor waits for them: `study`, `fleet` and `test` do."""
+    """It gets them for a script that runs on a cluster only."""
     machine({"rclpy"})
     (tmp_path / "requirements-study.txt").write_text("dask\n")
     given = []
@@ -150,3 +150,8 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     assert given[1].added({"PYTHONPATH": "a"})["PYTHONPATH"] == f"a{os.pathsep}{packages.folder}"
     entry.main(tmp_path, ["reproduce"])
     assert given[2] is None
+    monkeypatch.setattr(entry, "set_up_study", lambda *_: "asked for")
+    benchmarks = Path(__file__).resolve().parents[2] / "benchmarks"
+    entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "--random", "10"])
+    entry.main(tmp_path, ["python", str(benchmarks / "peers.py")])
+    assert given[3] == "asked for" and given[4] is not None

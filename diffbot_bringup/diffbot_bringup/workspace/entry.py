@@ -21,11 +21,7 @@ from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
-from diffbot_bringup.workspace.study_packages import (
-    STUDY_COMMANDS,
-    StudyPackages,
-    wants_study_packages,
-)
+from diffbot_bringup.workspace.study_packages import StudyPackages, wants_study_packages
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 _USAGE_STATUS = 2
@@ -144,11 +140,9 @@ def _study(
     # A ROS 2 install has its own way to get them; the command says which.
     if not isinstance(environment, WheelsEnvironment):
         return None
-    if command == "python":
+    if not wants_study_packages(command, words):
         packages = StudyPackages(root, environment.directory, environment.python)
-        return packages if packages.is_ready() else None
-    if command not in STUDY_COMMANDS or not wants_study_packages(command, words):
-        return None
+        return packages if command == "python" and packages.is_ready() else None
     try:
         return set_up_study(root, environment)
     except SetupError as error:

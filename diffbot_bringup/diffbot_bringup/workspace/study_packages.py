@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dask distributed and pyarrow for `diffbot study` and `diffbot fleet`, got when first wanted.
+"""Dask distributed and pyarrow for studies, fleets and benchmarks, got when first wanted.
 
 They go into a folder of their own beside the virtual environment, so that nobody else has them on
 the disk, and a new version of one does not touch the environment.
@@ -15,9 +15,9 @@ from pathlib import Path
 from diffbot_bringup.workspace.environment import Stamps, digest, without_other_ros
 from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
-# Commands of ./diffbot that may want them.
-STUDY_COMMANDS = ("study", "fleet", "test", "setup")
 PART = "study"
+# What a script for ./diffbot python, as those in benchmarks/, imports to run on a cluster.
+CLUSTER = "diffbot_study.task_cluster"
 _STEP = "study"
 
 
@@ -28,7 +28,16 @@ def wants_study_packages(command: str, words: list[str]) -> bool:
     if command == "test":
         packages = words[: words.index("--")] if "--" in words else words
         return not packages or "diffbot_bringup" in packages
+    if command == "python":
+        return bool(words) and _runs_on_a_cluster(Path(words[0]))
     return command in ("study", "fleet") or (command == "setup" and PART in words)
+
+
+def _runs_on_a_cluster(script: Path) -> bool:
+    try:
+        return script.suffix == ".py" and CLUSTER in script.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False  # Python says what is wrong with it
 
 
 class StudyPackages:
