@@ -5,6 +5,10 @@ The motion is driven by another excitation; where samples are lost it falls into
 many instants of them the velocity is predicted, with the torques as reported, one control period
 and a few seconds ahead: by the identified model, by none (the velocity stays as it is), and by the
 robot's description. Nothing is fitted here.
+
+While K6 v > 0, as when a robot with its centre of mass ahead of the axle drives backwards, (41) is
+unstable: an error of the yaw rate grows by exp(K6 v t), and no model can predict for long. A
+prediction ends before an error of its start has grown tenfold.
 """
 
 from __future__ import annotations
@@ -102,24 +106,33 @@ class Model:
         v, omega = velocity
         return np.array([v, np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)])
 
-    def predict(self, start: Array, torque: Array, period: float, geometry: WheelGeometry) -> Array:
-        """Velocities [v, omega] after m periods, shape (2, n).
+    def predict(
+        self,
+        start: Array,
+        torque: Array,
+        period: float,
+        geometry: WheelGeometry,
+        lengths: NDArray[np.int_] | None = None,
+    ) -> Array:
+        """Velocities [v, omega] at the ends of n predictions, shape (2, n).
 
         Args:
             start: [v, omega] at the beginning, shape (2, n).
             torque: [left, right] of each period, N m, shape (m, 2, n).
             period: s.
             geometry: of the wheels.
+            lengths: periods that each prediction takes, at most m, shape (n,); None: m.
         """
         velocity = start
-        for acting in torque:
+        for step, acting in enumerate(torque):
             # The midpoint rule: products of velocities change little within a period.
             half = velocity + 0.5 * period * self._acceleration(velocity, acting, geometry)
             if self.turning[1]:
                 half = self._held(half, 0.5 * period, geometry)
-            velocity = velocity + period * self._acceleration(half, acting, geometry)
+            after = velocity + period * self._acceleration(half, acting, geometry)
             if self.turning[1]:
-                velocity = self._held(velocity, period, geometry)
+                after = self._held(after, period, geometry)
+            velocity = after if lengths is None else np.where(step < lengths, after, velocity)
         return velocity
 
 
@@ -154,14 +167,36 @@ class _Segment:
 
     def __init__(self, samples: Array, geometry: WheelGeometry) -> None:
         paths = geometry.body_velocity(*turns(samples[:, 1:3]).T)
-        self._velocity: Array = np.array(paths) / np.diff(samples[:, 0])
+        self._periods: Array = np.diff(samples[:, 0])
+        self._velocity: Array = np.array(paths) / self._periods
         self._torque = samples[1:, 3:5].T
         self._geometry = geometry
 
-    def errors(self, model: Model | None, predictions: _Predictions, period: float) -> Array:
+    def lengths(self, yaw_by_speed: Sequence[float], predictions: _Predictions) -> NDArray[np.int_]:
+        """Control periods that each prediction takes, from 1 to `predictions.steps`, shape (n,).
+
+        It ends before an error of the yaw rate has grown MAX_GROWTH times by one of these K6, 1/m.
+        """
+        starts = predictions.starts(self._velocity.shape[1])
+        way = np.concatenate(([0.0], np.cumsum(self._velocity[0] * self._periods)))
+        ends = starts[:, None] + np.arange(1, predictions.steps + 1)
+        ways = way[ends] - way[starts, None]
+        grown = np.any([k6 * ways > math.log(MAX_GROWTH) for k6 in yaw_by_speed], axis=0)
+        first = np.where(grown.any(axis=1), grown.argmax(axis=1), predictions.steps)
+        lengths: NDArray[np.int_] = np.maximum(first, 1)
+        return lengths
+
+    def errors(
+        self,
+        model: Model | None,
+        predictions: _Predictions,
+        period: float,
+        lengths: NDArray[np.int_],
+    ) -> Array:
         """Errors of [v in m/s, omega in rad/s] at the ends, shape (2, n).
 
-        Without a model the velocity stays as it is. The control period is in s.
+        Without a model the velocity stays as it is. The control period is in s; each prediction
+        takes so many of them.
         """
         steps, average = predictions.steps, predictions.average
         starts = predictions.starts(self._velocity.shape[1])
@@ -170,22 +205,22 @@ class _Segment:
         middle = average // 2
         kernel = np.ones(average) / average
         mean = np.array([np.convolve(u, kernel, "valid") for u in self._velocity])
-        begin, end = mean[:, starts - middle], mean[:, starts - middle + steps]
+        begin, end = mean[:, starts - middle], mean[:, starts - middle + lengths]
         if model is not None:
             late = delayed(self._torque, model.delay)
             # A mean velocity is that of the period's middle: half of the torque of either period.
             acting = np.array(
                 [0.5 * (late[:, starts + i] + late[:, starts + i + 1]) for i in range(steps)]
             )
-            # What a hopeless model predicts may be beyond all numbers; it is judged below.
-            with np.errstate(over="ignore", invalid="ignore"):
-                begin = model.predict(begin, acting, period, self._geometry)
+            begin = model.predict(begin, acting, period, self._geometry, lengths)
         errors: Array = end - begin
         return errors
 
 
 # Time over which the long predictions run, and between the starts of two of them, s.
 HORIZON, SPACING = 2.0, 0.1
+# An error of a prediction's start may grow by less than this until its end.
+MAX_GROWTH = 10.0
 # Periods that a velocity is averaged over where a long prediction begins and ends (odd).
 AVERAGE = 5
 # Long prediction errors have to be below this share of those without a model.
@@ -218,7 +253,7 @@ class Verification:
         state: whether the identified model predicts.
         reason: why not; empty where it does.
         duration: held-out motion, without gaps, s.
-        horizon: of the long predictions, s.
+        horizon: of the long predictions, s; where errors grow fast they end before.
         one_step: errors after one control period: identified.
         one_step_no_model: the same where the velocity stays.
         one_step_nominal: the same by the description.
@@ -309,10 +344,7 @@ class HeldOutMotion:
         ]
         # All models are judged by the same instants.
         near_errors, far_errors = (
-            {
-                name: self._error(segments, model, predictions)
-                for name, model in (("model", identified), ("nominal", nominal), ("none", None))
-            }
+            self._errors(segments, identified, nominal, predictions)
             for predictions in (_Predictions(1, 1, 1, far.late), far)
         )
         reason = _reason(near_errors, far_errors)
@@ -334,11 +366,35 @@ class HeldOutMotion:
         steps, spacing = (max(1, round(time / self.period)) for time in (HORIZON, SPACING))
         return _Predictions(steps, spacing, AVERAGE, late)
 
+    def _errors(
+        self,
+        segments: Sequence[_Segment],
+        identified: Model,
+        nominal: Model,
+        predictions: _Predictions,
+    ) -> dict[str, Pair]:
+        yaw_by_speed = identified.values[1], nominal.values[1]
+        lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
+        models = {"model": identified, "nominal": nominal, "none": None}
+        # What a hopeless model predicts may be beyond all numbers; it is judged below.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {
+                name: self._error(segments, model, predictions, lengths)
+                for name, model in models.items()
+            }
+
     def _error(
-        self, segments: Sequence[_Segment], model: Model | None, predictions: _Predictions
+        self,
+        segments: Sequence[_Segment],
+        model: Model | None,
+        predictions: _Predictions,
+        lengths: Sequence[NDArray[np.int_]],
     ) -> Pair:
         """Root mean square of the errors over all segments."""
-        errors = [segment.errors(model, predictions, self.period) for segment in segments]
+        errors = [
+            segment.errors(model, predictions, self.period, taken)
+            for segment, taken in zip(segments, lengths, strict=True)
+        ]
         v, omega = np.sqrt(np.mean(np.concatenate(errors, axis=1) ** 2, axis=1)).tolist()
         return v, omega
 

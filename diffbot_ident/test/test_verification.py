@@ -35,18 +35,22 @@ def derivative(state, torque, viscous):
     )
 
 
-def motion(seconds, delay=0.0, viscous=0.0, seed=1):
-    """Samples under random torques held for 0.2 s, that act `delay` periods (tenths) late."""
+def motion(seconds, delay=0.0, viscous=0.0, seed=1, backwards=0.0, counts=0):
+    """Samples under random torques held for 0.2 s, that act `delay` periods (tenths) late.
+
+    On average it drives at -`backwards` m/s. Angles are whole counts where there are any.
+    """
     rng = np.random.default_rng(seed)
-    count = round(seconds / PERIOD)
-    held = np.repeat(rng.choice([-0.3, 0.3], (count // 20 + 1, 2)), 20, axis=0)[:count]
+    periods, count = round(seconds / PERIOD), math.tau / (counts or 1)
+    held = np.repeat(rng.choice([-0.3, 0.3], (periods // 20 + 1, 2)), 20, axis=0)[:periods]
     h, late = PERIOD / FINE, round(delay * FINE)
     state = np.zeros(4)
     samples = [JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))]
     reported = []
-    for k in range(count):
+    for k in range(periods):
         # Let the robot wander no faster than its limits: pull it back by its own speed.
-        pull = 0.02 * (state[0] + np.array([-HALF, HALF]) * state[1]) / RADIUS
+        speed, pulls = state[0] + backwards, 0.02 + 0.2 * (backwards > 0.0)
+        pull = pulls * (speed + np.array([-HALF, HALF]) * state[1]) / RADIUS
         reported.append(held[k] - pull)
         for i in range(FINE):
             at = (k * FINE + i - late) // FINE
@@ -59,7 +63,7 @@ def motion(seconds, delay=0.0, viscous=0.0, seed=1):
         samples.append(
             JointSample(
                 (k + 1) * PERIOD,
-                tuple(state[2:].tolist()),
+                tuple((np.round(state[2:] / count) * count if counts else state[2:]).tolist()),
                 (0.0, 0.0),
                 tuple(reported[-1].tolist()),
             )
@@ -188,3 +192,21 @@ def test_enough_is_when_it_is_decided(plain, gaps, delay):
     assert sum(told) == 3 and not told[0]
     if not gaps:
         assert held_out([s for s in plain if s.stamp <= NEEDED + 0.05]).enough(delay)
+
+
+@pytest.fixture(scope="module", params=[11, 12, 13])
+def reverse(request):
+    """K6 v > 0: an error of the yaw rate grows by exp(K6 v t), tenfold in 1 s at 0.6 m/s."""
+    return held_out(motion(10.0, seed=request.param, backwards=0.6, counts=4096))
+
+
+def test_driving_backwards_refutes_no_right_model(reverse):
+    """Without a bound of the growth the rounding of the angles alone is an error of some rad/s."""
+    found = reverse.verify(Model(TRUTH), Model(TRUTH))
+    assert found.passed, found.reason
+    assert found.horizon_error[1] < 0.2 * found.horizon_no_model[1]
+
+
+@pytest.mark.parametrize("factors", [{"k7": 1.3}, {"k8": 1.3}, {"k8": 0.7}, {"k6": 2.0}])
+def test_driving_backwards_refutes_wrong_models(reverse, factors):
+    assert not reverse.verify(scaled(**factors), Model(TRUTH)).passed
