@@ -35,9 +35,9 @@ import numpy as np
 from diffbot_papers.compliant_base.estimation import (
     FACTOR,
     ErrorsInVariables,
-    Estimator,
-    KalmanEstimator,
-    Prior,
+    ParameterEstimator,
+    ParameterKalmanFilter,
+    ParameterPrior,
     PublishedFilter,
     pseudo_inverse,
 )
@@ -61,8 +61,10 @@ from diffbot_papers.compliant_base.model import (
 from diffbot_papers.compliant_base.planning import METRICS
 from diffbot_papers.compliant_base.simulation import ExperimentSettings
 
-ESTIMATORS: dict[str, tuple[Callable[[Prior, int], Estimator], tuple[int, ...]]] = {
-    "Kalman filter": (KalmanEstimator, (1, 8)),
+ESTIMATORS: dict[
+    str, tuple[Callable[[ParameterPrior, int], ParameterEstimator], tuple[int, ...]]
+] = {
+    "Kalman filter": (ParameterKalmanFilter, (1, 8)),
     "errors in variables": (ErrorsInVariables, (1, 4, 8, 16)),
 }
 

@@ -34,7 +34,7 @@ import yaml
 
 from diffbot_export.command import main as export
 from diffbot_ident.parameter_file import parameter_document, save_parameters
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_sim.engines import make_simulator
@@ -93,7 +93,7 @@ def identify(drawn: RandomRobot, folder: Path) -> bool:
         else:
             held_out.add(sample)
     estimate = learner.estimate()
-    if estimate.state is not State.ESTIMATED:
+    if estimate.state is not EstimateState.ESTIMATED:
         return False
     model = Model.of(estimate)
     verification = held_out.verify(model, model)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description import Robot, load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, Precision, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, Precision
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.fleet_prior import FleetPrior, read_prior, with_prior
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -104,7 +104,7 @@ def _print(robot: Robot, made: BlockRecording, prior: FleetPrior, robots: int) -
         print(f"  {name}: K5 to K8 to 1 % in {median} (median of {len(known)} of {robots})")
         for second in SHOWN:
             at = LOOKS.index(second)
-            good = [i for i in range(robots) if runs[i][at].state is State.ESTIMATED]
+            good = [i for i in range(robots) if runs[i][at].state is EstimateState.ESTIMATED]
             held = [_held(runs[i][at], made.truth[:, i]) for i in good]
             share = " ".join(f"{100 * h:.0f}" for h in np.mean(held, axis=0)) if held else "-"
             texts = (" ".join(own[at].warnings) for own in runs)

@@ -48,7 +48,7 @@ from diffbot_controllers import (
 from diffbot_controllers.friction_adaptation import friction_laws, friction_values
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Encoders
@@ -163,7 +163,7 @@ def told(
     found = simulate_identification(
         robot, arguments.engine, seed, LEARNING, counts, TORQUE_NOISE
     ).estimate
-    if found.state is not State.ESTIMATED or found.friction is None:
+    if found.state is not EstimateState.ESTIMATED or found.friction is None:
         raise RuntimeError(f"robot {seed}: ident says {found.reason or 'nothing of the friction'}")
     known = KnownWheels.of(robot, counts)
     friction = friction_laws(known.friction, [max(0.0, value) for value in found.friction.values])

@@ -26,7 +26,7 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.torque.dimensions import DimensionedEstimator
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_sim.engines import make_simulator
@@ -157,7 +157,7 @@ def print_table(runs: list[Outcome]) -> None:
     """Coverage and errors of K5..K8, and of what the gyro says."""
     for title, chosen in (("without gyro", "wheels"), ("with gyro", "gyro")):
         estimates = [getattr(run, chosen) for run in runs]
-        bad = [found for found in estimates if found.state is not State.ESTIMATED]
+        bad = [found for found in estimates if found.state is not EstimateState.ESTIMATED]
         print(f"{title}; not judged good: {len(bad)} of {len(runs)}")
         for reason in sorted({found.reason for found in bad})[:3]:
             print(f"    {reason}")

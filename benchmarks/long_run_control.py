@@ -19,7 +19,7 @@ from diffbot_controllers import (
 from diffbot_controllers import Velocity as BodyVelocity
 from diffbot_controllers.adaptation import Adaptation
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NAMES, State
+from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_live_estimator
 from diffbot_sim.virtual_robot import Actuator, Encoders, payload_from_text
 from diffbot_study.driving import dynamics_of, offer_of
@@ -108,7 +108,7 @@ class Control(WheeledRobot):
         self.adaptation.judge(offer_of(found, self.stamp))
         for law in self.laws.values():
             law.dynamics = self.adaptation.in_use
-        fresh = found.state is State.ESTIMATED and any(found.coverage)
+        fresh = found.state is EstimateState.ESTIMATED and any(found.coverage)
         if fresh and self.since_load > self.SETTLED and self.seconds % self.LOOK == 0:
             truth = dynamics_of(self.engine)
             for name in (self.course, "all"):

@@ -10,7 +10,7 @@ from long_run_watch import Intervals
 from long_run_wheels import WheeledRobot
 
 from arc_odometry import JointSample
-from diffbot_ident.torque.estimate import NAMES, State
+from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.virtual_robot import Encoders
@@ -88,7 +88,7 @@ class Identification(WheeledRobot):
                 )
 
     def _interval(self, name: str, found) -> None:
-        if found.state is State.ESTIMATED:
+        if found.state is EstimateState.ESTIMATED:
             watch = self.report.intervals.setdefault(name, Intervals(NAMES))
             watch.look(found.values, found.variances, self.truth)
 

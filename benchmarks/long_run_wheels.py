@@ -9,7 +9,7 @@ from long_run_watch import Report, Troubles
 
 from arc_odometry import JointSample
 from diffbot_controllers.laws.motion import WheelFeedback
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_node.command_guard import CommandGuard, TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
@@ -89,10 +89,10 @@ class WheeledRobot:
     def look_at_estimate(self, name: str, estimate) -> None:
         """Its covariance, where there is one, and that its values are finite."""
         self.report.demand(all(map(math.isfinite, estimate.values)), f"{name} not finite")
-        if estimate.state is State.ESTIMATED:
+        if estimate.state is EstimateState.ESTIMATED:
             # K5 K8 = b K6 K7 makes it singular.
             self.report.covariance(f"{name} K5..K8", estimate.covariance, definite=False)
-        self.report.demand(estimate.state is not State.INVALID, f"{name} invalid")
+        self.report.demand(estimate.state is not EstimateState.INVALID, f"{name} invalid")
 
     def conclude(self) -> None:
         """The last lines of the report."""

@@ -16,7 +16,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from diffbot_description.robot import Turning
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95, TURNING_NAMES, Estimate, State
+from diffbot_ident.torque.estimate import (
+    FRICTION_NAMES,
+    NORMAL_95,
+    TURNING_NAMES,
+    Estimate,
+    EstimateState,
+)
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.residual_patterns import PATTERNS as NAMED
 from diffbot_study.random_robots import RandomRobot, draw, record_random
@@ -139,7 +145,7 @@ def table(
             turning=turning,
         )
         runs = cluster.map(work, seeds)
-    bad = [run for run in runs if run.estimate.state is not State.ESTIMATED]
+    bad = [run for run in runs if run.estimate.state is not EstimateState.ESTIMATED]
     yield f"{len(runs)} robots on {engine}, {estimator}; not judged good: {len(bad)}"
     yield from (f"    seed {run.drawn.seed}: {run.estimate.reason}" for run in bad[:5])
     for i, name in enumerate(PARAMETERS):

@@ -42,7 +42,7 @@ from functools import partial
 import numpy as np
 from random_robots import table
 
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_sim.engines import ENGINES
@@ -128,7 +128,7 @@ def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, 
     before = ""
     for step, sample in enumerate(run.samples):
         estimator.update(sample)
-        if step % 10 == 0 and (estimate := estimator.estimate()).state is State.INVALID:
+        if step % 10 == 0 and (estimate := estimator.estimate()).state is EstimateState.INVALID:
             reason = estimate.reason.removesuffix("; torque stays off")
             if any(reason == wiring.problem for wiring in Wiring):
                 return sample.stamp, reason, before

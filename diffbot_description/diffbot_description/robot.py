@@ -340,7 +340,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Excitation:
+class ExcitationDefaults:
     """Defaults of the pseudo-random torque that identifies this robot."""
 
     amplitude: Annotated[
@@ -416,7 +416,7 @@ class Robot:
     joints: Joints
     friction: Friction
     limits: Limits
-    excitation: Excitation
+    excitation: ExcitationDefaults
     encoder: Encoder
     contact: Contact
     appearance: Appearance

@@ -12,7 +12,7 @@ import yaml
 
 from diffbot_description import closed_form, load_robot
 from diffbot_ident.parameter_file import parameter_document
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 
 ROBOT = "twil"
 FRICTION = (0.002, 0.003, 0.02, 0.025)
@@ -30,7 +30,7 @@ def torque_results(
     folder: Path,
     *,
     robot: str = ROBOT,
-    state: State = State.ESTIMATED,
+    state: EstimateState = EstimateState.ESTIMATED,
     spread: float = 0.01,
     friction: FrictionEstimate | None = FrictionEstimate(FRICTION, (1e-8, 1e-8, 1e-6, 1e-6)),  # noqa: B008
     **changes: Any,
@@ -40,9 +40,9 @@ def torque_results(
     estimate = Estimate(
         values=tuple(values.tolist()),
         covariance=tuple(map(tuple, np.diag((spread * values) ** 2).tolist())),
-        parameter_states=(State.ESTIMATED,) * 4,
+        parameter_states=(EstimateState.ESTIMATED,) * 4,
         state=state,
-        reason="" if state is State.ESTIMATED else "too little motion",
+        reason="" if state is EstimateState.ESTIMATED else "too little motion",
         samples=1001,
         delay=1.0,
         period=0.01,

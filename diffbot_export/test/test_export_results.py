@@ -16,7 +16,7 @@ from diffbot_export.command import main
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.results import read_results
 from diffbot_export.sourced_value import SourcedValue, product
-from diffbot_ident.torque.estimate import FrictionEstimate, State
+from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 
 
 def refusal(capsys, *words):
@@ -35,7 +35,7 @@ def test_an_unknown_target_is_answered_with_the_nearest(tmp_path, capsys):
     assert "unknown target 'ros2_controls'" in text and "did you mean ros2_control?" in text
 
 
-@pytest.mark.parametrize("state", [State.UNESTIMATED, State.INVALID])
+@pytest.mark.parametrize("state", [EstimateState.UNESTIMATED, EstimateState.INVALID])
 def test_an_estimate_that_may_not_be_used_is_refused(tmp_path, capsys, state):
     results = result_files.torque_results(tmp_path, state=state)
     text = refusal(capsys, results, "--to", "ros2_control")

@@ -17,7 +17,7 @@ from arc_odometry.joints import SampleCheck
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.torque.dimensions import as_wheels_see
-from diffbot_ident.torque.estimate import Estimator, Precision, State
+from diffbot_ident.torque.estimate import EstimateState, Estimator, Precision
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
 # Robot time between two looks at the estimate, s.
@@ -310,10 +310,10 @@ class Identification:
         self._last_look = self.excited
         self.looks += 1
         found = self.estimate = self._estimator.estimate()
-        self._invalid_looks = self._invalid_looks + 1 if found.state is State.INVALID else 0
+        self._invalid_looks = self._invalid_looks + 1 if found.state is EstimateState.INVALID else 0
         if self._invalid_looks >= INVALID_LOOKS:
             self.stop(found.reason)
-        elif found.state is State.ESTIMATED:
+        elif found.state is EstimateState.ESTIMATED:
             self._excitation.learn(found)
 
     def _advance(self, velocity: tuple[float, float] | None) -> None:
@@ -332,7 +332,7 @@ class Identification:
 
     def _begin_verification(self) -> bool:
         """Drive on by another excitation, if there is anything to verify, and by what."""
-        known = self.estimate.state is State.ESTIMATED and self._nominal is not None
+        known = self.estimate.state is EstimateState.ESTIMATED and self._nominal is not None
         if self._verification <= 0.0 or self._check is None or not known:
             return False
         self.phase, self._switched = Phase.VERIFYING, self.elapsed
@@ -342,11 +342,11 @@ class Identification:
 
     def _come_to_rest(self) -> None:
         """Brake, by what is known of the robot; let go one of which nothing may be believed."""
-        if self.estimate.state is State.ESTIMATED:
+        if self.estimate.state is EstimateState.ESTIMATED:
             values = self.estimate.values
-        elif self.estimate.state is State.UNESTIMATED and self._nominal is not None:
+        elif self.estimate.state is EstimateState.UNESTIMATED and self._nominal is not None:
             values = self._nominal.values
-        elif self.estimate.state is State.INVALID:
+        elif self.estimate.state is EstimateState.INVALID:
             self.stop(self.estimate.reason)
             return
         else:

@@ -25,8 +25,8 @@ from diffbot_ident.torque.estimate import (
     NORMAL_95,
     UNITS,
     Estimate,
+    EstimateState,
     FrictionEstimate,
-    State,
 )
 from diffbot_ident.torque.physical import (
     PhysicalQuantity,
@@ -211,7 +211,7 @@ def export_results(
     )
     path = directory / FILE_NAME
     save_parameters(path, document)
-    if estimate.state is not State.ESTIMATED:
+    if estimate.state is not EstimateState.ESTIMATED:
         return Export((path,), f"the parameters are {estimate.state.name.lower()}")
     k5_known = math.isfinite(estimate.variances[0])
     _, _, k7, k8 = estimate.values

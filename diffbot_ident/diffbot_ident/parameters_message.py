@@ -8,16 +8,16 @@ import math
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_msgs.msg import Verification as VerificationMessage
 from diffbot_node import to_stamp
 
 LEVELS = {
-    State.UNESTIMATED: DiagnosticStatus.WARN,
-    State.ESTIMATED: DiagnosticStatus.OK,
-    State.INVALID: DiagnosticStatus.ERROR,
+    EstimateState.UNESTIMATED: DiagnosticStatus.WARN,
+    EstimateState.ESTIMATED: DiagnosticStatus.OK,
+    EstimateState.INVALID: DiagnosticStatus.ERROR,
 }
 
 
@@ -105,7 +105,7 @@ def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> D
         strict=True,
     ):
         half = NORMAL_95 * variance**0.5
-        text = f"{value:.6g} +- {half:.2g}" if state is State.ESTIMATED else reason
+        text = f"{value:.6g} +- {half:.2g}" if state is EstimateState.ESTIMATED else reason
         status.values.append(KeyValue(key=key, value=f"{state.name.lower()}: {text}"))
     status.values.append(KeyValue(key="samples", value=str(estimate.samples)))
     status.values.append(KeyValue(key="torque delay, periods", value=f"{estimate.delay:g}"))

@@ -11,7 +11,7 @@ from test_safety_filter import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample
 from diffbot_ident.identification import MAX_BRAKING, Phase
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
 GEOMETRY = TWIL.geometry
@@ -115,7 +115,7 @@ class CheckedCourse:
             assert after == (phase, problem, estimate, elapsed)
 
     def _check_estimate(self, estimate):
-        if estimate.state is State.ESTIMATED:
+        if estimate.state is EstimateState.ESTIMATED:
             check(estimate)
             return
         assert np.isfinite(estimate.values).all() and not np.isnan(estimate.covariance).any()
@@ -131,7 +131,10 @@ class CheckedCourse:
     def _check_rest(self, robot):
         """A robot is let go when it stands, has been braked for long, or nobody knows how to."""
         # One count of an encoder within a period is 0.15 rad/s, and speeds are means of a period.
-        if max(map(abs, robot.speeds())) >= 1.0 and self.course.estimate.state is not State.INVALID:
+        if (
+            max(map(abs, robot.speeds())) >= 1.0
+            and self.course.estimate.state is not EstimateState.INVALID
+        ):
             assert self.course.elapsed - self.braked_since() >= MAX_BRAKING - PERIOD, robot.speeds()
 
     def braked_since(self):

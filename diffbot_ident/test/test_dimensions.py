@@ -21,7 +21,7 @@ from diffbot_ident.torque.dimensions import (
     widened,
     with_gyro,
 )
-from diffbot_ident.torque.estimate import Estimate, GyroFit, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, GyroFit
 from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 
 TRUE = WheelGeometry(0.075, 0.075, 0.272)
@@ -29,9 +29,9 @@ FIT = GyroFit(1.05, 1e-3, 0.0, 1e-3, 0.01, 0.02, 1e-4, 0.99, 100)
 GOOD = Estimate(
     values=(0.08, -3.8, 2.6, -16.0),
     covariance=tuple(map(tuple, np.diag([1e-6, 1e-4, 1e-6, 1e-4]).tolist())),
-    parameter_states=(State.ESTIMATED,) * 4,
+    parameter_states=(EstimateState.ESTIMATED,) * 4,
     parameter_reasons=("",) * 4,
-    state=State.ESTIMATED,
+    state=EstimateState.ESTIMATED,
 )
 
 
@@ -217,7 +217,7 @@ def test_intervals_include_radius_and_track_and_say_so():
     assert np.allclose(added, size * [math.hypot(1, 4), 1.0, 1.0, math.hypot(1, 2)])
     assert any("1 % of the radius and 2 % of the track" in text for text in found.warnings)
     vague = DimensionedEstimator(Fixed(GOOD), TRUE, Uncertainty(track=6.0)).estimate()
-    assert vague.state is State.UNESTIMATED
+    assert vague.state is EstimateState.UNESTIMATED
     assert "measure radius and track better" in vague.reason
 
 
@@ -241,7 +241,7 @@ def estimated(inner, **kind):
 
 def test_the_result_says_what_the_gyro_says():
     found = estimated(GOOD)
-    assert found.state is State.ESTIMATED
+    assert found.state is EstimateState.ESTIMATED
     assert found.values[3] == pytest.approx(-16.0 * 1.05, rel=2e-3)
     text = " ".join(found.warnings)
     assert "K5 and K8 rest on the gyro's yaw rate: with the file's radius the track is 0.27" in text
@@ -250,14 +250,14 @@ def test_the_result_says_what_the_gyro_says():
 
 def test_a_refused_gyro_makes_the_estimate_invalid():
     found = estimated(GOOD, scale=-1.0)
-    assert found.state is State.INVALID
+    assert found.state is EstimateState.INVALID
     assert found.reason.endswith("or go without it")
     # What is wrong with the wheels is said first.
-    wired = GOOD.as_a_whole(State.INVALID, "the wheels are swapped")
+    wired = GOOD.as_a_whole(EstimateState.INVALID, "the wheels are swapped")
     assert estimated(wired, scale=-1.0) is wired
 
 
 def test_before_the_robot_has_turned_nothing_is_used():
     found = estimated(GOOD, seconds=3.0)
-    assert found.state is State.UNESTIMATED
+    assert found.state is EstimateState.UNESTIMATED
     assert "not turned enough" in found.reason

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator, make_live_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.velocity.sigma_fit import RecursiveFit
@@ -109,17 +109,19 @@ def check(estimate):
     values, covariance = np.array(estimate.values), np.array(estimate.covariance)
     assert np.isfinite(values).all() and not np.isnan(covariance).any()
     assert all(variance >= 0.0 for variance in estimate.variances)
-    assert (estimate.reason == "") == (estimate.state is State.ESTIMATED)
+    assert (estimate.reason == "") == (estimate.state is EstimateState.ESTIMATED)
     if np.isfinite(covariance).all():
         scale = np.sqrt(np.maximum(covariance.diagonal(), 1e-300))
         correlation = covariance / np.outer(scale, scale)
         assert np.abs(correlation - correlation.T).max() < 1e-9
         assert np.linalg.eigvalsh(0.5 * (correlation + correlation.T))[0] > -1e-9
-    if estimate.state is State.ESTIMATED:
+    if estimate.state is EstimateState.ESTIMATED:
         assert estimate.samples >= 100
         assert np.isfinite(estimate.variances[2:]).all()
         assert values[2] > 0.0 > values[3]
-    assert estimate.state is not State.INVALID, estimate.reason  # there is no wrong robot here
+    assert estimate.state is not EstimateState.INVALID, (
+        estimate.reason
+    )  # there is no wrong robot here
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -143,7 +145,7 @@ def test_troubles_teach_nothing_and_leave_the_truth_in_the_intervals(name, plan,
     assert refused <= sum(kind in ("pause", "nan stamp") for kind in dict(plan).values())
     found = estimator.estimate()
     check(found)
-    if found.state is State.ESTIMATED:
+    if found.state is EstimateState.ESTIMATED:
         off = np.abs(np.subtract(found.values, TRUTH))
         # 16 values in each of some runs: chance alone reaches 4 standard deviations. Those of rls
         # are known to be too small for its bias, of a few percent of K5 and K6.
@@ -171,7 +173,7 @@ def test_stamps_since_1970_lose_no_precision(name):
         early.update(sample)
         late.update(replace(sample, stamp=1.7e9 + sample.stamp))
     before, since = early.estimate(), late.estimate()
-    assert before.state is since.state is State.ESTIMATED
+    assert before.state is since.state is EstimateState.ESTIMATED
     change = np.subtract(since.values, before.values)
     assert (np.abs(change) < 0.1 * np.sqrt(before.variances)).all()
 

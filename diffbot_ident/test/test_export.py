@@ -9,12 +9,12 @@ import yaml
 
 from diffbot_description import closed_form, load_robot
 from diffbot_ident.parameter_file import estimate_physical, export_results, usable_friction
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.verification import Verification, VerificationState
 
 TWIL = load_robot("twil")
 K = closed_form(TWIL.model)
-GOOD, BAD = State.ESTIMATED, State.UNESTIMATED
+GOOD, BAD = EstimateState.ESTIMATED, EstimateState.UNESTIMATED
 WORDS = {"date": "2026-11-21T12:00:00+00:00", "version": "0.1.0", "seconds": 60.0}
 
 

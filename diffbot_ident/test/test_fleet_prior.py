@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.fleet_prior import (
     FleetPrior,
     PriorEstimator,
@@ -99,7 +99,7 @@ def test_another_file_is_refused(tmp_path):
 def test_it_sharpens_what_agrees_and_says_so():
     alone = estimate()
     found = with_prior(alone, prior(), B)
-    assert found.state is State.ESTIMATED
+    assert found.state is EstimateState.ESTIMATED
     assert "prior of 40 robots 'twil' (2031-05-04)" in found.warnings[-1]
     assert "K5" in found.warnings[-1].partition("; ")[2]
     for now, before, own in zip(found.variances, alone.variances, prior().deviations, strict=True):
@@ -111,7 +111,7 @@ def test_what_the_data_do_not_tell_rests_on_it():
     alone = estimate(spread=np.array((50.0, 50.0, 0.01, 0.01)))
     assert math.isinf(alone.variances[0])
     found = with_prior(alone, prior(), B)
-    assert found.state is State.ESTIMATED
+    assert found.state is EstimateState.ESTIMATED
     assert math.sqrt(found.variances[0]) == pytest.approx(prior().deviations[0], rel=0.3)
 
 
@@ -120,20 +120,20 @@ def test_it_is_dropped_where_the_data_contradict_it(shares):
     alone = estimate(shares, PRECISE)
     found = with_prior(alone, prior(), B)
     assert found.values == alone.values and found.covariance == alone.covariance
-    assert found.state is alone.state is State.ESTIMATED
+    assert found.state is alone.state is EstimateState.ESTIMATED
     assert "contradict the prior of 40 robots" in found.warnings[-1]
     assert "it was dropped" in found.warnings[-1]
 
 
 def test_what_is_invalid_stays_so_and_before_data_there_is_the_prior():
     invalid = estimate((1.0, 1.0, -1.0, 1.0), PRECISE)
-    assert invalid.state is State.INVALID and with_prior(invalid, prior(), B) is invalid
+    assert invalid.state is EstimateState.INVALID and with_prior(invalid, prior(), B) is invalid
     early = with_prior(Estimate.unknown(5, 100), prior(), B)
-    assert early.state is State.UNESTIMATED and early.values == MEAN
+    assert early.state is EstimateState.UNESTIMATED and early.values == MEAN
     assert early.covariance == prior().covariance
     # However good the prior is: too few samples are too few.
-    waiting = estimate().as_a_whole(State.UNESTIMATED, "3 of 15 windows of motion; wait")
-    assert with_prior(waiting, prior(), B).state is State.UNESTIMATED
+    waiting = estimate().as_a_whole(EstimateState.UNESTIMATED, "3 of 15 windows of motion; wait")
+    assert with_prior(waiting, prior(), B).state is EstimateState.UNESTIMATED
 
 
 @settings(max_examples=30, deadline=None)

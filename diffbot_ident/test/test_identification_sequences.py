@@ -19,7 +19,7 @@ from test_safety_filter import PERIOD, TWIL
 from diffbot_ident.excitation.excitations import make_excitation
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.identification import MAX_BRAKING, Identification, Phase, RunawayLimits
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import Model
@@ -129,7 +129,7 @@ def drive(plan, seed):
     # After a stamp that is absurd: itself, one that may be late, and one that shows a reset.
     assert checked.refused <= 3 * (happened.total() - happened[""])
     if wires == "straight" and not happened.keys() & {"push", "stop"}:
-        assert course.phase is Phase.DONE and course.estimate.state is not State.INVALID
+        assert course.phase is Phase.DONE and course.estimate.state is not EstimateState.INVALID
     # Nothing ends early, and where samples are lost the verification may take twice its time.
     rounding = 1e-6
     if course.phase is Phase.DONE:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.estimate import Estimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.judgement import judge
 
 GOOD = (0.084, -3.77, 2.65, -16.1)
 SURE = (0.001, 0.05, 0.01, 0.05)
 B = 0.136
-E, U, INVALID = State.ESTIMATED, State.UNESTIMATED, State.INVALID
+E, U, INVALID = EstimateState.ESTIMATED, EstimateState.UNESTIMATED, EstimateState.INVALID
 
 
 def judged(values=GOOD, deviations=SURE, problem=None, samples=1000):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import ExcitationMonitor, make_live_estimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
@@ -102,5 +102,5 @@ def test_a_robot_at_rest_that_answers_its_encoders_noise_teaches_nothing():
             JointSample(k * PERIOD, tuple((angles + toggled).tolist()), (0.0, 0.0), torque)
         )
     estimate = estimator.estimate()
-    assert estimate.state is State.UNESTIMATED and estimate.coverage == (0.0,) * 4
+    assert estimate.state is EstimateState.UNESTIMATED and estimate.coverage == (0.0,) * 4
     assert "held as it was: too little change" in estimate.warnings[-1]

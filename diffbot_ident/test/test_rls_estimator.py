@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.excitation.signals import GuardedPrbs as Excitation
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.rls import PositionRegression, RlsEstimator
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
@@ -55,19 +55,19 @@ def run(samples, **settings):
 def test_finds_the_parameters_of_the_model():
     """30 s without noise; what is left is the curvature of omega^2 within a period."""
     estimate = run(motion(3001))
-    assert estimate.state is State.ESTIMATED and estimate.reason == ""
+    assert estimate.state is EstimateState.ESTIMATED and estimate.reason == ""
     assert estimate.samples == 2999
     assert estimate.values == pytest.approx(TRUTH, rel=0.01)
 
 
 def test_few_samples_are_not_an_estimate():
     estimate = run(motion(50))
-    assert estimate.state is State.UNESTIMATED and "48 of 100 samples" in estimate.reason
+    assert estimate.state is EstimateState.UNESTIMATED and "48 of 100 samples" in estimate.reason
 
 
 def test_straight_driving_does_not_fix_the_turning_parameters():
     estimate = run(motion(1000, turning=False))
-    assert estimate.state is State.UNESTIMATED
+    assert estimate.state is EstimateState.UNESTIMATED
     assert all(math.isinf(estimate.variances[index]) for index in (0, 1, 3))
     assert estimate.values[2] == pytest.approx(TRUTH[2], rel=1e-3)
     assert "not fixed by the motion" in estimate.reason
@@ -76,9 +76,9 @@ def test_straight_driving_does_not_fix_the_turning_parameters():
 @pytest.mark.parametrize("gain", [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0)])
 def test_flipped_torque_signs_are_never_called_estimated(gain):
     estimate = run(motion(2000, gain=gain))
-    assert estimate.state is not State.ESTIMATED
+    assert estimate.state is not EstimateState.ESTIMATED
     if gain == (-1.0, -1.0):
-        assert estimate.state is State.INVALID and "flipped" in estimate.reason
+        assert estimate.state is EstimateState.INVALID and "flipped" in estimate.reason
 
 
 @pytest.mark.parametrize("field", ["position", "velocity", "effort"])

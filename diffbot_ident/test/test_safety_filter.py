@@ -14,7 +14,7 @@ from diffbot_description import load_robot
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, brake_torque
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import LOOK_BACK, Arena, extent, outline, reach
-from diffbot_ident.torque.estimate import Estimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 
 TWIL, AGV = load_robot("twil"), load_robot("agv")
 PRIORS = {robot.name: nominal_prior(robot) for robot in (TWIL, AGV)}
@@ -43,7 +43,7 @@ def step(truth, state, torque):
 def estimate(values, variances):
     """An estimate whose parameters are identifiable where their variance is finite."""
     known = np.isfinite(variances)
-    states = tuple(State.ESTIMATED if k else State.UNESTIMATED for k in known)
+    states = tuple(EstimateState.ESTIMATED if k else EstimateState.UNESTIMATED for k in known)
     covariance = np.diag(np.where(known, variances, 1.0))
     return Estimate(parameter_states=states).with_values(np.array(values), covariance)
 

@@ -4,7 +4,7 @@
 CommandLoop puts together parts with one topic each:
 
 - RobotInterface: what the robot's messages mean, and whether the robot does what it is told.
-- Law: gives the command that is wanted, and says what has to come first.
+- CommandLaw: gives the command that is wanted, and says what has to come first.
 - StateSubscription: the states, and whether two sources tell them (source_watch.py).
 - StateClock (command_guard.py): how old the newest state is.
 - CommandOutput (command_output.py): what the guard and the limits let out of what is wanted.
@@ -114,7 +114,7 @@ class RobotInterface(ABC):
         return ""
 
 
-class Law(Protocol):
+class CommandLaw(Protocol):
     """What gives commands, and is told what has become of them.
 
     Attributes:
@@ -211,7 +211,7 @@ class CommandLoop:
         node: Node,
         values: CommandParameters,
         robot: RobotInterface,
-        law: Law,
+        law: CommandLaw,
         own_run: OwnRun,
     ) -> None:
         self._node, self.robot, self._law, self._own_run = node, robot, law, own_run
@@ -239,7 +239,7 @@ class CommandLoop:
 
     @property
     def pending(self) -> Any | None:
-        """The sample that waits, mostly for what `Law.awaits` names; None when none does."""
+        """The sample that waits, mostly for what `CommandLaw.awaits` names; None when none does."""
         return self._pending
 
     @property

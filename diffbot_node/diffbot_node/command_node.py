@@ -27,7 +27,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node.command_guard import Pair, TorqueLimiter
-from diffbot_node.command_loop import CommandLoop, Law, RobotInterface
+from diffbot_node.command_loop import CommandLaw, CommandLoop, RobotInterface
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import COMMANDER, OwnRun
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
@@ -60,7 +60,7 @@ P_co = TypeVar("P_co", bound=CommandParameters, covariant=True)
 E_co = TypeVar("E_co", bound=EffortParameters, covariant=True)
 
 
-class CommandNode(Node, Law, Generic[P_co]):
+class CommandNode(Node, CommandLaw, Generic[P_co]):
     """A law that runs as a node; a subclass gives `on_sample`, and calls `connect`.
 
     Args:

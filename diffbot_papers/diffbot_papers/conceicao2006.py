@@ -29,8 +29,8 @@ from diffbot_papers.omni.experiments import (
     DRIVEN,
     OmniRecording,
     OmniSensors,
-    Reading,
     Repeated,
+    SensorModel,
     coast,
     coasting_of,
     drive_steadily,
@@ -39,20 +39,20 @@ from diffbot_papers.omni.experiments import (
     steady_points,
 )
 from diffbot_papers.omni.identification import (
-    Estimate,
     HangingRig,
     SteadyFit,
+    UncertainValue,
     fit_acceleration,
     fit_steady,
     mean,
 )
 from diffbot_papers.omni.model import AXES, OmniRobot
 from diffbot_papers.page import (
-    Picture,
+    ComparisonRow,
+    ComparisonTable,
+    PaperPicture,
+    PaperSection,
     Report,
-    Row,
-    Section,
-    Table,
     cannot_be,
     improves,
     matches,
@@ -79,7 +79,7 @@ _FALL = (
 _RUNS = 100
 
 
-def section(report: Report) -> Section:
+def section(report: Report) -> PaperSection:
     """Tables 1 to 6, Figs. 2 to 7 and 9 to 12."""
     report("Tables 1 to 6")
     steady = [fit_steady(published.TABLE_1_SPEEDS, forces) for forces in published.TABLE_1_FORCES]
@@ -88,7 +88,7 @@ def section(report: Report) -> Section:
     found = repeat_experiments(OmniRobot(), np.random.default_rng(0), _RUNS)
     tables += [_recovery_table(found), _coverage_table(found), _saturation_table()]
     report("pictures")
-    return Section(
+    return PaperSection(
         "An omnidirectional robot: friction and inertia",
         "A. Scolari Conceição, A. P. Moreira, P. J. Costa, Dynamic Parameters Identification of an "
         "Omni-directional Mobile Robot, ICINCO 2006.",
@@ -129,10 +129,10 @@ def _parameters(axes: int = 3) -> Iterator[tuple[str, str, str, int]]:
             yield name, _UNITS[name], field, i
 
 
-def _table_2(fits: list[SteadyFit]) -> Table:
-    rows: list[Row] = []
+def _table_2(fits: list[SteadyFit]) -> ComparisonTable:
+    rows: list[ComparisonRow] = []
     for name, unit, field, i in _parameters():
-        ours: Estimate = getattr(fits[i], field)
+        ours: UncertainValue = getattr(fits[i], field)
         rows.append(
             matches(
                 f"{name}, method 1",
@@ -143,7 +143,7 @@ def _table_2(fits: list[SteadyFit]) -> Table:
                 spread=f"± {ours.half_width:.2g} (95 %, 2 degrees of freedom)",
             )
         )
-    return Table(
+    return ComparisonTable(
         "Table 2: friction by method 1, from the data of Table 1",
         rows,
         "Four points leave two degrees of freedom: the 95 % intervals are wide, and that of each B "
@@ -151,8 +151,8 @@ def _table_2(fits: list[SteadyFit]) -> Table:
     )
 
 
-def _table_3() -> Table:
-    rows: list[Row] = []
+def _table_3() -> ComparisonTable:
+    rows: list[ComparisonRow] = []
     for name, unit, field, i in _parameters(axes=2):
         per_mass = getattr(published.TABLE_3_PER_MASS, field)[i]
         product = getattr(published.TABLE_3, field)[i]
@@ -170,7 +170,7 @@ def _table_3() -> Table:
                 spread=f"{low:.2f} to {high:.2f}",
             )
         )
-    return Table(
+    return ComparisonTable(
         "Table 3: friction by method 2",
         rows,
         "The readings of Figs. 6 and 7 are not printed. What can be tested is whether M = 35 kg "
@@ -180,15 +180,15 @@ def _table_3() -> Table:
     )
 
 
-def _table_5(fits: list[SteadyFit]) -> Table:
-    rows: list[Row] = []
+def _table_5(fits: list[SteadyFit]) -> ComparisonTable:
+    rows: list[ComparisonRow] = []
     for name, unit, field, i in _parameters():
         ours = getattr(fits[i], field).value
         if i < 2:
             ours = 0.5 * (ours + getattr(published.TABLE_3, field)[i])
         printed = getattr(published.TABLE_5_MEAN, field)[i]
         rows.append(matches(f"mean {name}", unit, printed, ours, why="1 % allowed"))
-    return Table(
+    return ComparisonTable(
         "Table 5: means of methods 1 and 2",
         rows,
         "Method 1 as recomputed from Table 1, method 2 as printed in Table 3; W by method 1 alone.",
@@ -202,10 +202,10 @@ def _hanging_inertias() -> tuple[list[float], list[float]]:
     return as_printed, [rig.inertia(a).value for rig, a in pairs]
 
 
-def _table_4() -> Table:
+def _table_4() -> ComparisonTable:
     """J of each hanging experiment."""
-    as_printed: list[Row] = []
-    corrected: list[Row] = []
+    as_printed: list[ComparisonRow] = []
+    corrected: list[ComparisonRow] = []
     for i, (row, again, ours) in enumerate(
         zip(published.TABLE_4, *_hanging_inertias(), strict=True)
     ):
@@ -216,14 +216,14 @@ def _table_4() -> Table:
         excess = f"{100 * (row.inertia / ours - 1):.1f} % too high."
         why = f"{_FALL} {excess}" if i == 0 else f"As above; {excess}"
         corrected.append(cannot_be(f"{name}, with the fall", "kg m²", row.inertia, ours, why))
-    return Table(
+    return ComparisonTable(
         "Table 4: inertia by method 3",
         [*as_printed, *corrected],
         "From the printed masses, radius and accelerations.",
     )
 
 
-def _table_6(report: Report) -> Table:
+def _table_6(report: Report) -> ComparisonTable:
     """J by methods 1 + 2 and by method 3."""
     as_printed, corrected = _hanging_inertias()
     old, new = mean(as_printed), mean(corrected)
@@ -231,7 +231,7 @@ def _table_6(report: Report) -> Table:
     report("coasting for J by methods 1 and 2")
     simulated = _inertia_by_methods_1_2(both)
     spread = "± {:.3f} (95 %, between the experiments)"
-    return Table(
+    return ComparisonTable(
         "Table 6: inertia",
         (
             matches(
@@ -288,7 +288,7 @@ def _table_6(report: Report) -> Table:
     )
 
 
-def _inertia_by_methods_1_2(inertia: float, runs: int = 20) -> Estimate:
+def _inertia_by_methods_1_2(inertia: float, runs: int = 20) -> UncertainValue:
     """J by methods 1 + 2, mean over simulated experiments with Table 2's friction; seed 0."""
     friction = published.TABLE_2
     robot = OmniRobot(inertia=inertia, viscous=friction.viscous, coulomb=friction.coulomb)
@@ -305,7 +305,7 @@ def _inertia_by_methods_1_2(inertia: float, runs: int = 20) -> Estimate:
 # Simulated experiments.
 
 
-def _recovery_table(found: Sequence[Repeated]) -> Table:
+def _recovery_table(found: Sequence[Repeated]) -> ComparisonTable:
     """Estimates of simulated experiments beside what the robot was made with."""
     printed = {(one.method, one.quantity): one for one in found}
     rows = []
@@ -332,7 +332,7 @@ def _recovery_table(found: Sequence[Repeated]) -> Table:
                 spread=f"± {100 * one.half_width:.2g} %, 95 % of one repetition",
             )
         )
-    return Table(
+    return ComparisonTable(
         "Tables 5 and 6 from simulated experiments",
         rows,
         f"{_NOISE}{len(found[0].values)} repetitions, seed 0. The robot has the printed means of "
@@ -340,9 +340,9 @@ def _recovery_table(found: Sequence[Repeated]) -> Table:
     )
 
 
-def _coverage_table(found: Sequence[Repeated]) -> Table:
+def _coverage_table(found: Sequence[Repeated]) -> ComparisonTable:
     """How many of the 95 % intervals hold the truth."""
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     for one in found:
         if one.method not in _OURS:
             continue
@@ -357,7 +357,7 @@ def _coverage_table(found: Sequence[Repeated]) -> Table:
                 "at least 90 %",
             )
         )
-    return Table(
+    return ComparisonTable(
         "What the intervals are worth",
         rows,
         "Student's t; J by methods 1 + 2 with what is not known of B_w and C_w. Not in the "
@@ -367,16 +367,16 @@ def _coverage_table(found: Sequence[Repeated]) -> Table:
 
 def _noiseless_steps() -> OmniRecording:
     """The three simulations of section 4: 1 m/s, 1 m/s and 1 rad/s from rest, exact readings."""
-    exact = Reading(0.0, 0.0)
+    exact = SensorModel(0.0, 0.0)
     sensors = OmniSensors(exact, exact, exact)
     return drive_steadily(OmniRobot(), sensors, np.random.default_rng(0), 1, (1.0,))
 
 
-def _saturation_table() -> Table:
+def _saturation_table() -> ComparisonTable:
     """Figs. 10-12: which motors meet their limit, and where the speed is after 1.5 s."""
     steps = _noiseless_steps()
     span = steps.time <= _LIMIT_TIME
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     for i, (axis, printed) in enumerate(zip(AXES, ((2, 4), (1, 3), ()), strict=True)):
         duty = np.abs(steps.duty[0, i, 0, span])
         limited = tuple(int(m) + 1 for m in np.flatnonzero(duty.max(axis=0) >= 255))
@@ -401,7 +401,7 @@ def _saturation_table() -> Table:
                 why="5 % allowed",
             )
         )
-    return Table(
+    return ComparisonTable(
         "Figs. 10 to 12: the model robot driven",
         rows,
         "Friction and J of Tables 5 and 6; motors of 24 V and 4 Ω with 6 N/A at the wheel, which "
@@ -421,7 +421,7 @@ _DRIVING = ((1, 3), (0, 2), (0, 1, 2, 3))
 """The motors that drive V, Vn and W, counted from 0."""
 
 
-def _pictures(fits: list[SteadyFit]) -> list[Picture]:
+def _pictures(fits: list[SteadyFit]) -> list[PaperPicture]:
     """All pictures; fits are those of Table 1."""
     robot, sensors, random = OmniRobot(), OmniSensors(), np.random.default_rng(1)
     steady = drive_steadily(robot, sensors, random, 1, (1.0,))

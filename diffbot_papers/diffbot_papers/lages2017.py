@@ -33,10 +33,10 @@ from diffbot_ident.excitation.signals import Prbs
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.torque.rls import RecursiveLeastSquares
 from diffbot_papers.page import (
+    ComparisonRow,
+    ComparisonTable,
+    PaperSection,
     Report,
-    Row,
-    Section,
-    Table,
     cannot_be,
     improves,
     matches,
@@ -69,7 +69,7 @@ LAP = 40.0  # s
 COLOURS = {"standard": style.BLUE, "polar": style.GREEN, "published": style.ORANGE}
 
 
-def section(report: Report) -> Section:
+def section(report: Report) -> PaperSection:
     """Table 1, the tuning of section 6, and the figures."""
     report("identifying twil")
     runs = [_identify("integral", seed) for seed in range(_SEEDS)]
@@ -80,7 +80,7 @@ def section(report: Report) -> Section:
     drives = {
         name: drive_eight(name, (0.0, 1.0, 0.0), (0.0, 0.0)) for name in ("polar", "standard")
     }
-    return Section(
+    return PaperSection(
         "Identification and velocity loops",
         "W. F. Lages, Parametric Identification of the Dynamics of Mobile Robots and Its "
         "Application to the Tuning of Controllers in ROS, 2017.",
@@ -116,9 +116,9 @@ def _identify(estimator: str, seed: int) -> IdentificationRun:
     return simulate_identification(robot, "ideal", seed, _SECONDS, 4096, 0.01, estimator=estimator)
 
 
-def _table_1(runs: list[IdentificationRun]) -> Table:
+def _table_1(runs: list[IdentificationRun]) -> ComparisonTable:
     values = np.array([run.estimate.values for run in runs])
-    rows: list[Row] = [
+    rows: list[ComparisonRow] = [
         cannot_be(
             name,
             unit,
@@ -151,7 +151,7 @@ def _table_1(runs: list[IdentificationRun]) -> Table:
             "fast; its wheels do. Ours: the yaw rate that the excitation of twil is bounded to.",
         )
     )
-    return Table(
+    return ComparisonTable(
         "Table 1: identified parameters",
         rows,
         f"Ours: robot twil with friction, engine ideal, {_SECONDS:g} s, PRBS, 4096 counts, 1 % "
@@ -203,12 +203,12 @@ def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
     return Listing4((k5, k6, k7, k8), (p5, p6, p7, p8))
 
 
-def _listing_table() -> Table:
+def _listing_table() -> ComparisonTable:
     late = [listing4(40.0, 0.5, start) for start in _STARTS]
     on_time = np.mean([listing4(40.0, 0.0, start).values[2] for start in _STARTS])
     k7, k8 = (np.array([run.values[i] for run in late]) for i in (2, 3))
     spread = "± {:.2g} std, " + f"{len(late)} sequences"
-    return Table(
+    return ComparisonTable(
         "Table 1 by Listing 4 to the letter",
         (
             *(
@@ -242,7 +242,7 @@ def _listing_table() -> Table:
     )
 
 
-def _convergence_table(runs: list[IdentificationRun]) -> Table:
+def _convergence_table(runs: list[IdentificationRun]) -> ComparisonTable:
     rows = []
     for i, name in enumerate(_NAMES):
         held = sum(abs(run.normalised_errors[i]) <= NORMAL_95 for run in runs)
@@ -259,7 +259,7 @@ def _convergence_table(runs: list[IdentificationRun]) -> Table:
                 f"at least 7 of 10 intervals hold the closed form after {_SECONDS:g} s",
             )
         )
-    return Table("Figs. 10 to 17: estimates and variances", rows)
+    return ComparisonTable("Figs. 10 to 17: estimates and variances", rows)
 
 
 def _history_figure(run: IdentificationRun, plain: IdentificationRun) -> Figure:
@@ -291,14 +291,14 @@ def _history_figure(run: IdentificationRun, plain: IdentificationRun) -> Figure:
 # Velocity loops.
 
 
-def _tuning_table() -> Table:
+def _tuning_table() -> ComparisonTable:
     settle_published = 0.050
     wanted = 4.6 / settle_published
     times, response = continuous_step(PUBLISHED.kp, PUBLISHED.ki, 0.5)
     design = PiDesign(settle_published).at(0.01)
     own = _discrete_step(design.kp, design.ki, design.weight, 0.01)
     own_times = 0.01 * np.arange(float(len(own)))
-    return Table(
+    return ComparisonTable(
         "Equations (69) to (72): tuning for 50 ms",
         (
             matches("ω_n", "rad/s", 92.0, wanted, why="(70)"),
@@ -419,7 +419,7 @@ def eight_figure(drives: Mapping[str, DriveSamples], title: str, subtitle: str) 
     return figure
 
 
-def _eight_table(drives: Mapping[str, DriveSamples]) -> Table:
+def _eight_table(drives: Mapping[str, DriveSamples]) -> ComparisonTable:
     rows = []
     for name, law in (("polar", "the paper's polar law"), ("standard", "backstepping")):
         rms, heading = drives[name].true.rms(40.0)
@@ -444,7 +444,7 @@ def _eight_table(drives: Mapping[str, DriveSamples]) -> Table:
             "stays within this over two laps. With 5 N m they do slip in mujoco.",
         )
     )
-    return Table(
+    return ComparisonTable(
         "Figs. 20 and 21: a figure-8 from one metre beside",
         rows,
         "8 of 2 m by 1 m in 40 s, engine mujoco, 4096 counts, traction limit, true pose.",

@@ -32,7 +32,15 @@ from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import load_robot
 from diffbot_ident import figure_style as style
 from diffbot_papers.lages2017 import COLOURS, LAP, drive_eight, eight_figure
-from diffbot_papers.page import Report, Row, Section, Table, cannot_be, picture, shows
+from diffbot_papers.page import (
+    ComparisonRow,
+    ComparisonTable,
+    PaperSection,
+    Report,
+    cannot_be,
+    picture,
+    shows,
+)
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
 
@@ -46,7 +54,7 @@ F12, F21 = 0.08444, 3.7706  # m/rad^2 and 1/m, below (4)
 NEAR = 1e-5  # m; below it the polar coordinates are not to be had
 
 
-def section(report: Report) -> Section:
+def section(report: Report) -> PaperSection:
     """The set points, the trajectory, the odometry, and what is printed wrongly."""
     report("parking")
     parked = {
@@ -59,7 +67,7 @@ def section(report: Report) -> Section:
     backwards = drive_eight("published", (0.0, 0.0, math.pi), (0.0, -0.5), engine="ideal",
                             backwards=True)  # fmt: skip
     report("the printed equations")
-    return Section(
+    return PaperSection(
         "Non-smooth backstepping and arc odometry",
         "W. F. Lages, Implementation of Non-smooth Backstepping Control of Mobile Robots in ROS, "
         "2018.",
@@ -122,8 +130,8 @@ def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, fl
     return run, max(abs(part) for part in published.record.backstep_error)
 
 
-def _parking_table(parked: Parked) -> Table:
-    rows: list[Row] = []
+def _parking_table(parked: Parked) -> ComparisonTable:
+    rows: list[ComparisonRow] = []
     for name in _GOALS:
         text = f"step in {name}0 direction"
         for law in _PARKING_LAWS:
@@ -151,7 +159,7 @@ def _parking_table(parked: Parked) -> Table:
                 "the larger of both below 0.01 after 10 s",
             )
         )
-    return Table(
+    return ComparisonTable(
         "Set points",
         rows,
         "Engine ideal, exact wheel angles, from rest at the origin. The published law needs its "
@@ -184,9 +192,9 @@ def _steps_figure(parked: Parked) -> Figure:
 # Trajectory.
 
 
-def _eight_table(eights: dict[str, DriveSamples], backwards: DriveSamples) -> Table:
+def _eight_table(eights: dict[str, DriveSamples], backwards: DriveSamples) -> ComparisonTable:
     standard, published = eights["standard"].true, eights["published"].true
-    return Table(
+    return ComparisonTable(
         "Trajectory tracking: an 8 from (0, 0, 0), which begins at (0, −0.5, 0)",
         (
             shows(
@@ -226,9 +234,9 @@ def _readable(errors: TrackingErrors) -> tuple[float, float]:
 # The model and the law as printed, in continuous time.
 
 
-def _model_table() -> Table:
+def _model_table() -> ComparisonTable:
     signs = {sign: max(final_distance(g, sign) for g in _GOALS.values()) for sign in (1.0, -1.0)}
-    return Table(
+    return ComparisonTable(
         "Equations (3), (4), (33), (34)",
         (
             cannot_be(
@@ -317,9 +325,9 @@ def final_distance(goal: tuple[float, float, float], sign: float, duration: floa
 # Odometry, as it should be and as it is printed.
 
 
-def _odometry_table() -> Table:
+def _odometry_table() -> ComparisonTable:
     arc, straight, printed = lap_errors()
-    return Table(
+    return ComparisonTable(
         "Odometry (35) to (38)",
         (
             shows(

@@ -4,7 +4,8 @@
 A row holds a published value, ours, and what follows from the two. No verdict is typed in:
 `matches` and `improves` compare the numbers, `lies_within` compares one with an ensemble, `shows`
 takes the outcome of a test. Only `cannot_be` is a statement, and it must give the reason. A paper's
-module makes a `Section` of tables and pictures, and `page` of the sections what report.html shows.
+module makes a `PaperSection` of tables and pictures, and `page` of the sections what report.html
+shows.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class RowVerdict(Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One line of a table.
 
     Attributes:
@@ -73,7 +74,7 @@ def matches(
     absolute: float = 0.0,
     why: str = "",
     spread: str = "",
-) -> Row:
+) -> ComparisonRow:
     """A value that should be the published one.
 
     Args:
@@ -90,7 +91,7 @@ def matches(
     # False for NaN, too.
     same = abs(ours - published) <= allowed
     verdict = RowVerdict.REPRODUCED if same else RowVerdict.NOT_REACHED
-    return Row(quantity, unit, published, ours, verdict, why, spread)
+    return ComparisonRow(quantity, unit, published, ours, verdict, why, spread)
 
 
 def improves(
@@ -102,7 +103,7 @@ def improves(
     relative: float = 0.1,
     why: str = "",
     spread: str = "",
-) -> Row:
+) -> ComparisonRow:
     """An error, a time or another value of which less is better.
 
     It is better when it is smaller than the published one by more than a share `relative` of it,
@@ -114,7 +115,7 @@ def improves(
         verdict = RowVerdict.BETTER
     else:
         verdict = RowVerdict.REPRODUCED
-    return Row(quantity, unit, published, ours, verdict, why, spread)
+    return ComparisonRow(quantity, unit, published, ours, verdict, why, spread)
 
 
 # Ends of an ensemble's spread, quantiles.
@@ -123,7 +124,7 @@ SPREAD = (0.05, 0.95)
 
 def lies_within(
     quantity: str, unit: str, published: float, ensemble: ArrayLike, *, why: str = ""
-) -> Row:
+) -> ComparisonRow:
     """A value of one run whose circumstances are not all known, in an ensemble of what it may be.
 
     It is within where it lies between the 5 % and the 95 % quantile, ends included; ours is the
@@ -146,12 +147,12 @@ def lies_within(
     # False for NaN, too.
     verdict = RowVerdict.WITHIN if low <= published <= high else RowVerdict.OUTSIDE
     spread = f"{number(low)} to {number(high)}, {len(values)} runs"
-    return Row(quantity, unit, published, median, verdict, why, spread)
+    return ComparisonRow(quantity, unit, published, median, verdict, why, spread)
 
 
 def shows(
     quantity: str, unit: str, published: str, ours: float | str, holds: bool, why: str
-) -> Row:
+) -> ComparisonRow:
     """A claim or a figure without numbers, and whether ours shows the same.
 
     Args:
@@ -163,7 +164,7 @@ def shows(
         why: what was tested.
     """
     verdict = RowVerdict.REPRODUCED if holds else RowVerdict.NOT_REACHED
-    return Row(quantity, unit, published, ours, verdict, why)
+    return ComparisonRow(quantity, unit, published, ours, verdict, why)
 
 
 def cannot_be(
@@ -174,7 +175,7 @@ def cannot_be(
     why: str,
     *,
     spread: str = "",
-) -> Row:
+) -> ComparisonRow:
     """A published value that no right implementation can give, with the reason.
 
     Raises:
@@ -182,7 +183,7 @@ def cannot_be(
     """
     if not why:
         raise ValueError(f"{quantity}: say why it cannot be reproduced")
-    return Row(quantity, unit, published, ours, RowVerdict.CANNOT_BE, why, spread)
+    return ComparisonRow(quantity, unit, published, ours, RowVerdict.CANNOT_BE, why, spread)
 
 
 # What a paper's module hands to the page.
@@ -192,7 +193,7 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Table:
+class ComparisonTable:
     """Rows that belong together.
 
     Attributes:
@@ -202,12 +203,12 @@ class Table:
     """
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[ComparisonRow]
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Picture:
+class PaperPicture:
     """A PNG with its caption.
 
     Attributes:
@@ -222,7 +223,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Section:
+class PaperSection:
     """One paper.
 
     Attributes:
@@ -236,15 +237,15 @@ class Section:
     title: str
     citation: str
     text: Sequence[str]
-    tables: Sequence[Table]
-    pictures: Sequence[Picture]
+    tables: Sequence[ComparisonTable]
+    pictures: Sequence[PaperPicture]
 
 
-def picture(name: str, caption: str, figure: Figure) -> Picture:
+def picture(name: str, caption: str, figure: Figure) -> PaperPicture:
     """A picture from a figure made with diffbot_ident.figure_style."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png")
-    return Picture(name, caption, buffer.getvalue())
+    return PaperPicture(name, caption, buffer.getvalue())
 
 
 # Rows of a table from which on it has a field to filter them.
@@ -260,7 +261,7 @@ _TONES = {
 }
 
 
-def page(sections: Sequence[Section], summary: Mapping[str, Any], command: str) -> Page:
+def page(sections: Sequence[PaperSection], summary: Mapping[str, Any], command: str) -> Page:
     """The page.
 
     Args:
@@ -295,7 +296,7 @@ def page(sections: Sequence[Section], summary: Mapping[str, Any], command: str) 
     )
 
 
-def missed_lines(sections: Sequence[Section]) -> list[str]:
+def missed_lines(sections: Sequence[PaperSection]) -> list[str]:
     """A line for each value that is not reached, or outside its spread."""
     return [
         f"{row.verdict.value}: {section.title}, {row.quantity}: "
@@ -307,7 +308,7 @@ def missed_lines(sections: Sequence[Section]) -> list[str]:
     ]
 
 
-def rows_of(section: Section) -> list[Row]:
+def rows_of(section: PaperSection) -> list[ComparisonRow]:
     """All rows of a section's tables."""
     return [row for table in section.tables for row in table.rows]
 
@@ -319,7 +320,7 @@ def number(value: float | str | None) -> str:
     return value if isinstance(value, str) else f"{value:.4g}".replace("-", "−")
 
 
-def _overview(sections: Sequence[Section]) -> report.Table:
+def _overview(sections: Sequence[PaperSection]) -> report.Table:
     rows = []
     for section in sections:
         counts = Counter(row.verdict for row in rows_of(section))
@@ -327,7 +328,7 @@ def _overview(sections: Sequence[Section]) -> report.Table:
     return report.Table(["paper", *(verdict.value for verdict in RowVerdict)], rows)
 
 
-def _section(section: Section) -> tuple[report.Section, report.Section]:
+def _section(section: PaperSection) -> tuple[report.Section, report.Section]:
     """Its tables, then its pictures."""
     text = "\n".join((section.citation, *section.text))
     pictures = [report.Image(picture.caption, picture.png) for picture in section.pictures]
@@ -337,7 +338,7 @@ def _section(section: Section) -> tuple[report.Section, report.Section]:
     )
 
 
-def _table(table: Table) -> report.Table:
+def _table(table: ComparisonTable) -> report.Table:
     rows = [
         [row.quantity, row.unit, number(row.published), number(row.ours), row.spread, row.why,
          row.verdict.value]
@@ -360,12 +361,12 @@ _MODULES = {
 PAPERS = tuple(_MODULES)
 
 
-def section_maker(paper: str) -> Callable[[Report], Section]:
+def section_maker(paper: str) -> Callable[[Report], PaperSection]:
     """What computes the section of a paper; its module is loaded now.
 
     Raises:
         KeyError: there is no such paper.
     """
     module = importlib.import_module(f"diffbot_papers.{_MODULES[paper]}")
-    maker: Callable[[Report], Section] = module.section
+    maker: Callable[[Report], PaperSection] = module.section
     return maker

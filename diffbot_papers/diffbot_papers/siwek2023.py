@@ -16,11 +16,11 @@ from diffbot_ident import figure_style as style
 from diffbot_ident.velocity.adaptation_law import AdaptationGains, AdaptationLaw
 from diffbot_ident.velocity.sigma_fit import fit_sigma
 from diffbot_papers.page import (
-    Picture,
+    ComparisonRow,
+    ComparisonTable,
+    PaperPicture,
+    PaperSection,
     Report,
-    Row,
-    Section,
-    Table,
     cannot_be,
     improves,
     matches,
@@ -95,7 +95,7 @@ TEXT = (
 )
 
 
-def section(report: Report) -> Section:
+def section(report: Report) -> PaperSection:
     """Compute all tables and pictures of the paper; about half a minute of one core."""
     report("Siwek 2023: 50 fits from random starts")
     starts = fit_from_random_starts(50, seed=0)
@@ -140,7 +140,7 @@ def section(report: Report) -> Section:
         _sigma_picture(random[0], warm[0], laws),
         _published_law_picture(printed, exact_slow),
     ]  # fmt: skip
-    return Section(
+    return PaperSection(
         "Velocity-commanded robots",
         "M. Siwek, J. Panasiuk, L. Baranowski, W. Kaczmarek, P. Prusaczyk, S. Borys: "
         "Identification of Differential Drive Robot Dynamic Model Parameters, 2023",
@@ -166,7 +166,7 @@ def _on_line(starts: Sequence[tuple[Sigma, Array | None]]) -> list[VelocityDrive
 # Tables.
 
 
-def _table_1(starts: RandomStarts) -> Table:
+def _table_1(starts: RandomStarts) -> ComparisonTable:
     """Table 1: averages recomputed, and our fits from random starts."""
     rows = []
     for index, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
@@ -210,7 +210,7 @@ def _table_1(starts: RandomStarts) -> Table:
             spread=f"at most {seconds.max():.4f}",
         )
     )  # fmt: skip
-    return Table(
+    return ComparisonTable(
         "Table 1: Levenberg–Marquardt from random starts",
         rows,
         "One simulated recording of 120 s at 20 Hz, 20 pieces of constant command, velocities with "
@@ -225,7 +225,7 @@ def _on_line_table(
     runs: list[VelocityDrive],
     average: Sequence[float],
     deviation: Sequence[float],
-) -> Table:
+) -> ComparisonTable:
     """Table 2 or 3: spread of the on-line estimates over runs, and their error after 20 s."""
     rows = []
     last = np.array([run.estimate[-1] for run in runs])
@@ -248,7 +248,7 @@ def _on_line_table(
                 spread=f"mean {error.mean():.2g}",
             ),
         ]  # fmt: skip
-    return Table(
+    return ComparisonTable(
         f"Table {number}: recursive least squares, {what}",
         rows,
         f"{len(runs)} runs of the figure of 8 that the estimate itself steers, the first of 120 s, "
@@ -262,21 +262,21 @@ def _tables_4(
     free: dict[str, VelocityDrive],
     limited: dict[str, VelocityDrive],
     laboratory: dict[str, VelocityDrive],
-) -> list[Table]:
+) -> list[ComparisonTable]:
     """Table 4: runs by way, with speeds unlimited, with limits, and in the laboratory."""
     return [
-        Table(
+        ComparisonTable(
             "Table 4, simulation, speeds unlimited",
             _table_4(free, SIMULATION, None),
             f"No noise. Largest errors from the published regulation time on to {LAP:.1f} s.",
         ),
-        Table(
+        ComparisonTable(
             "Table 4, simulation, TurtleBot 2's limits",
             _table_4(limited, SIMULATION, 0.0),
             f"No noise. The robot starts at rest, and with σ1 / σ3 = 4 s and commands of "
             f"0.7 m/s at most it falls behind at first. Largest errors from {AFTER:g} s on.",
         ),
-        Table(
+        ComparisonTable(
             "Table 4, simulated laboratory",
             _table_4(laboratory, LABORATORY, DEAD_TIME),
             "Not a laboratory: a simulation with the noise stated above, one seed; the "
@@ -288,7 +288,7 @@ def _tables_4(
 
 def _table_4(
     runs: dict[str, VelocityDrive], published: dict[str, Printed], dead_time: float | None
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """Rows of one surrounding; dead_time None: without limits."""
     rows = []
     for way, run in runs.items():
@@ -322,10 +322,10 @@ def _table_4(
     return rows
 
 
-def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> Table:
+def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> ComparisonTable:
     """Time to the best band of Table 4, without and with a limit of the speed."""
     best, band = SIMULATION["RLS + L-M"][1], BEST_BAND
-    return Table(
+    return ComparisonTable(
         "Table 4's best errors with exact σ",
         [
             improves(
@@ -344,11 +344,11 @@ def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> Table:
     )  # fmt: skip
 
 
-def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> Table:
+def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> ComparisonTable:
     """What no right implementation can give."""
     end = laws["published"][-1]
     corrected = laws["corrected"][-1]
-    return Table(
+    return ComparisonTable(
         "Equations that cannot be as printed",
         [
             cannot_be(
@@ -381,7 +381,9 @@ def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> Table:
 # Pictures.
 
 
-def _errors_picture(runs: dict[str, VelocityDrive], name: str, where: str, stands: str) -> Picture:
+def _errors_picture(
+    runs: dict[str, VelocityDrive], name: str, where: str, stands: str
+) -> PaperPicture:
     """Path, and errors of the true pose over time, of the three ways."""
     figure = style.new_figure("The figure of 8 in three ways", where, 7.2)
     grid = figure.add_gridspec(
@@ -421,7 +423,9 @@ def _draw_paths(axes: Axes, runs: dict[str, VelocityDrive]) -> None:
     axes.set_aspect("equal")
 
 
-def _sigma_picture(random: VelocityDrive, warm: VelocityDrive, laws: dict[str, Array]) -> Picture:
+def _sigma_picture(
+    random: VelocityDrive, warm: VelocityDrive, laws: dict[str, Array]
+) -> PaperPicture:
     """Sigma over time from a random start and from the batch fit, and by the laws."""
     figure = style.new_figure(
         "σ while driving",
@@ -456,7 +460,7 @@ def _sigma_picture(random: VelocityDrive, warm: VelocityDrive, laws: dict[str, A
     )
 
 
-def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> Picture:
+def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> PaperPicture:
     """The kinematic law with the printed signs beside the right one."""
     figure: Figure = style.new_figure(
         "The kinematic law (10) as printed drives away from its reference",

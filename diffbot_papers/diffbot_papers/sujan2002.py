@@ -16,19 +16,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diffbot_ident import figure_style as style
-from diffbot_papers.compliant_base.estimation import KalmanEstimator, pseudo_inverse
+from diffbot_papers.compliant_base.estimation import ParameterKalmanFilter, pseudo_inverse
 from diffbot_papers.compliant_base.experiment import Ensemble, ensemble, trust
 from diffbot_papers.compliant_base.model import NAMES, TABLE_1, UNITS, SensorNoise, mean_error
 from diffbot_papers.compliant_base.planning import MOST_BITS
-from diffbot_papers.compliant_base.readings import Readings, simulate_readings
+from diffbot_papers.compliant_base.readings import TextReadings, simulate_readings
 from diffbot_papers.compliant_base.simulation import ExperimentSettings
 from diffbot_papers.page import (
-    Picture,
+    ComparisonRow,
+    ComparisonTable,
+    PaperPicture,
+    PaperSection,
     Report,
-    Row,
     RowVerdict,
-    Section,
-    Table,
     cannot_be,
     improves,
     lies_within,
@@ -107,7 +107,7 @@ _TEXT = (
 )
 
 
-def section(report: Report) -> Section:
+def section(report: Report) -> PaperSection:
     """Tables 1 and 2, Figs. 6 to 9."""
     found: dict[str, Ensemble] = {}
     spent: dict[str, float] = {}
@@ -120,7 +120,7 @@ def section(report: Report) -> Section:
     report(f"readings of the text, {len(_READING_SEEDS)} draws")
     readings = simulate_readings(TABLE_1, _READING_SEEDS, _SETTINGS)
     report("pictures")
-    return Section(
+    return PaperSection(
         "A mobile manipulator on a compliant base",
         "V. A. Sujan, S. Dubowsky, Metric Based Dynamic Parameter Identification for Mobile Field "
         "Manipulator Systems, ASME DETC2002/MECH-34355, 2002.",
@@ -139,7 +139,9 @@ def section(report: Report) -> Section:
 # Tables.
 
 
-def table_1(name: str, printed: np.ndarray, readings: np.ndarray, found: Ensemble) -> Table:
+def table_1(
+    name: str, printed: np.ndarray, readings: np.ndarray, found: Ensemble
+) -> ComparisonTable:
     """All 22 parameters.
 
     Args:
@@ -148,7 +150,7 @@ def table_1(name: str, printed: np.ndarray, readings: np.ndarray, found: Ensembl
         readings: estimates by the paper's filter, shape (readings, 22).
         found: ours.
     """
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     for i, (parameter, unit, truth) in enumerate(zip(NAMES, UNITS, TABLE_1, strict=True)):
         off = found.parameter_errors[i]
         told = f"{off:.2g} {unit}" if truth == 0.0 else f"{100.0 * off / abs(truth):.2g} %"
@@ -164,7 +166,7 @@ def table_1(name: str, printed: np.ndarray, readings: np.ndarray, found: Ensembl
         )
     )  # fmt: skip
     rows.append(average(f"average error, {name}", own, found.errors, "printed rows against ours"))
-    return Table(
+    return ComparisonTable(
         f"Table 1, {'constant' if name == 'constant' else 'variable'} excitation",
         rows,
         "One run of the paper's beside the median and the 5 to 95 % spread of the same filter over "
@@ -174,7 +176,7 @@ def table_1(name: str, printed: np.ndarray, readings: np.ndarray, found: Ensembl
     )
 
 
-def intervals_table(found: Mapping[str, Ensemble]) -> Table:
+def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
     """How often 95 % intervals hold the truth.
 
     Args:
@@ -188,7 +190,7 @@ def intervals_table(found: Mapping[str, Ensemble]) -> Table:
         for window in _FILTER_WINDOWS:
             scores = []
             for run in each.runs:
-                kalman = KalmanEstimator(run.prior, window)
+                kalman = ParameterKalmanFilter(run.prior, window)
                 run.estimate_again(kalman)
                 scores.append((kalman.estimate - TABLE_1) / kalman.deviation)
             share, wide = trust(np.array(scores))
@@ -199,8 +201,10 @@ def intervals_table(found: Mapping[str, Ensemble]) -> Table:
         )
         good = _HELD[0] <= held <= _HELD[1]
         verdict = RowVerdict.REPRODUCED if good else RowVerdict.NOT_REACHED
-        rows.append(Row(f"truth inside the 95 % interval, {name}", "%", None, held, verdict, why))
-    return Table(
+        rows.append(
+            ComparisonRow(f"truth inside the 95 % interval, {name}", "%", None, held, verdict, why)
+        )
+    return ComparisonTable(
         "Intervals of the estimates",
         rows,
         f"22 parameters and {len(_SEEDS)} seeds each, at 10 s. The paper gives none; the ones of "
@@ -208,13 +212,13 @@ def intervals_table(found: Mapping[str, Ensemble]) -> Table:
     )
 
 
-def average(quantity: str, printed: float, errors: np.ndarray, why: str) -> Row:
+def average(quantity: str, printed: float, errors: np.ndarray, why: str) -> ComparisonRow:
     """A mean error, %, with its spread over the seeds, shape (seeds,)."""
     spread = f"± {errors.std(ddof=1):.1f}, {len(errors)} seeds"
     return improves(quantity, "%", printed, float(errors.mean()), why=why, spread=spread)
 
 
-def table_2() -> Table:
+def table_2() -> ComparisonTable:
     """The experiment; only its averages can be recomputed."""
     reason = "a measurement on the authors' robot; its data are not published"
     rows = []
@@ -229,12 +233,12 @@ def table_2() -> Table:
     ):
         what = f"average error, {excitation} excitation"
         rows.append(matches(what, "%", printed, float(ours), why="recomputed from the rows"))
-    return Table("Table 2, experiment", rows)
+    return ComparisonTable("Table 2, experiment", rows)
 
 
 def metrics_table(
-    found: Mapping[str, Ensemble], spent: Mapping[str, float], readings: Readings
-) -> Table:
+    found: Mapping[str, Ensemble], spent: Mapping[str, float], readings: TextReadings
+) -> ComparisonTable:
     """Errors, ratios and cost of every measure.
 
     Args:
@@ -292,7 +296,7 @@ def metrics_table(
         )
     )  # fmt: skip
     start = found["constant"].starts.mean()
-    return Table(
+    return ComparisonTable(
         "All measures of an excitation",
         rows,
         f"The same {len(found[_OPTIMISED].runs)} seeds, guesses, sensors and estimator for all. "
@@ -300,14 +304,14 @@ def metrics_table(
     )
 
 
-def _exact_row() -> Row:
+def _exact_row() -> ComparisonRow:
     silent = replace(_SETTINGS, noise=SensorNoise(0.0), duration=2.0)
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     worst = float(mean_error(pseudo_inverse(run.measured), TABLE_1))
     worst = max(worst, float(mean_error(run.estimates[-1], TABLE_1)))
     verdict = RowVerdict.REPRODUCED if worst < _EXACT else RowVerdict.NOT_REACHED
     why = f"pseudo-inverse and errors in variables; {_EXACT:g} % allowed"
-    return Row("average error without noise", "%", None, worst, verdict, why)
+    return ComparisonRow("average error without noise", "%", None, worst, verdict, why)
 
 
 # Pictures.
@@ -315,7 +319,7 @@ def _exact_row() -> Row:
 _SHOWN = ("stiffness pitch", "stiffness yaw")
 
 
-def pictures(found: Mapping[str, Ensemble]) -> list[Picture]:
+def pictures(found: Mapping[str, Ensemble]) -> list[PaperPicture]:
     """All pictures, from ensembles by excitation."""
     return [
         picture(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from diffbot_papers.compliant_base.estimation import (
     ErrorsInVariables,
-    KalmanEstimator,
-    Prior,
+    ParameterKalmanFilter,
+    ParameterPrior,
     PublishedFilter,
     draw_prior,
     pseudo_inverse,
@@ -41,7 +41,7 @@ def test_without_noise_the_regression_is_exact(seed):
     values = channels(CONSTANT, 2.0)
     assert mean_error(pseudo_inverse(values), TABLE_1) < 1e-4
     assert pseudo_inverse(values)[[4, 6]] == pytest.approx(0.0, abs=1e-9)
-    for kind in (KalmanEstimator, ErrorsInVariables):
+    for kind in (ParameterKalmanFilter, ErrorsInVariables):
         filtered = kind(draw_prior(TABLE_1, seed), window=8)
         filtered.update(values, np.zeros((8, 3)))
         assert mean_error(filtered.estimate, TABLE_1) < 1e-4
@@ -69,7 +69,7 @@ def filtered(runs: Ensemble, window: int) -> np.ndarray:
     """Scores of the paper's filter on the same measurements."""
     scores = []
     for run in runs.runs:
-        kalman = KalmanEstimator(run.prior, window)
+        kalman = ParameterKalmanFilter(run.prior, window)
         run.estimate_again(kalman)
         scores.append((kalman.estimate - TABLE_1) / kalman.deviation)
     return np.array(scores)
@@ -95,7 +95,7 @@ def test_it_is_twice_as_accurate_as_the_filter(constant):
     for window in (1, 8):
         ends = []
         for run in constant.runs:
-            kalman = KalmanEstimator(run.prior, window)
+            kalman = ParameterKalmanFilter(run.prior, window)
             run.estimate_again(kalman)
             ends.append(kalman.estimate)
         assert constant.errors.mean() < 0.5 * mean_error(np.array(ends), TABLE_1).mean()
@@ -136,7 +136,7 @@ def test_a_filter_without_drift_does_not_care_how_rows_are_dealt():
     noise = 0.1 * np.abs(values).max(axis=(0, 1))
     prior = draw_prior(TABLE_1, 2)
     kind = PublishedFilter(outputs_only=True)
-    whole, dealt = (KalmanEstimator(prior, 1, kind) for _ in range(2))
+    whole, dealt = (ParameterKalmanFilter(prior, 1, kind) for _ in range(2))
     whole.update(values, noise)
     for part in np.split(values, 4, axis=1):
         dealt.update(part, noise)
@@ -149,7 +149,7 @@ def test_drift_and_caution_know_less():
     noise = 0.1 * np.abs(values).max(axis=(0, 1))
     prior = draw_prior(TABLE_1, 2)
     plain, drifting, cautious = (
-        KalmanEstimator(prior, 1, each)
+        ParameterKalmanFilter(prior, 1, each)
         for each in (PublishedFilter(), PublishedFilter(drift=0.1), PublishedFilter(caution=10.0))
     )
     for each in (plain, drifting, cautious):
@@ -165,15 +165,17 @@ def test_trust_of_normal_scores():
 
 
 def test_bad_input_is_refused_by_name():
-    for kind in (KalmanEstimator, ErrorsInVariables):
+    for kind in (ParameterKalmanFilter, ErrorsInVariables):
         with pytest.raises(ValueError, match="window"):
-            kind(Prior(TABLE_1, np.ones(22)), window=0)
+            kind(ParameterPrior(TABLE_1, np.ones(22)), window=0)
         with pytest.raises(ValueError, match="multiple of the window"):
-            kind(Prior(TABLE_1, np.ones(22)), 3).update(np.zeros((3, 80, 8, 3)), np.ones((8, 3)))
+            kind(ParameterPrior(TABLE_1, np.ones(22)), 3).update(
+                np.zeros((3, 80, 8, 3)), np.ones((8, 3))
+            )
     with pytest.raises(ValueError, match="factor"):
         draw_prior(TABLE_1, 0, factor=1.0)
     with pytest.raises(ValueError, match="deviation"):
-        Prior(TABLE_1, np.zeros(22))
+        ParameterPrior(TABLE_1, np.zeros(22))
     with pytest.raises(ValueError, match="drift"):
         PublishedFilter(drift=-1.0)
     with pytest.raises(ValueError, match="caution"):

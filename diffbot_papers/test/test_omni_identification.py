@@ -19,8 +19,8 @@ from diffbot_papers.omni.coasting import (
 )
 from diffbot_papers.omni.experiments import (
     OmniSensors,
-    Reading,
     Repeated,
+    SensorModel,
     coast,
     coasting_of,
     drive_steadily,
@@ -29,9 +29,9 @@ from diffbot_papers.omni.experiments import (
     steady_points,
 )
 from diffbot_papers.omni.identification import (
-    Estimate,
     HangingRig,
     SteadyFit,
+    UncertainValue,
     combined,
     fit_acceleration,
     fit_acceleration_published,
@@ -40,7 +40,7 @@ from diffbot_papers.omni.identification import (
 )
 from diffbot_papers.omni.model import OmniRobot, OmniState, simulate
 
-EXACT = Reading(0.0, 0.0)
+EXACT = SensorModel(0.0, 0.0)
 NO_NOISE = OmniSensors(EXACT, EXACT, EXACT)
 RUNS, COASTS = 20, 3
 ROBOT = OmniRobot()
@@ -140,7 +140,7 @@ def test_intervals_pass_the_friction_s_uncertainty_on_to_the_inertia():
     drawn = np.random.default_rng(5).multivariate_normal(centre, covariance, 100)
 
     def with_friction(b, c):
-        return SteadyFit(Estimate(b, 0.05, 2), Estimate(c, 0.06, 2), covariance)
+        return SteadyFit(UncertainValue(b, 0.05, 2), UncertainValue(c, 0.06, 2), covariance)
 
     found = [fit_inertia([Coasting(0.04, speed)], with_friction(*f)).value for f in drawn]
     told = fit_inertia([Coasting(0.04, speed)], with_friction(*centre))
@@ -154,8 +154,8 @@ def test_degrees_of_freedom_of_a_sum():
     assert combined((1.0, 1.0, 1.0), (5, 5, 5))[1] == pytest.approx(15.0)
     assert combined((2.0, 0.0), (3, math.inf)) == pytest.approx((2.0, 3.0))
     assert combined((1.0,), (math.inf,))[1] == math.inf
-    assert Estimate(2.0, 0.1, math.inf).half_width == pytest.approx(0.1959964)
-    assert Estimate(2.0, 0.1).scaled(Estimate(3.0, 0.2)).std == pytest.approx(0.5)
+    assert UncertainValue(2.0, 0.1, math.inf).half_width == pytest.approx(0.1959964)
+    assert UncertainValue(2.0, 0.1).scaled(UncertainValue(3.0, 0.2)).std == pytest.approx(0.5)
 
 
 # Simulated experiments.
@@ -272,7 +272,7 @@ def test_only_the_ratio_to_the_mass_shows_in_coasting():
             states.append(simulate(robot, states[-1], None, 0.04))
         found.append(fit_coasting([Coasting(0.04, np.array([s.velocity[0] for s in states]))]))
     assert found[0].rate.value == pytest.approx(found[1].rate.value, rel=1e-9)
-    viscous, coulomb = found[1].friction(Estimate(70.0, 0.7))
+    viscous, coulomb = found[1].friction(UncertainValue(70.0, 0.7))
     assert (viscous.value, coulomb.value) == pytest.approx((7.46, 58.9), rel=1e-6)
     assert coulomb.std == pytest.approx(0.01 * 58.9, rel=1e-3)
 
@@ -306,7 +306,7 @@ def test_repeated_estimates_are_summed_up():
         (lambda: HangingRig(1.0).inertia(-0.9), "must be > 0"),
         (lambda: HangingRig(1.0).inertia(40.0), "cannot fall faster"),
         (lambda: fit_acceleration(0.04, [1.0, 2.0]), "at least 4"),
-        (lambda: Reading(-1.0, 0.0), "noise = -1.0"),
+        (lambda: SensorModel(-1.0, 0.0), "noise = -1.0"),
         (lambda: mean([1.0]), "at least 2"),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from diffbot_papers.omni.model import (
-    Motor,
+    GearedMotor,
     OmniRobot,
     OmniState,
     advance,
@@ -122,7 +122,7 @@ def test_a_robot_at_rest_stays_there_under_less_force_than_friction_holds():
 
 
 def test_motor_follows_its_differential_equation():
-    motor = Motor()
+    motor = GearedMotor()
 
     def rate(_t, i):
         rotor = motor.reduction * 0.7 / motor.wheel_radius
@@ -136,7 +136,7 @@ def test_motor_follows_its_differential_equation():
 
 
 def test_duty_is_limited_and_in_steps():
-    motor = Motor(supply=24.0, duty_steps=255)
+    motor = GearedMotor(supply=24.0, duty_steps=255)
     np.testing.assert_array_equal(
         motor.duty([0.04, -24.0, 99.0, -1e9]), [0.0, -255.0, 255.0, -255.0]
     )
@@ -206,7 +206,7 @@ def test_steps_of_any_length_coast_alike_and_stop_for_good():
         (lambda: OmniRobot(inertia=math.nan), "inertia = nan"),
         (lambda: OmniRobot(viscous=(1.0, -2.0, 1.0)), "viscous"),
         (lambda: OmniRobot(coulomb=(1.0, 2.0)), "coulomb"),
-        (lambda: Motor(resistance=0.0), "resistance = 0.0"),
+        (lambda: GearedMotor(resistance=0.0), "resistance = 0.0"),
         (lambda: simulate(OmniRobot(), OmniState.at_rest(), None, 0.0), "duration = 0.0"),
     ],
 )

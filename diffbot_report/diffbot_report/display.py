@@ -24,7 +24,7 @@ INTERVAL = 5.0
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a run is.
 
     Attributes:
@@ -63,7 +63,7 @@ class Progress:
 class Display(Protocol):
     """Shows how far a run is."""
 
-    def show(self, progress: Progress, table: RenderableType, now: float) -> None:
+    def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
         """Show progress and the table of what is known; now is wall time, s."""
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class LiveDisplay:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._live.start()
 
-    def show(self, progress: Progress, table: RenderableType, now: float) -> None:
+    def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
         """Draw the view anew."""
         row = Table.grid(padding=(0, 2))
         label, fraction = f"[bold]{progress.label}", progress.fraction
@@ -104,7 +104,7 @@ class PlainDisplay:
         self._note = ""
         self._last = -math.inf
 
-    def show(self, progress: Progress, table: RenderableType, now: float) -> None:
+    def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
         """Print a line when one is due; the table is left for the end."""
         if progress.note:
             if progress.note != self._note:

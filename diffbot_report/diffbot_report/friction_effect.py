@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
 
@@ -77,7 +77,7 @@ class FrictionEffect:
         Args:
             estimate: that the effect is of.
         """
-        if estimate.state is not State.ESTIMATED:
+        if estimate.state is not EstimateState.ESTIMATED:
             return None
         found = []
         if self.both is not None:

@@ -20,7 +20,7 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from diffbot_ident import figure_style as style
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_report.drawing import Picture
 from diffbot_report.ident_recording import (
     OPENING,
@@ -305,7 +305,7 @@ def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
     style.panel_title(axes, "coverage", "")
     axes.axvline(1.0, color=style.QUIET, linewidth=1.0)
     for i, (share, state) in enumerate(zip(shares, states, strict=True)):
-        good = state is State.ESTIMATED
+        good = state is EstimateState.ESTIMATED
         axes.barh(
             i, share, 0.55, color=style.BLUE if good else style.ORANGE,
             hatch="" if good else "///", edgecolor="white", linewidth=0.0,
@@ -317,7 +317,7 @@ def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
             ha="right" if inside else "left", color="white" if inside and good else style.INK,
             fontsize=9, bbox=boxed,
         )  # fmt: skip
-    if any(state is not State.ESTIMATED for state in states):
+    if any(state is not EstimateState.ESTIMATED for state in states):
         axes.set_xlabel("hatched: not identified", fontsize=9, color=style.INK)
     axes.set_xlim(0.0, max(1.02, *shares))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))

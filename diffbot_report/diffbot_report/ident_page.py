@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import Robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.verification import HORIZON, Model
 from diffbot_report.friction_effect import friction_torques
 from diffbot_report.ident_recording import (
@@ -140,7 +140,7 @@ def _verdict(
     if estimate is None:
         return Tone.BAD, "Nothing was identified: no estimate came.", "See the reason below."
     again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
-    if estimate.state is State.INVALID:
+    if estimate.state is EstimateState.INVALID:
         return Tone.BAD, f"These parameters must not be used: {estimate.reason}", again
     if verdict is VerificationVerdict.REFUTED:
         return (
@@ -148,8 +148,8 @@ def _verdict(
             "A motion that they were not identified from refutes the parameters.",
             ("Look at the residuals below; check for slip, slopes and the wiring of the wheels."),
         )
-    open_ones = [q.symbol for q in parameters if q.state is not State.ESTIMATED]
-    if estimate.state is not State.ESTIMATED:
+    open_ones = [q.symbol for q in parameters if q.state is not EstimateState.ESTIMATED]
+    if estimate.state is not EstimateState.ESTIMATED:
         return Tone.CAUTION, f"Not yet: {estimate.reason}", again
     file = shlex.quote(str(folder / "dynamic_parameters.yaml"))
     use = f"Drive with them: ./diffbot launch backstepping parameters:={file}"

@@ -16,7 +16,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from diffbot_description import Robot, RobotModel
-from diffbot_ident.torque.estimate import Estimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
 from diffbot_report.friction_effect import FrictionEffect
@@ -172,8 +172,8 @@ def state_notes(parameters: Sequence[Quantity]) -> list[str]:
     """Lines that say which parameters may not be used, and why; equal reasons share one."""
     found: dict[str, list[str]] = {}
     for quantity in parameters:
-        if quantity.reason and quantity.state is not State.ESTIMATED:
-            word = "invalid" if quantity.state is State.INVALID else NOT_IDENTIFIABLE
+        if quantity.reason and quantity.state is not EstimateState.ESTIMATED:
+            word = "invalid" if quantity.state is EstimateState.INVALID else NOT_IDENTIFIABLE
             found.setdefault(f"{word}: {quantity.reason}", []).append(quantity.symbol)
     return [f"{', '.join(symbols)} {text}" for text, symbols in found.items()]
 
@@ -192,7 +192,9 @@ def _is_open(quantity: Quantity) -> bool:
 
 def _cells(quantity: Quantity, known: bool) -> list[Text | str]:
     value, spread = with_uncertainty(quantity.value, quantity.half_width)
-    style = {State.ESTIMATED: "cyan", State.INVALID: "red"}.get(quantity.state, "dim")
+    style = {EstimateState.ESTIMATED: "cyan", EstimateState.INVALID: "red"}.get(
+        quantity.state, "dim"
+    )
     style = "dim" if _is_open(quantity) else style
     cells: list[Text | str] = [quantity.symbol, quantity.unit, Text(value, style), spread]
     if known:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Time
 
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State, TurningEstimate
+from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, TurningEstimate
 from diffbot_msgs.msg import (
     ControllerState as ControllerStateMessage,
 )
@@ -149,8 +149,8 @@ def _turning(message: DynamicParameters) -> TurningEstimate | None:
     return TurningEstimate(tuple(values.tolist()), tuple(variances.tolist()))
 
 
-def _state(number: int) -> State:
-    return State(number) if number in set(State) else State.INVALID
+def _state(number: int) -> EstimateState:
+    return EstimateState(number) if number in set(EstimateState) else EstimateState.INVALID
 
 
 def _four(message: Any) -> tuple[float, float, float, float]:

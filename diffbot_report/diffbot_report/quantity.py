@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.torque.physical import PhysicalQuantity, turning_quantities
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
@@ -49,7 +49,7 @@ class Quantity:
     std: float | None
     interval95: Interval
     closed_form: float | None = None
-    state: State = State.ESTIMATED
+    state: EstimateState = EstimateState.ESTIMATED
     reason: str = ""
 
     def entry(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def parameter_quantities(
     for i, (symbol, unit) in enumerate(UNITS.items()):
         true = finite(closed_form[i]) if closed_form is not None else None
         if estimate is None:
-            unknown = Quantity(symbol, unit, None, None, UNBOUNDED, true, State.UNESTIMATED)
+            unknown = Quantity(symbol, unit, None, None, UNBOUNDED, true, EstimateState.UNESTIMATED)
             quantities.append(unknown)
             continue
         value, variance = finite(estimate.values[i]), estimate.variances[i]
@@ -110,8 +110,8 @@ def parameter_quantities(
         if value is not None and 0.0 <= variance < math.inf:
             std = math.sqrt(variance)
             interval = (value - NORMAL_95 * std, value + NORMAL_95 * std)
-        elif state is State.ESTIMATED:
-            state = State.UNESTIMATED
+        elif state is EstimateState.ESTIMATED:
+            state = EstimateState.UNESTIMATED
         quantities.append(Quantity(symbol, unit, value, std, interval, true, state, reason))
     return tuple(quantities)
 
@@ -151,7 +151,7 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
     return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
 
 
-def smallest_torque(friction: FrictionEstimate, state: State) -> Quantity:
+def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantity:
     """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
 
     Args:
@@ -161,7 +161,9 @@ def smallest_torque(friction: FrictionEstimate, state: State) -> Quantity:
     return _reported(identified_smallest_torque(friction.values, friction.variances), state)
 
 
-def _reported(quantity: PhysicalQuantity, state: State, true: float | None = None) -> Quantity:
+def _reported(
+    quantity: PhysicalQuantity, state: EstimateState, true: float | None = None
+) -> Quantity:
     """The quantity for a report; its own state is worse than the set's where it is not fixed."""
     std, (low, high) = finite(quantity.std), quantity.interval
     return Quantity(
@@ -171,7 +173,7 @@ def _reported(quantity: PhysicalQuantity, state: State, true: float | None = Non
         std,
         (finite(low), finite(high)),
         true,
-        State.UNESTIMATED if std is None and state is State.ESTIMATED else state,
+        EstimateState.UNESTIMATED if std is None and state is EstimateState.ESTIMATED else state,
     )
 
 
@@ -247,7 +249,7 @@ def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -
     for quantity in parameters:
         symbol = quantity.symbol
         # Numbers that must not be used yet get no meaning.
-        usable = physical and quantity.state is State.ESTIMATED and quantity.std is not None
+        usable = physical and quantity.state is EstimateState.ESTIMATED and quantity.std is not None
         phrases[symbol] = (_phrase(symbol, physical) if usable else None) or GENERAL[symbol]
     return phrases
 

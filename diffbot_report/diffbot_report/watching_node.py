@@ -17,7 +17,7 @@ from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.own_run import REPORT, OwnRun
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.running import failures_are_told, told_failures
-from diffbot_report.display import Progress, make_console, make_display
+from diffbot_report.display import RunProgress, make_console, make_display
 from diffbot_report.drawing import Drawing
 from diffbot_report.polled_node import PolledNode
 from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
@@ -258,12 +258,12 @@ class WatchingNode(PolledNode, Generic[R, P]):
 
     def _show(self, now: float) -> None:
         state = self.recording.state
-        progress = Progress(self.run.label, note=f"waiting for the {self._node} node")
+        progress = RunProgress(self.run.label, note=f"waiting for the {self._node} node")
         if state is not None:
             verifying = "verifying with another motion" if state.phase is RunPhase.VERIFYING else ""
             note = "" if state.phase.ended else state.message or verifying
             factor = self.real_time.factor
-            progress = Progress(self.run.label, state.elapsed, state.duration, factor, note)
+            progress = RunProgress(self.run.label, state.elapsed, state.duration, factor, note)
         self._display.show(progress, self.table(), now)
 
     # The end.

@@ -31,8 +31,7 @@ from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Robot, wheel_friction
-from diffbot_ident.torque.estimate import Estimate
-from diffbot_ident.torque.estimate import State as EstimateState
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator

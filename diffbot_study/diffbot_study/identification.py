@@ -22,7 +22,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
-from diffbot_ident.torque.estimate import Estimate, Estimator, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
@@ -212,7 +212,7 @@ def _identify(
 def _teach(source: Excitation, estimator: Estimator) -> None:
     """Let the excitation predict with what is known by now, as the ident node does."""
     found = estimator.estimate()
-    if found.state is State.ESTIMATED:
+    if found.state is EstimateState.ESTIMATED:
         source.learn(found)
 
 

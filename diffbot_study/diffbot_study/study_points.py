@@ -22,7 +22,7 @@ from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import approach_gains
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_study.block_driving import simulate_drives
@@ -207,7 +207,7 @@ def _identified(point: Point, found: Estimate, truth: Sequence[float]) -> Row:
     """A row; what is not identifiable has an infinite deviation, and covers."""
     row: Row = {
         **_about(point),
-        "failed": found.state is not State.ESTIMATED,
+        "failed": found.state is not EstimateState.ESTIMATED,
         "reason": found.reason,
         "state": found.state.name,
         "delay": found.delay,

@@ -12,7 +12,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
-from diffbot_ident.torque.estimate import NORMAL_95, State  # noqa: E402
+from diffbot_ident.torque.estimate import NORMAL_95, EstimateState  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
 GYRO = ["imu:=true", "imu_noise:=0.003", "imu_bias:=0.01", "imu_delay:=0.015"]
@@ -49,7 +49,7 @@ def test_the_yaw_rate_comes_from_the_gyro(domain, tmp_path):
     code, run, truth = identify(tmp_path)
     assert code == 0
     found = run.estimate
-    assert found.state is State.ESTIMATED
+    assert found.state is EstimateState.ESTIMATED
     for value, variance, wanted in zip(
         found.values, found.variances, (truth.k5, truth.k6, truth.k7, truth.k8), strict=True
     ):

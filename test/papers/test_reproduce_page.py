@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from diffbot_bringup.commands import reproduce
 from diffbot_papers.page import (
-    Picture,
+    ComparisonTable,
+    PaperPicture,
+    PaperSection,
     RowVerdict,
-    Section,
-    Table,
     cannot_be,
     improves,
     lies_within,
@@ -93,9 +93,10 @@ class _Reader(HTMLParser):
 
 
 def section(rows):
-    return Section(
+    return PaperSection(
         "A robot", "Somebody, 2000.", ("Text with <tags> & more.",),
-        (Table("Table 1", rows, "Noted."),), (Picture("a-picture", "A caption", b"PNG"),),
+        (ComparisonTable("Table 1", rows, "Noted."),),
+        (PaperPicture("a-picture", "A caption", b"PNG"),),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_report.ident_recording import (
     IdentRecording,
     PredictionErrors,
@@ -45,7 +45,7 @@ def stamp_of(time: float) -> int:
 def make_estimate(
     values: Sequence[float] = TRUE,
     variances: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
-    state: State = State.ESTIMATED,
+    state: EstimateState = EstimateState.ESTIMATED,
     **more: Any,
 ) -> Estimate:
     """An estimate of which no more is known than its values, their variances and its state.
@@ -91,7 +91,9 @@ def example_estimate(
         std**2,
         samples=round(100.0 * time),
         residual_std=(0.02, 0.1),
-        parameter_states=tuple(State.UNESTIMATED if o else State.ESTIMATED for o in open_ones),
+        parameter_states=tuple(
+            EstimateState.UNESTIMATED if o else EstimateState.ESTIMATED for o in open_ones
+        ),
         parameter_reasons=tuple(REASON if o else "" for o in open_ones),
         warnings=("the angular residuals are not white (0.31): friction or slip is missing",),
         friction=FrictionEstimate(FRICTION, (4e-8, 4e-8, 1e-6, 1e-6)),

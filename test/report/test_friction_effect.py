@@ -9,7 +9,7 @@ import pytest
 from ident_example import FRICTION, example_estimate, example_recording
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import FrictionEstimate, State
+from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 from diffbot_report.friction_effect import FrictionEffect
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
@@ -91,4 +91,4 @@ def test_nothing_is_said_of_an_estimate_that_may_not_be_used():
     recording = example_recording()
     found = FrictionEffect.of(recording, MODEL)
     assert 0.0 < found.both < 1.0
-    assert found.note(replace(recording.estimate, state=State.INVALID)) is None
+    assert found.note(replace(recording.estimate, state=EstimateState.INVALID)) is None

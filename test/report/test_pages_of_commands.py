@@ -20,7 +20,7 @@ from diffbot_ident.recording.findings import velocity_findings as findings_of_ax
 from diffbot_ident.recording.motor_analysis import analyse_motors
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.sysid_log import read_sysid
-from diffbot_papers.page import Picture, Section, Table, matches
+from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, matches
 from diffbot_papers.page import page as papers_page
 from diffbot_report.calibration_page import (
     calibration_page,
@@ -115,8 +115,12 @@ def pages(folder):
     paths = write_verdicts(rows, folder / "faults", 1.0, 3, "./diffbot faults")
     assert [path.name for path in paths] == ["faults.md", "summary.json", "report.html"]
     found["faults"] = paths[-1]
-    table = Table("Table 1", (matches("K7", "1/(kg m)", 2.5, 2.501), matches("m", "kg", 1.0, 2.0)))
-    section = Section("A robot", "Somebody.", ("What.",), (table,), (Picture("p", "It", PNG),))
+    table = ComparisonTable(
+        "Table 1", (matches("K7", "1/(kg m)", 2.5, 2.501), matches("m", "kg", 1.0, 2.0))
+    )
+    section = PaperSection(
+        "A robot", "Somebody.", ("What.",), (table,), (PaperPicture("p", "It", PNG),)
+    )
     summary = {"name": "reproduce", "outcome": "completed", "rows": [{"ours": 2.501}]}
     (folder / "papers").mkdir()
     found["papers"] = write_page(

@@ -20,7 +20,7 @@ from diffbot_report import (
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.display import LiveDisplay, PlainDisplay, Progress, make_display
+from diffbot_report.display import LiveDisplay, PlainDisplay, RunProgress, make_display
 from diffbot_report.ident_recording import VerificationVerdict
 from diffbot_report.ident_results import confidence_notes, parameter_table, state_notes
 from diffbot_report.watching_node import RealTimeFactor
@@ -108,10 +108,10 @@ def test_plain_lines_one_each_ten_percent():
     console = Console(file=io.StringIO(), width=110)
     display = make_display(console)
     assert isinstance(display, PlainDisplay)
-    display.show(Progress("ident twil", note="waiting"), "", 0.0)
-    display.show(Progress("ident twil", note="waiting"), "", 0.1)
+    display.show(RunProgress("ident twil", note="waiting"), "", 0.0)
+    display.show(RunProgress("ident twil", note="waiting"), "", 0.1)
     for k in range(1001):
-        display.show(Progress("ident twil", 0.06 * k, 60.0, 30.0), "", 0.2 + 0.01 * k)
+        display.show(RunProgress("ident twil", 0.06 * k, 60.0, 30.0), "", 0.2 + 0.01 * k)
     display.close()
     lines = console.file.getvalue().splitlines()
     assert lines[0] == "ident twil: waiting"
@@ -124,7 +124,7 @@ def test_plain_lines_of_a_run_without_end_come_by_wall_time():
     console = Console(file=io.StringIO(), width=110)
     display = PlainDisplay(console)
     for k in range(251):
-        display.show(Progress("ident", float(k), 0.0), "", 0.1 * k)
+        display.show(RunProgress("ident", float(k), 0.0), "", 0.1 * k)
     assert len(console.file.getvalue().splitlines()) == 6
 
 
@@ -133,7 +133,7 @@ def test_plain_lines_of_a_slow_run_come_by_wall_time_with_the_time_left():
     console = Console(file=io.StringIO(), width=110)
     display = PlainDisplay(console)
     for k in range(301):
-        display.show(Progress("ident", 0.1 * k, 3600.0, 1.0), "", 0.1 * k)
+        display.show(RunProgress("ident", 0.1 * k, 3600.0, 1.0), "", 0.1 * k)
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 6
     assert lines[-1] == "ident: 1 %, 30.0 of 3600 s, 1.0× real time, about 59 min 30 s left"
@@ -143,7 +143,7 @@ def test_live_view_on_a_terminal():
     console = Console(file=io.StringIO(), force_terminal=True, width=110)
     display = make_display(console)
     assert isinstance(display, LiveDisplay)
-    display.show(Progress("ident twil", 18.0, 60.0, 30.0), "the table", 0.0)
+    display.show(RunProgress("ident twil", 18.0, 60.0, 30.0), "the table", 0.0)
     display.close()
     text = console.file.getvalue()
     for part in ("ident twil", " 30 %", "18.0 of 60 s", "the table"):

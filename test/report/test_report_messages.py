@@ -10,7 +10,7 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 
-from diffbot_ident.torque.estimate import State  # noqa: E402
+from diffbot_ident.torque.estimate import EstimateState  # noqa: E402
 from diffbot_report import (  # noqa: E402
     RunPhase,
     VerificationVerdict,
@@ -56,14 +56,24 @@ def test_all_fields_of_an_estimate():
     assert found.variances == (math.inf, 1.0, 2.0, 3.0)
     friction = found.friction
     assert (friction.values, friction.variances[2]) == ((0.1, 0.2, 0.3, 0.4), math.inf)
-    estimated = State.ESTIMATED
-    assert found.parameter_states == (State.UNESTIMATED, estimated, estimated, State.INVALID)
+    estimated = EstimateState.ESTIMATED
+    assert found.parameter_states == (
+        EstimateState.UNESTIMATED,
+        estimated,
+        estimated,
+        EstimateState.INVALID,
+    )
     assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
     assert (verdict_of(message), found.delay) == (VerificationVerdict.REFUTED, 2.0)
     assert found.coverage == (0.1, 0.2, 0.3, 0.4)
     assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
     k5, k6, _, k8 = parameter_quantities(found)
-    assert (k5.std, k5.reason, k6.std, k8.state) == (None, "on the axle", 1.0, State.INVALID)
+    assert (k5.std, k5.reason, k6.std, k8.state) == (
+        None,
+        "on the axle",
+        1.0,
+        EstimateState.INVALID,
+    )
 
 
 def test_what_nobody_filled_in_is_unknown():
@@ -71,17 +81,19 @@ def test_what_nobody_filled_in_is_unknown():
     message = estimate(covariance_diagonal=[1.0, 2.0, 3.0, 4.0])
     found = estimate_of(message)
     assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
-    assert found.parameter_states == (State.ESTIMATED,) * 4
+    assert found.parameter_states == (EstimateState.ESTIMATED,) * 4
     assert found.friction is None and not any(found.coverage)
     assert verdict_of(message) is VerificationVerdict.NOT_VERIFIED
     assert friction_quantities(found) == {}
-    assert all(quantity.state is State.ESTIMATED for quantity in parameter_quantities(found))
+    assert all(
+        quantity.state is EstimateState.ESTIMATED for quantity in parameter_quantities(found)
+    )
 
 
 def test_a_state_that_is_not_known_is_invalid():
     message = estimate()
     message.state = 77
-    assert estimate_of(message).state is State.INVALID
+    assert estimate_of(message).state is EstimateState.INVALID
 
 
 def test_friction_that_is_not_modelled():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ident_example import TRUE, make_estimate
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import FrictionEstimate, State
+from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 from diffbot_report import (
     friction_quantities,
     meanings,
@@ -25,19 +25,21 @@ RADIUS = 0.075
 MODEL = RobotModel(RADIUS, 0.136, 1.0, 1.0, 0.0, 0.25, 0.00084375, 0.000441)
 
 
-def sample(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state=State.ESTIMATED):
+def sample(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state=EstimateState.ESTIMATED):
     return make_estimate(values, tuple(x * x for x in std), state)
 
 
-def quantities(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state=State.ESTIMATED):
+def quantities(
+    values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state=EstimateState.ESTIMATED
+):
     return parameter_quantities(sample(values, std, state), truth)
 
 
-def physical(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state=State.ESTIMATED):
+def physical(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), truth=TRUE, state=EstimateState.ESTIMATED):
     return physical_quantities(sample(values, std, state), MODEL, truth)
 
 
-def words(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state=State.ESTIMATED):
+def words(values=TRUE, std=(0.001, 0.05, 0.01, 0.05), state=EstimateState.ESTIMATED):
     return meanings(quantities(values, std, None, state), physical(values, std, None, state))
 
 
@@ -55,7 +57,7 @@ def test_centre_of_mass_in_words():
     assert words((0.001, -0.05, *TRUE[2:]))["K5"] == "centre of mass near the axle"
 
 
-@pytest.mark.parametrize("more", [{"state": State.UNESTIMATED}, {"std": (math.inf,) * 4}])
+@pytest.mark.parametrize("more", [{"state": EstimateState.UNESTIMATED}, {"std": (math.inf,) * 4}])
 def test_no_words_before_the_estimate_may_be_used(more):
     assert not any(unit in " ".join(words(**more).values()) for unit in (" kg ", " mm"))
 
@@ -65,10 +67,10 @@ def test_physical_quantities_have_intervals_states_and_truth():
     mass, moment = found["equivalent_mass"], found["first_moment"]
     assert mass.value == mass.closed_form == pytest.approx(1.0 / (RADIUS * TRUE[2]))
     assert mass.interval95[0] < mass.value < mass.interval95[1]
-    assert (mass.state, mass.unit) == (State.ESTIMATED, "kg")
+    assert (mass.state, mass.unit) == (EstimateState.ESTIMATED, "kg")
     assert found["equivalent_inertia"].unit == "kg m²"
     assert (moment.value, moment.std, moment.interval95) == (None, None, (None, None))
-    assert moment.state is State.UNESTIMATED
+    assert moment.state is EstimateState.UNESTIMATED
     assert moment.closed_form == pytest.approx(TRUE[0] * mass.value, rel=1e-3)  # TRUE is rounded.
     assert physical_quantities(None, MODEL) == {}
 
@@ -83,7 +85,9 @@ def test_mass_without_upper_limit():
 
 
 def test_unphysical_sign_gives_no_mass():
-    for quantity in physical((0.08, -3.8, -2.6, 16.0), truth=None, state=State.INVALID).values():
+    for quantity in physical(
+        (0.08, -3.8, -2.6, 16.0), truth=None, state=EstimateState.INVALID
+    ).values():
         assert quantity.value is None
         assert quantity.interval95 == (None, None)
 
@@ -99,7 +103,12 @@ def test_correlation_counts():
 
 
 def test_each_parameter_has_its_own_state_and_reason():
-    states = (State.UNESTIMATED, State.ESTIMATED, State.ESTIMATED, State.INVALID)
+    states = (
+        EstimateState.UNESTIMATED,
+        EstimateState.ESTIMATED,
+        EstimateState.ESTIMATED,
+        EstimateState.INVALID,
+    )
     found = parameter_quantities(
         make_estimate(parameter_states=states, parameter_reasons=("too slow", "", "", "no"))
     )
@@ -107,7 +116,7 @@ def test_each_parameter_has_its_own_state_and_reason():
     assert found[0].reason == "too slow" and found[3].reason == "no"
     assert state_notes(found) == ["K5 not identifiable: too slow", "K8 invalid: no"]
     same = parameter_quantities(
-        make_estimate(state=State.UNESTIMATED, parameter_reasons=("x",) * 4)
+        make_estimate(state=EstimateState.UNESTIMATED, parameter_reasons=("x",) * 4)
     )
     assert state_notes(same) == ["K5, K6, K7, K8 not identifiable: x"]
 
@@ -117,26 +126,26 @@ def test_friction():
     friction = FrictionEstimate((0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
     found = friction_quantities(make_estimate(friction=friction))
     left, unknown = found["viscous_left"], found["coulomb_right"]
-    assert (left.value, left.unit, left.state) == (0.01, "N m s/rad", State.ESTIMATED)
+    assert (left.value, left.unit, left.state) == (0.01, "N m s/rad", EstimateState.ESTIMATED)
     assert left.half_width == pytest.approx(1.96e-3, rel=1e-4)
     assert (unknown.std, unknown.interval95) == (None, (None, None))
-    assert unknown.state is State.UNESTIMATED
+    assert unknown.state is EstimateState.UNESTIMATED
 
 
 def test_infinite_variance_is_unestimated_by_itself():
     k5, _, k7, _ = quantities(std=(math.inf, 0.05, 0.01, 0.05))
-    assert (k5.state, k5.std, k5.interval95) == (State.UNESTIMATED, None, (None, None))
-    assert k7.state is State.ESTIMATED
+    assert (k5.state, k5.std, k5.interval95) == (EstimateState.UNESTIMATED, None, (None, None))
+    assert k7.state is EstimateState.ESTIMATED
     assert k7.interval95 == pytest.approx((2.6468 - 0.0196, 2.6468 + 0.0196), abs=1e-4)
 
 
 @pytest.mark.parametrize("bad", [math.nan, -1.0])
 def test_wrong_variance_gives_no_interval(bad):
-    wrong = make_estimate((math.nan, *TRUE[1:]), (1.0, bad, 1.0, 1.0), State.INVALID)
+    wrong = make_estimate((math.nan, *TRUE[1:]), (1.0, bad, 1.0, 1.0), EstimateState.INVALID)
     k5, k6, _, _ = parameter_quantities(wrong)
     assert k5.value is None
     assert k6.std is None
-    assert k5.state is k6.state is State.INVALID
+    assert k5.state is k6.state is EstimateState.INVALID
 
 
 def test_errors():
@@ -152,7 +161,7 @@ def test_errors():
 def test_no_estimate():
     for quantity in parameter_quantities(None, TRUE):
         assert quantity.value is None
-        assert quantity.state is State.UNESTIMATED
+        assert quantity.state is EstimateState.UNESTIMATED
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_study.recorded_runs import RunSetting, record
@@ -25,12 +25,12 @@ def test_all_answer_the_same_questions(name):
     """Before, during and after 2 s of a run; K7 to 20 % (the paper's does not know friction)."""
     recorded = run()
     estimator = make_estimator(name, recorded.geometry, recorded.scale)
-    assert estimator.velocity is None and estimator.estimate().state is State.UNESTIMATED
+    assert estimator.velocity is None and estimator.estimate().state is EstimateState.UNESTIMATED
     for sample in recorded.samples:
         estimator.update(sample)
     assert all(map(math.isfinite, estimator.velocity))
     estimate = estimator.estimate()
-    assert estimate.state is not State.INVALID
+    assert estimate.state is not EstimateState.INVALID
     assert estimate.values[2] == pytest.approx(recorded.truth[2], rel=0.2)
     estimator.reset()
     assert estimator.velocity is None and estimator.estimate().samples == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_study.identification import identify_arrays, simulate_identification
 
 FINE = (1.0, 1.0, 1.0, 1.0)
@@ -17,7 +17,7 @@ ENCODER = (10.0, 10.0, 2.0, 2.0)
 
 
 def check(run, bounds):
-    assert run.estimate.state is State.ESTIMATED, run.estimate.reason
+    assert run.estimate.state is EstimateState.ESTIMATED, run.estimate.reason
     assert (np.abs(run.errors) < bounds).all(), f"errors {run.errors} %"
     assert (run.speeds < 1.0).all(), f"speeds up to {run.speeds} of the robot's limits"
 
@@ -60,4 +60,4 @@ def test_arrays_of_unlike_shapes_are_refused():
 def test_arrays_that_do_not_excite_are_not_called_estimated():
     time, still = np.arange(500) * 0.01, np.zeros((500, 2))
     found = identify_arrays(time, still, still, wheel_radius=0.1, wheel_separation=0.3)
-    assert found.state is State.UNESTIMATED and found.reason
+    assert found.state is EstimateState.UNESTIMATED and found.reason

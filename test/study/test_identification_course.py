@@ -12,7 +12,7 @@ from diffbot_description import load_robot
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
 from diffbot_ident.identification import Identification, Phase, RunawayLimits
-from diffbot_ident.torque.estimate import Estimate, Precision, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState, Precision
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import Model
@@ -130,7 +130,7 @@ class Estimating:
         self._left -= 1
 
     def estimate(self):
-        state = State.UNESTIMATED if self._left > 0 else self._state
+        state = EstimateState.UNESTIMATED if self._left > 0 else self._state
         return replace(Estimate.unknown(0, 1), state=state, reason="the seventh wheel")
 
 
@@ -151,7 +151,10 @@ def at(step, left=0.0, right=0.0):
 
 @pytest.mark.parametrize(
     ("state", "phase", "problem"),
-    [(State.INVALID, Phase.STOPPED, "the seventh wheel"), (State.UNESTIMATED, Phase.DONE, None)],
+    [
+        (EstimateState.INVALID, Phase.STOPPED, "the seventh wheel"),
+        (EstimateState.UNESTIMATED, Phase.DONE, None),
+    ],
 )
 def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, problem):
     """Though only its very last look says so."""
@@ -164,7 +167,7 @@ def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, probl
 
 def test_a_robot_that_is_pushed_while_it_is_stopped_knows_where_it_is():
     """1 m ahead, 90 degrees left, 1 m ahead, and back: not 2 m ahead."""
-    course = standing(Estimating(1000, State.INVALID))
+    course = standing(Estimating(1000, EstimateState.INVALID))
     radius, half_track = ROBOT.wheels.radius, ROBOT.wheels.half_track
     ahead, turn = 1.0 / radius, 0.5 * np.pi * half_track / radius
     pushes = ((0.0, 0.0), (ahead, ahead), (-turn, turn), (ahead, ahead), (turn, -turn))
@@ -184,7 +187,7 @@ class Slow(Estimating):
     """An Estimating that notes what came before each estimate."""
 
     def __init__(self, said):
-        super().__init__(0, State.ESTIMATED)
+        super().__init__(0, EstimateState.ESTIMATED)
         self._said = said
 
     def estimate(self):

@@ -14,7 +14,7 @@ from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
@@ -55,7 +55,10 @@ def test_exact_data_with_friction_give_the_truth(seed):
     recorded = run(seed=seed)
     estimate = fed(recorded).estimate()
     assert estimate.warnings == ()
-    assert estimate.state is State.ESTIMATED and estimate.parameter_states == (State.ESTIMATED,) * 4
+    assert (
+        estimate.state is EstimateState.ESTIMATED
+        and estimate.parameter_states == (EstimateState.ESTIMATED,) * 4
+    )
     assert (errors(estimate, recorded) < (5e-3, 5e-3, 1e-3, 1e-3)).all()
     np.testing.assert_allclose(estimate.friction.values[:2], (0.008, 0.012), atol=4e-4)
     np.testing.assert_allclose(estimate.friction.values[2:], (0.04, 0.05), atol=1.5e-3)
@@ -105,7 +108,7 @@ def test_delay_is_found_and_taken_into_account(delay):
         for sample, later in zip(recorded.samples, recorded.samples[delay:], strict=False)
     ]
     estimate = fed(recorded, samples).estimate()
-    assert estimate.delay == delay and estimate.state is State.ESTIMATED
+    assert estimate.delay == delay and estimate.state is EstimateState.ESTIMATED
     assert (errors(estimate, recorded)[2:] < 0.01).all()
     assert any("after it is reported" in warning for warning in estimate.warnings) == (delay > 0)
 
@@ -130,7 +133,7 @@ def test_intervals_do_not_grow_from_one_look_to_the_next(seed):
 def test_centre_of_mass_on_the_axle_is_said():
     estimate = fed(run(replace(NOISY, on_axle=True))).estimate()
     assert np.isinf(estimate.variances).tolist() == [True, True, False, False]
-    assert estimate.parameter_states[0] is State.UNESTIMATED
+    assert estimate.parameter_states[0] is EstimateState.UNESTIMATED
     assert "not identifiable" in estimate.reason or "on the axle" in estimate.parameter_reasons[0]
 
 
@@ -139,7 +142,7 @@ def test_straight_motion_identifies_nothing_of_turning():
     estimate = fed(run(setting, seconds=5.0)).estimate()
     assert np.isinf(estimate.variances).tolist() == [True, True, False, True]
     assert "K5, K6, K8 are not identifiable: the wheels move together" in estimate.reason
-    assert estimate.state is State.UNESTIMATED
+    assert estimate.state is EstimateState.UNESTIMATED
 
 
 def test_bad_samples_are_refused_and_the_estimate_goes_on():
@@ -161,7 +164,7 @@ def test_bad_samples_are_refused_and_the_estimate_goes_on():
             assert "must be" in str(error)
     estimate = estimator.estimate()
     # The sample after the one that went back in time is far from it again.
-    assert refused == 4 and estimate.state is State.ESTIMATED
+    assert refused == 4 and estimate.state is EstimateState.ESTIMATED
     assert (errors(estimate, recorded) < (0.01, 0.01, 2e-3, 2e-3)).all()
 
 
@@ -276,7 +279,7 @@ def test_reset_forgets_everything():
     estimator = fed(recorded)
     expected = estimator.estimate()
     estimator.reset()
-    assert estimator.velocity is None and estimator.estimate().state is State.UNESTIMATED
+    assert estimator.velocity is None and estimator.estimate().state is EstimateState.UNESTIMATED
     for sample in recorded.samples:
         estimator.update(sample)
     assert estimator.estimate() == expected
@@ -302,7 +305,7 @@ def test_torque_that_is_late_by_a_part_of_a_period_is_found(robot, late):
         engine.step(acting, (1.0 - late) * period)
         acted = acting
     found, k = estimator.estimate(), engine.parameters()
-    assert found.state is State.ESTIMATED, found.reason
+    assert found.state is EstimateState.ESTIMATED, found.reason
     assert found.delay == pytest.approx(late, abs=0.06)
     # Without it the whole delay that is nearest left K7 and K8 1 % off, and friction far off.
     np.testing.assert_allclose(found.values[2:], (k.k7, k.k8), rtol=5e-3)
@@ -320,7 +323,7 @@ def test_a_wheel_that_does_not_turn_is_named(side):
         position[still] = 0.0
         samples.append(replace(sample, position=tuple(position)))
     estimate = fed(recorded, samples).estimate()
-    assert estimate.state is State.INVALID
+    assert estimate.state is EstimateState.INVALID
     assert f"the {side} wheel does not turn under torque" in estimate.reason
 
 
@@ -353,5 +356,5 @@ def test_a_robot_at_1_khz_is_identified():
     for sample in zip(fine, left, right, efforts, strict=True):
         estimator.update(JointSample(sample[0], sample[1:3], (0.0, 0.0), sample[3]))
     estimate = estimator.estimate()
-    assert estimate.state is State.ESTIMATED, estimate.reason
+    assert estimate.state is EstimateState.ESTIMATED, estimate.reason
     assert (errors(estimate, recorded)[2:] < 0.01).all(), errors(estimate, recorded)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.kalman import STATES, KalmanEstimator, KalmanModel
 from diffbot_study.recorded_runs import RunSetting, record
 
@@ -71,7 +71,7 @@ def test_values_are_within_five_stated_deviations_and_as_good_as_promised():
     for noise, bounds in ((0.01, (0.03, 0.03, 5e-3, 5e-3)), (0.05, (0.1, 0.1, 0.02, 0.02))):
         recorded = run(RunSetting(noise=noise))
         estimate = fed(recorded).estimate()
-        assert estimate.state is State.ESTIMATED, estimate.reason
+        assert estimate.state is EstimateState.ESTIMATED, estimate.reason
         off = np.array(estimate.values) - recorded.truth
         assert (np.abs(off) < 5.0 * np.sqrt(estimate.variances)).all()
         assert (np.abs(off / recorded.truth) < bounds).all()
@@ -124,7 +124,7 @@ def test_bad_samples_gaps_and_wrapping_encoders():
             continue
         refused += 1
     estimate = estimator.estimate()
-    assert refused == 2 and estimate.state is State.ESTIMATED and estimate.warnings == ()
+    assert refused == 2 and estimate.state is EstimateState.ESTIMATED and estimate.warnings == ()
     assert (np.abs(np.array(estimate.values) / recorded.truth - 1.0)[2:] < 0.01).all()
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from diffbot_description import load_robot
 from diffbot_ident.excitation.signals import wheel_speed_limit
-from diffbot_ident.torque.estimate import NORMAL_95, State
+from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import draw, record_random
@@ -130,7 +130,7 @@ def intervals_that_hold(drawn, engine):
     for sample in run.samples:
         estimator.update(sample)
     found = estimator.estimate()
-    assert found.state is State.ESTIMATED, (drawn.seed, found.reason)
+    assert found.state is EstimateState.ESTIMATED, (drawn.seed, found.reason)
     friction = drawn.robot.friction
     truth = np.array([*run.truth, *friction.viscous, *friction.coulomb])
     values = np.array([*found.values, *found.friction.values])

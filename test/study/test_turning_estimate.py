@@ -12,7 +12,7 @@ from diffbot_description import load_robot
 from diffbot_description.robot import Turning as DescribedTurning
 from diffbot_ident.torque import integral_estimator
 from diffbot_ident.torque.axis_fit import AxisFit, friction_terms, fuse_turning
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_estimator import Prior
 from diffbot_ident.torque.residual_patterns import DRAG
@@ -41,7 +41,7 @@ def run(request):
 def test_resistance_friction_and_parameters_are_found_within_their_intervals(run):
     robot, recorded = run
     found = learnt(recorded, turning=True)
-    assert found.state is State.ESTIMATED
+    assert found.state is EstimateState.ESTIMATED
     true = np.array([robot.turning.viscous, robot.turning.coulomb])
     std = np.sqrt(found.turning.variances)
     assert (np.abs(found.turning.values - true) < 4.0 * std).all()

@@ -13,7 +13,7 @@ import yaml
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, State
+from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.recorded_runs import RunSetting, record
 
@@ -50,7 +50,7 @@ def learn(run, force=0.0):
         said = (left - torque, right - torque)
         estimator.update(JointSample(sample.stamp, sample.position, sample.velocity, said))
     found = estimator.estimate()
-    assert found.state is State.ESTIMATED
+    assert found.state is EstimateState.ESTIMATED
     return found
 
 

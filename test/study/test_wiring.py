@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from diffbot_ident.torque.estimate import State
+from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_study.recorded_runs import RunSetting, record
@@ -44,7 +44,7 @@ def test_wiring_is_named_within_two_seconds(words, delay):
             estimator.update(replace(sample, effort=REPORTS[words](*later.effort)))
             if step % 50 == 0:
                 estimate = estimator.estimate()
-                if estimate.state is State.INVALID:
+                if estimate.state is EstimateState.INVALID:
                     found.append(estimate.reason)
         if not words:
             assert found == []

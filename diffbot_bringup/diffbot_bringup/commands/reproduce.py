@@ -18,8 +18,8 @@ from diffbot_description.files import dated_folder
 from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
     PAPERS,
+    PaperSection,
     RowVerdict,
-    Section,
     missed_lines,
     page,
     rows_of,
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     """Compute the sections and write the page; returns the exit status."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False)
-    sections: list[Section] = []
+    sections: list[PaperSection] = []
     papers = list(dict.fromkeys(options.papers or PAPERS))
     outcome = "completed"
     try:
@@ -93,7 +93,7 @@ def _paper(year: str) -> str:
     return year
 
 
-def _compute(paper: str, progress: Progress, console: Console) -> Section:
+def _compute(paper: str, progress: Progress, console: Console) -> PaperSection:
     begun = time.monotonic()
     progress.show(f"{paper}: loading")
     section = section_maker(paper)(lambda text: progress.show(f"{paper}: {text}"))
@@ -107,7 +107,7 @@ def _compute(paper: str, progress: Progress, console: Console) -> Section:
 
 
 def _write(
-    sections: list[Section],
+    sections: list[PaperSection],
     options: argparse.Namespace,
     command: str,
     outcome: str,

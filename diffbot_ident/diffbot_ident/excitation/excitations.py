@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from diffbot_description import Robot, closed_form
-from diffbot_description.robot import Excitation as Strength
+from diffbot_description.robot import ExcitationDefaults
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
@@ -206,7 +206,7 @@ def make_excitation(
 def _filtered(
     kind: str,
     robot: Robot,
-    strength: Strength,
+    strength: ExcitationDefaults,
     seed: int,
     room: tuple[float, float] | None,
     prior: BodyPrior,

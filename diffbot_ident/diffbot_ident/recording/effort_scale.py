@@ -38,7 +38,7 @@ from diffbot_ident.recording.samples import Array, RecordingError
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.torque.physical import IMAGINARY_STEP, MAX_LINEAR_STD
 
 # Deviations beyond which two ways to the constant contradict each other, or a place is another.
@@ -105,9 +105,9 @@ def in_newton_metres(
 
 def _check_identified(estimate: Estimate, which: str) -> None:
     state, reason = estimate.parameter_states[2], estimate.parameter_reasons[2]
-    if estimate.state is State.INVALID:
+    if estimate.state is EstimateState.INVALID:
         state, reason = estimate.state, estimate.reason
-    if state is not State.ESTIMATED or not estimate.values[2] > 0.0:
+    if state is not EstimateState.ESTIMATED or not estimate.values[2] > 0.0:
         raise RecordingError(
             f"the torque of a unit of effort cannot be told: K7 {which}is not identified: "
             f"{reason or estimate.reason or 'efforts push backward'}"

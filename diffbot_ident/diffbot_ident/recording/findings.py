@@ -42,7 +42,7 @@ from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, plain
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
-from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, State
+from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, EstimateState
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, turning_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 # Units of what cannot be negative.
 MASSES = ("kg", "kg m²", "kg m^2")
 OUTCOMES = {
-    State.ESTIMATED: AnalysisOutcome.ESTIMATED,
-    State.INVALID: AnalysisOutcome.REFUSED,
-    State.UNESTIMATED: AnalysisOutcome.NOT_EXCITED,
+    EstimateState.ESTIMATED: AnalysisOutcome.ESTIMATED,
+    EstimateState.INVALID: AnalysisOutcome.REFUSED,
+    EstimateState.UNESTIMATED: AnalysisOutcome.NOT_EXCITED,
 }
 
 VELOCITY_FILE = "velocity_parameters.yaml"
@@ -282,7 +282,7 @@ def _torque_verdict(
 
 def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
     """Friction, and the masses that follow where the wheels' own are described."""
-    if estimate.state is not State.ESTIMATED:
+    if estimate.state is not EstimateState.ESTIMATED:
         return []
     found: dict[str, PhysicalQuantity] = {}
     if estimate.friction is not None:

@@ -62,7 +62,7 @@ class MotorAnalysis:
 
 
 @dataclass(frozen=True)
-class _Regression:
+class _Coefficients:
     """Coefficients and what they rest on."""
 
     values: Array
@@ -102,7 +102,7 @@ def analyse_motors(
 
 
 def _verdict(
-    side: str, electrical: _Regression, mechanical: _Regression, problem: str | None
+    side: str, electrical: _Coefficients, mechanical: _Coefficients, problem: str | None
 ) -> Verdict:
     resistance, constant, _ = electrical.values.tolist()
     stds = electrical.std
@@ -143,7 +143,7 @@ def _verdict(
 
 def _electrical(
     segments: Sequence[tuple[float, Mapping[str, Array]]], driven: str, sensed: str
-) -> _Regression:
+) -> _Coefficients:
     """[R, Ke, -R i_0] of the voltage on one side by current and speed of the same, or the other."""
     parts = []
     for period, channels in segments:
@@ -160,8 +160,8 @@ def _electrical(
 
 
 def _mechanical(
-    segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, electrical: _Regression
-) -> _Regression:
+    segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, electrical: _Coefficients
+) -> _Coefficients:
     """[J, b, c] by integrals over windows."""
     resistance, constant, shift = electrical.values.tolist()
     offset = -shift / resistance if resistance else 0.0
@@ -194,7 +194,7 @@ def _mechanical(
         parts.append((integral[:, 0], x, np.column_stack((z_window, z_change[:, 1:]))))
     if sum(len(part[0]) for part in parts) < LEAST_WINDOWS:
         unknown = np.full(3, math.nan)
-        return _Regression(unknown, np.diag(np.full(3, math.inf)), np.empty(0), math.nan)
+        return _Coefficients(unknown, np.diag(np.full(3, math.inf)), np.empty(0), math.nan)
     found = _two_stage(parts)
     found = replace(found, values=found.values[:3], covariance=found.covariance[:3, :3])
     # All three are in proportion to Ke.
@@ -216,7 +216,7 @@ def _instruments(voltage: Array, period: float) -> Array:
     return np.column_stack(columns)
 
 
-def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Regression:
+def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Coefficients:
     """Coefficients of y = x c, with instruments z, of parts [(y, x, z), …]."""
     y, x, z = (np.concatenate([part[i] for part in parts]) for i in range(3))
     scale = np.linalg.norm(z, axis=0)
@@ -229,13 +229,13 @@ def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Regression:
     # What the instruments see of the residuals: noise of current and speed is no error of theirs.
     seen = z @ np.linalg.lstsq(z, residuals, rcond=1e-9)[0]
     share = 1.0 - float(seen @ seen) / total if total > 0.0 else math.nan
-    return _Regression(values, covariance, x @ values, share)
+    return _Coefficients(values, covariance, x @ values, share)
 
 
 def _problem(
     segments: Sequence[tuple[float, Mapping[str, Array]]],
-    electrical: Mapping[str, _Regression],
-    mechanical: Mapping[str, _Regression],
+    electrical: Mapping[str, _Coefficients],
+    mechanical: Mapping[str, _Coefficients],
 ) -> str | None:
     """What is wrong, in words; None: nothing."""
     for side in SIDES:
@@ -284,17 +284,17 @@ def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, ki
     return float(seen @ seen) / total < SILENT
 
 
-def _plausible(found: _Regression) -> bool:
+def _plausible(found: _Coefficients) -> bool:
     """Whether a wheel's voltage is that of its current and speed."""
     return bool(found.explained >= LEAST_R_SQUARED and (found.values[:2] > 0.0).all())
 
 
 def _unlike(
-    electrical: Mapping[str, _Regression], mechanical: Mapping[str, _Regression]
+    electrical: Mapping[str, _Coefficients], mechanical: Mapping[str, _Coefficients]
 ) -> str | None:
     """What one wheel is unlike the other in."""
 
-    def ratio(found: Mapping[str, _Regression], i: int) -> tuple[float, float]:
+    def ratio(found: Mapping[str, _Coefficients], i: int) -> tuple[float, float]:
         """Logarithm of left over right, and its deviation."""
         left, right = (found[side].values[i] for side in SIDES)
         stds = [found[side].std[i] / abs(found[side].values[i]) for side in SIDES]

@@ -28,7 +28,7 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
-from diffbot_ident.torque.estimate import Estimate, State
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale, turns
 from diffbot_ident.torque.torque_delay import delayed
@@ -264,7 +264,7 @@ class _Learner:
         """What is known by now."""
         self._end_part()
         estimate = self._estimator.estimate()
-        learnt = estimate.state is State.ESTIMATED
+        learnt = estimate.state is EstimateState.ESTIMATED
         return TorqueResult(
             estimate=estimate,
             verification=self._verify(estimate, nominal) if learnt else None,

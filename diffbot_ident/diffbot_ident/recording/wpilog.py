@@ -44,7 +44,7 @@ LEAST_RECORDS = 20
 
 
 @dataclass
-class Entry:
+class LogEntry:
     """What one entry of a log holds.
 
     Attributes:
@@ -106,7 +106,7 @@ def _is_state(name: str) -> bool:
     return "sysid" in text and "state" in text
 
 
-def read_entries(path: Path) -> list[Entry]:
+def read_entries(path: Path) -> list[LogEntry]:
     """All entries of a log; one that was cut off, as far as it goes.
 
     Raises:
@@ -121,7 +121,7 @@ def read_entries(path: Path) -> list[Entry]:
     if data[: len(MAGIC)] != MAGIC or len(data) < 12:
         raise RecordingError(f"{path.name}: no WPILOG file: it must begin with {MAGIC.decode()}")
     (extra,) = struct.unpack_from("<I", data, 8)
-    entries: dict[int, Entry] = {}
+    entries: dict[int, LogEntry] = {}
     for number, time, content in _records(data, 12 + extra):
         if number == 0:
             _control(content, entries)
@@ -150,7 +150,7 @@ def _records(data: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
         at += size
 
 
-def _control(content: bytes, entries: dict[int, Entry]) -> None:
+def _control(content: bytes, entries: dict[int, LogEntry]) -> None:
     """A record of entry 0; only the beginning of an entry matters here."""
     if len(content) < 5 or content[0] != 0:
         return
@@ -163,7 +163,7 @@ def _control(content: bytes, entries: dict[int, Entry]) -> None:
         texts.append(content[at + 4 : at + 4 + size].decode("utf-8", "replace"))
         at += 4 + size
     name, kind, metadata = texts
-    entries[number] = Entry(name, kind, metadata)
+    entries[number] = LogEntry(name, kind, metadata)
 
 
 def _value(kind: str, content: bytes) -> float | str | None:
@@ -176,7 +176,7 @@ def _value(kind: str, content: bytes) -> float | str | None:
     return float(struct.unpack(form, content)[0])
 
 
-def _signal(path: Path, entries: Sequence[Entry], side: str, quantity: str) -> Entry:
+def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -> LogEntry:
     """The entry of a quantity of a side, by its name.
 
     Raises:
@@ -200,7 +200,7 @@ def _signal(path: Path, entries: Sequence[Entry], side: str, quantity: str) -> E
     return min(found, key=lambda entry: (-len(entry.values), len(entry.name)))
 
 
-def _unit(path: Path, position: Entry) -> tuple[float, str]:
+def _unit(path: Path, position: LogEntry) -> tuple[float, str]:
     """Factor into SI, and the unit, of a position.
 
     Raises:
@@ -218,7 +218,7 @@ def _unit(path: Path, position: Entry) -> tuple[float, str]:
     )
 
 
-def _intervals(state: Entry) -> Iterator[tuple[str, float, float]]:
+def _intervals(state: LogEntry) -> Iterator[tuple[str, float, float]]:
     """Name, begin and end of each test, s; the last run of each counts."""
     found: dict[str, tuple[float, float]] = {}
     ends = [*state.times[1:], math.inf]
@@ -241,8 +241,8 @@ def _test(
     name: str,
     begin: float,
     end: float,
-    signals: Mapping[tuple[str, str], Entry],
-    entries: Sequence[Entry],
+    signals: Mapping[tuple[str, str], LogEntry],
+    entries: Sequence[LogEntry],
     scale: float,
 ) -> SysIdTest | None:
     """One test, on the clock of the left velocity; None where there are too few records."""
@@ -280,7 +280,7 @@ def _test(
     )
 
 
-def _gyro(entries: Sequence[Entry], words: Sequence[str], times: Array) -> Array | None:
+def _gyro(entries: Sequence[LogEntry], words: Sequence[str], times: Array) -> Array | None:
     """A signal of the gyro, rad or rad/s; None where there is none."""
     for entry in entries:
         text = entry.name.lower()

@@ -40,10 +40,10 @@ from diffbot_ident.torque.estimate import (
     NAMES,
     NORMAL_95,
     Estimate,
+    EstimateState,
     Estimator,
     Four,
     GyroFit,
-    State,
 )
 from diffbot_ident.torque.judgement import MAX_HALF_WIDTH
 from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
@@ -96,14 +96,14 @@ def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
     values = np.array(estimate.values)
     columns = np.column_stack((values * by_radius * radius, values * BY_TRACK * track))
     found = estimate.with_values(values, np.array(estimate.covariance) + columns @ columns.T)
-    if found.state is not State.ESTIMATED:
+    if found.state is not EstimateState.ESTIMATED:
         return found
     for i in (2, 3):
         half = NORMAL_95 * math.sqrt(found.covariance[i][i])
         if half > MAX_HALF_WIDTH * abs(values[i]):
             return replace(
                 found,
-                state=State.UNESTIMATED,
+                state=EstimateState.UNESTIMATED,
                 reason=f"{NAMES[i].upper()} = {values[i]:.4g} +- {half:.2g} is not precise enough: "
                 "uncertainty in the robot's file leaves that; measure radius and track better "
                 "(diffbot calibrate), or use a gyro for the track",
@@ -167,19 +167,19 @@ class DimensionedEstimator:
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
         found = self._estimator.estimate()
-        if self._gyro is not None and found.state is not State.INVALID:
+        if self._gyro is not None and found.state is not EstimateState.INVALID:
             try:
                 fit = self._gyro.fit()
             except GyroError as error:
-                return found.as_a_whole(State.INVALID, f"{error}; or go without it")
+                return found.as_a_whole(EstimateState.INVALID, f"{error}; or go without it")
             if fit is None:
-                if found.state is State.UNESTIMATED:
+                if found.state is EstimateState.UNESTIMATED:
                     return found
                 why = "the robot has not turned enough to compare the gyro with the wheels; wait"
-                return found.as_a_whole(State.UNESTIMATED, why)
+                return found.as_a_whole(EstimateState.UNESTIMATED, why)
             found = with_gyro(found, fit)
         found = widened(found, self._uncertainty)
-        if found.state is not State.ESTIMATED:
+        if found.state is not EstimateState.ESTIMATED:
             return found
         remarks = self._remarks(found.gyro)
         return replace(found, warnings=(*found.warnings, *remarks)) if remarks else found

@@ -31,7 +31,7 @@ TURNING_UNITS = ("N m s/rad", "N m")
 FRICTION_UNITS = ("N m s/rad", "N m s/rad", "N m", "N m")
 
 
-class State(IntEnum):
+class EstimateState(IntEnum):
     """Whether an estimate may be used; the numbers are those of DynamicParameters.msg."""
 
     UNESTIMATED = 0
@@ -136,9 +136,9 @@ class Estimate:
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
     covariance: tuple[tuple[float, ...], ...] = NOTHING_KNOWN
-    parameter_states: tuple[State, ...] = (State.UNESTIMATED,) * 4
+    parameter_states: tuple[EstimateState, ...] = (EstimateState.UNESTIMATED,) * 4
     parameter_reasons: tuple[str, ...] = ("",) * 4
-    state: State = State.UNESTIMATED
+    state: EstimateState = EstimateState.UNESTIMATED
     reason: str = ""
     samples: int = 0
     residual_std: tuple[float, float] = (math.inf, math.inf)
@@ -156,13 +156,13 @@ class Estimate:
     def unknown(cls, samples: int, min_samples: int) -> Estimate:
         """The estimate while there are samples, but too few for any value."""
         reason = f"{samples} of {max(min_samples, samples + 1)} samples; wait"
-        return cls(samples=samples).as_a_whole(State.UNESTIMATED, reason)
+        return cls(samples=samples).as_a_whole(EstimateState.UNESTIMATED, reason)
 
     @property
     def variances(self) -> Four:
         """Variances of the values, in their units squared; infinite where not identifiable."""
         k5, k6, k7, k8 = (
-            math.inf if state is State.UNESTIMATED else row[i]
+            math.inf if state is EstimateState.UNESTIMATED else row[i]
             for i, (state, row) in enumerate(
                 zip(self.parameter_states, self.covariance, strict=True)
             )
@@ -175,7 +175,7 @@ class Estimate:
         rows = tuple(map(tuple, covariance.tolist()))
         return replace(self, values=(k5, k6, k7, k8), covariance=rows)
 
-    def as_a_whole(self, state: State, reason: str) -> Estimate:
+    def as_a_whole(self, state: EstimateState, reason: str) -> Estimate:
         """This estimate, none of whose parameters may be used, for the same reason."""
         return replace(
             self,
@@ -267,7 +267,7 @@ class Precision:
 
         K5 and K6 of a robot whose centre of mass is on the axle are as precise as can be.
         """
-        if estimate.state is not State.ESTIMATED:
+        if estimate.state is not EstimateState.ESTIMATED:
             return False
         for name, value, variance in zip(NAMES, estimate.values, estimate.variances, strict=True):
             half = NORMAL_95 * math.sqrt(variance)

@@ -35,7 +35,15 @@ import yaml
 from arc_odometry import JointSample
 from diffbot_description import Robot
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
-from diffbot_ident.torque.estimate import NAMES, UNITS, Array, Estimate, Estimator, Four, State
+from diffbot_ident.torque.estimate import (
+    NAMES,
+    UNITS,
+    Array,
+    Estimate,
+    EstimateState,
+    Estimator,
+    Four,
+)
 from diffbot_ident.torque.judgement import with_states
 
 VERSION = 1  # of the file
@@ -208,7 +216,7 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
         prior: of the robot's type.
         half_track: b, m.
     """
-    if found.state is State.INVALID:
+    if found.state is EstimateState.INVALID:
         return found
     mean, spread = np.array(prior.values), np.array(prior.covariance)
     data, own = np.array(found.values), np.array(found.covariance)
@@ -230,7 +238,7 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
     values, covariance = _together(data, own, mean, spread)
     fused = found.with_values(values, covariance)
     # As a whole there is one reason for all: too few samples, however good the prior is.
-    if found.state is State.UNESTIMATED and set(found.parameter_reasons) == {found.reason}:
+    if found.state is EstimateState.UNESTIMATED and set(found.parameter_reasons) == {found.reason}:
         return fused
     # Data that were judged are consistent; to ask it of them twice would divide by next to nothing.
     judged = with_states(fused, half_track)

@@ -39,9 +39,9 @@ from diffbot_ident.torque.axis_fit import (
 from diffbot_ident.torque.estimate import (
     Array,
     Estimate,
+    EstimateState,
     Four,
     FrictionEstimate,
-    State,
     TurningEstimate,
 )
 from diffbot_ident.torque.integral_rows import (
@@ -308,7 +308,7 @@ class IntegralEstimator:
             min_samples=self._min_samples,
             windows=regression.windows,
         )
-        if judged.state is not State.ESTIMATED:
+        if judged.state is not EstimateState.ESTIMATED:
             return judged
         return replace(judged, warnings=regression.warnings(judged.delay))
 

@@ -14,7 +14,7 @@ from enum import Enum
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import NORMAL_95, Array, Estimate, State
+from diffbot_ident.torque.estimate import NORMAL_95, Array, Estimate, EstimateState
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -73,7 +73,7 @@ def judge(
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion; wait"
-        return found.as_a_whole(State.UNESTIMATED, text)
+        return found.as_a_whole(EstimateState.UNESTIMATED, text)
     values, covariance = np.array(found.values), np.array(found.covariance)
     deviations = np.sqrt(np.diag(covariance))
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
@@ -87,11 +87,11 @@ def judge(
     found = found.with_values(values, covariance)
     if problem is None and found.samples < min_samples:
         text = f"{found.samples} of {min_samples} samples; wait"
-        return found.as_a_whole(State.UNESTIMATED, text)
+        return found.as_a_whole(EstimateState.UNESTIMATED, text)
     deviations = np.sqrt(np.diag(covariance))
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
-        refused = found.as_a_whole(State.INVALID, f"{problem}; torque stays off")
+        refused = found.as_a_whole(EstimateState.INVALID, f"{problem}; torque stays off")
         return replace(refused, parameter_reasons=(problem,) * 4)
     return with_states(found, half_track)
 
@@ -167,7 +167,9 @@ def with_states(found: Estimate, half_track: float) -> Estimate:
     offset = _offset(float(values[0]), std5, half_track)
     coupling = angular or linear or _offset_reason(offset, float(values[0]), std5)
     reasons = (coupling, coupling, linear, angular)
-    states = tuple(State.UNESTIMATED if reason else State.ESTIMATED for reason in reasons)
+    states = tuple(
+        EstimateState.UNESTIMATED if reason else EstimateState.ESTIMATED for reason in reasons
+    )
     # With the centre of mass on the axle, 0 may be used for K5 and K6.
     missing = linear or angular or offset is _Offset.UNKNOWN
     reason = _summary(reasons) if missing else _imprecise(values, deviations)
@@ -175,7 +177,7 @@ def with_states(found: Estimate, half_track: float) -> Estimate:
         found,
         parameter_states=states,
         parameter_reasons=reasons,
-        state=State.UNESTIMATED if reason else State.ESTIMATED,
+        state=EstimateState.UNESTIMATED if reason else EstimateState.ESTIMATED,
         reason=reason or "",
     )
 

@@ -48,7 +48,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.dynamics import accelerations, acting_torque
-from diffbot_ident.torque.estimate import Array, Estimate, FrictionEstimate, State
+from diffbot_ident.torque.estimate import Array, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.torque.integral_estimator import FLOOR, IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.judgement import judge
@@ -394,7 +394,7 @@ class KalmanEstimator:
     def _start(self) -> None:
         """Take over the companion's values once it is sure of K7 and K8."""
         found = self._companion.estimate()
-        sure = all(state is State.ESTIMATED for state in found.parameter_states[2:])
+        sure = all(state is EstimateState.ESTIMATED for state in found.parameter_states[2:])
         if not sure or found.friction is None:
             return
         self._delay = 0 if math.isnan(found.delay) else round(found.delay)
@@ -454,7 +454,7 @@ class KalmanEstimator:
         return judge(
             found,
             self._geometry.half_track,
-            problem=companion.reason if companion.state is State.INVALID else None,
+            problem=companion.reason if companion.state is EstimateState.INVALID else None,
             min_samples=self._min_samples,
         )
 

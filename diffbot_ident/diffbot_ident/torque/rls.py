@@ -42,7 +42,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
-from diffbot_ident.torque.estimate import NAMES, Array, Estimate, State
+from diffbot_ident.torque.estimate import NAMES, Array, Estimate, EstimateState
 
 Symmetric = tuple[float, float, float]
 
@@ -355,30 +355,33 @@ class RlsEstimator:
             ),
         ).with_values(values, covariance)
         state, reason = self._judge(values.tolist(), variances.tolist())
-        if state is State.INVALID:
+        if state is EstimateState.INVALID:
             return found.as_a_whole(state, reason)
         states = tuple(
-            State.UNESTIMATED if math.isinf(variance) else State.ESTIMATED for variance in variances
+            EstimateState.UNESTIMATED if math.isinf(variance) else EstimateState.ESTIMATED
+            for variance in variances
         )
         return replace(
             found,
             state=state,
             reason=reason,
             parameter_states=states,
-            parameter_reasons=tuple("" if s is State.ESTIMATED else reason for s in states),
+            parameter_reasons=tuple("" if s is EstimateState.ESTIMATED else reason for s in states),
         )
 
     def suspicion(self) -> str | None:
         """No idea; see Estimator.suspicion."""
         return None
 
-    def _judge(self, values: Sequence[float], variances: Sequence[float]) -> tuple[State, str]:
+    def _judge(
+        self, values: Sequence[float], variances: Sequence[float]
+    ) -> tuple[EstimateState, str]:
         samples = self._linear.samples
         if samples < self._min_samples:
-            return State.UNESTIMATED, f"{samples} of {self._min_samples} samples; wait"
+            return EstimateState.UNESTIMATED, f"{samples} of {self._min_samples} samples; wait"
         for name, variance in zip(NAMES, variances, strict=True):
             if math.isinf(variance):
-                return State.UNESTIMATED, (
+                return EstimateState.UNESTIMATED, (
                     f"{name.upper()} is not fixed by the motion so far; excite both wheels "
                     "independently, so that the robot also turns"
                 )
@@ -388,13 +391,13 @@ class RlsEstimator:
         ):
             deviation = math.sqrt(variance)
             if sign * value + 2.0 * deviation <= 0.0:
-                return State.INVALID, (
+                return EstimateState.INVALID, (
                     f"{name} = {value:.4g} has the wrong sign; check for a flipped torque sign "
                     "or swapped wheels"
                 )
             if deviation > MAX_RELATIVE_STD * abs(value):
-                return State.UNESTIMATED, (
+                return EstimateState.UNESTIMATED, (
                     f"{name} = {value:.4g} +- {2.0 * deviation:.2g} is not precise enough; "
                     "excite longer or harder"
                 )
-        return State.ESTIMATED, ""
+        return EstimateState.ESTIMATED, ""

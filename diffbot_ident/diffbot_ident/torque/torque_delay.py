@@ -178,10 +178,10 @@ def best_delay(axes: Sequence[Residuals], windows: float, fine: int) -> TorqueDe
         windows: that share nothing.
         fine: samples in a period.
     """
-    return _Search(axes, windows, fine).best()
+    return _DelaySearch(axes, windows, fine).best()
 
 
-class _Search:
+class _DelaySearch:
     def __init__(self, axes: Sequence[Residuals], windows: float, fine: int) -> None:
         self._axes, self._windows, self._fine = axes, windows, fine
 

@@ -132,7 +132,7 @@ def fit_dead_time(
     period = segments[0].period
     most = max(len(segment.velocity) for segment in segments) // 3
     samples = min(int(longest / period + 1e-9), most)
-    search = _Search(segments, samples * period, _bent, (LOWEST, HIGHEST), EXPONENT_STEP)
+    search = _DeadTimeSearch(segments, samples * period, _bent, (LOWEST, HIGHEST), EXPONENT_STEP)
     errors, theta, late = search.scan(range(0, samples + 1, every))
     exponent = 1.0
     if with_exponent:
@@ -184,7 +184,7 @@ def fit_dead_band(
     if kind is DeadBandKind.THRESHOLD:
         return _fit_threshold(segments, plain, late)
     step = BAND_STEP * most
-    search = _Search(segments, plain.longest, _with_offset, (-most, MOST_BAND * most), step)
+    search = _DeadTimeSearch(segments, plain.longest, _with_offset, (-most, MOST_BAND * most), step)
     lates = sorted({0, late // 2, late})
     tried = {share * most: search.scan(lates, share * most) for share in BANDS}
     band = min(tried, key=lambda width: float(tried[width][0].min()))
@@ -201,7 +201,7 @@ def fit_dead_band(
 
 def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
     """The fit with the best threshold, of those between the commands that were given."""
-    search = _Search(segments, plain.longest, _with_threshold)
+    search = _DeadTimeSearch(segments, plain.longest, _with_threshold)
     sizes = np.concatenate([np.zeros(1), *(np.abs(s.command) for s in segments)])
     # Resampling leaves rounding: levels nearer than that are one.
     levels = np.unique(sizes.round(9))
@@ -226,7 +226,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
     found = [_with_threshold(segment, float(widths[best])) for segment in segments]
     start = np.array([*tried[best][1], float(late)])
-    fit, _, stds = _Search(found, plain.longest, _bent).solve(start)
+    fit, _, stds = _DeadTimeSearch(found, plain.longest, _bent).solve(start)
     return replace(
         plain,
         fit=fit,
@@ -242,7 +242,7 @@ def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> Dead
     if found.exponent == 1.0 and found.dead_band == 0.0:
         return found
     bent = [replace(segment, command=found.bent(segment.command)) for segment in segments]
-    search = _Search(bent, found.longest, _bent)
+    search = _DeadTimeSearch(bent, found.longest, _bent)
     lates = range(round(found.longest / segments[0].period) + 1)
     return replace(found, errors=search.scan(lates)[0])
 
@@ -267,7 +267,7 @@ def _with_threshold(segment: AxisSegment, width: float) -> AxisSegment:
     return replace(segment, command=passed)
 
 
-class _Search:
+class _DeadTimeSearch:
     """Residuals as functions of x = [log tau, gain, dead time in samples, one more parameter].
 
     Args:

@@ -49,7 +49,7 @@ ARM_BASE, PRODUCT = 0.1, 0.05
 
 
 @dataclass(frozen=True)
-class Prior:
+class ParameterPrior:
     """What is known of the parameters before anything moves.
 
     Attributes:
@@ -77,7 +77,7 @@ def draw_prior(
     factor: float = FACTOR,
     arm_base: float = ARM_BASE,
     product: float = PRODUCT,
-) -> Prior:
+) -> ParameterPrior:
     """A rough guess for a simulated base, drawn from the seed.
 
     Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
@@ -103,10 +103,10 @@ def draw_prior(
     start[model.PRODUCTS], deviation[model.PRODUCTS] = 0.0, product
     start[model.ARM_BASE] = truth[model.ARM_BASE] + random.uniform(-arm_base, arm_base, 3)
     deviation[model.ARM_BASE] = arm_base / math.sqrt(3.0)
-    return Prior(start, deviation)
+    return ParameterPrior(start, deviation)
 
 
-class Estimator(Protocol):
+class ParameterEstimator(Protocol):
     """What the experiment and the planner need of an estimator."""
 
     @property
@@ -173,7 +173,7 @@ class _Scaled:
         ValueError: the window is not >= 1.
     """
 
-    def __init__(self, prior: Prior, window: int) -> None:
+    def __init__(self, prior: ParameterPrior, window: int) -> None:
         self._prior, self._window = prior, _checked(window)
         self._theta: Array = np.zeros(SIZE)
         self._information: Array = np.eye(SIZE)
@@ -194,7 +194,7 @@ class _Scaled:
         return self._information
 
 
-class KalmanEstimator(_Scaled):
+class ParameterKalmanFilter(_Scaled):
     """The paper's filter; all rows of an update at once, which is the same without drift.
 
     Args:
@@ -207,13 +207,13 @@ class KalmanEstimator(_Scaled):
     """
 
     def __init__(
-        self, prior: Prior, window: int = 1, kind: PublishedFilter = PublishedFilter()
+        self, prior: ParameterPrior, window: int = 1, kind: PublishedFilter = PublishedFilter()
     ) -> None:
         super().__init__(prior, window)
         self._kind = kind
 
     def update(self, measured: Array, noise: Array) -> None:
-        """See `Estimator.update`."""
+        """See `ParameterEstimator.update`."""
         a, f = (averaged(each, self._window) for each in rows(measured))
         known = np.zeros(SIZE) if self._kind.outputs_only else self.estimate
         variance = self._kind.caution**2 * np.diag(row_covariance(noise, known)) / self._window
@@ -246,7 +246,7 @@ class ErrorsInVariables(_Scaled):
         ValueError: the window is not >= 1.
     """
 
-    def __init__(self, prior: Prior, window: int = 1) -> None:
+    def __init__(self, prior: ParameterPrior, window: int = 1) -> None:
         super().__init__(prior, window)
         self._channels = self._in_units(channel_rows())
         self._moments = np.zeros((0, 6, 6, SIZE + 1, SIZE + 1))
@@ -254,7 +254,7 @@ class ErrorsInVariables(_Scaled):
         self._counts = np.zeros(0)
 
     def update(self, measured: Array, noise: Array) -> None:
-        """See `Estimator.update`."""
+        """See `ParameterEstimator.update`."""
         a, f = (averaged(each, self._window) for each in rows(measured))
         z = self._in_units(np.concatenate((a, -f[..., None]), axis=-1)).reshape(-1, 6 * (SIZE + 1))
         moments = (z.T @ z).reshape(6, SIZE + 1, 6, SIZE + 1).swapaxes(1, 2)
@@ -318,7 +318,7 @@ def _checked(window: int) -> int:
     return window
 
 
-def _deviation(prior: Prior, information: Array) -> Array:
+def _deviation(prior: ParameterPrior, information: Array) -> Array:
     return np.asarray(prior.deviation * np.sqrt(np.diag(np.linalg.inv(information))))
 
 

@@ -17,9 +17,9 @@ from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.estimation import (
     FACTOR,
     ErrorsInVariables,
-    Estimator,
-    KalmanEstimator,
-    Prior,
+    ParameterEstimator,
+    ParameterKalmanFilter,
+    ParameterPrior,
     draw_prior,
 )
 from diffbot_papers.compliant_base.model import Array, BaseParameters, mean_error
@@ -57,7 +57,7 @@ class Run:
         noise: standard deviations of the channels in each interval, shape (k, 8, 3).
     """
 
-    prior: Prior
+    prior: ParameterPrior
     times: Array
     estimates: Array
     deviations: Array
@@ -67,7 +67,7 @@ class Run:
     measured: Array
     noise: Array
 
-    def estimate_again(self, estimator: Estimator) -> None:
+    def estimate_again(self, estimator: ParameterEstimator) -> None:
         """Give the measurements of the run to another estimator, interval by interval.
 
         Args:
@@ -80,7 +80,7 @@ class Run:
 
 def run(
     truth: BaseParameters,
-    prior: Prior,
+    prior: ParameterPrior,
     metric: str | None,
     seed: int,
     settings: ExperimentSettings,
@@ -144,11 +144,11 @@ def run(
     )
 
 
-def make_estimator(prior: Prior, settings: ExperimentSettings) -> Estimator:
+def make_estimator(prior: ParameterPrior, settings: ExperimentSettings) -> ParameterEstimator:
     """The estimator of the settings, which has seen nothing yet."""
     if settings.published_filter is None:
         return ErrorsInVariables(prior, settings.window)
-    return KalmanEstimator(prior, settings.window, settings.published_filter)
+    return ParameterKalmanFilter(prior, settings.window, settings.published_filter)
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:

@@ -41,7 +41,7 @@ from scipy.special import ndtr, xlogy
 
 from diffbot_ident.excitation.information import joint_bits, sum_of_bits
 from diffbot_papers.compliant_base import model
-from diffbot_papers.compliant_base.estimation import Estimator, Prior, averaged
+from diffbot_papers.compliant_base.estimation import ParameterEstimator, ParameterPrior, averaged
 from diffbot_papers.compliant_base.model import (
     GRAVITY,
     MODES,
@@ -268,7 +268,12 @@ class ExcitationPlanner:
     """
 
     def __init__(
-        self, metric: Metric, prior: Prior, rest: float, settings: ExperimentSettings, seed: int
+        self,
+        metric: Metric,
+        prior: ParameterPrior,
+        rest: float,
+        settings: ExperimentSettings,
+        seed: int,
     ) -> None:
         self._metric, self._prior, self._rest = metric, prior, rest
         self._settings = settings
@@ -278,7 +283,9 @@ class ExcitationPlanner:
         self._steps = step * np.arange(settings.samples // settings.thin + 1.0)
         self._samples = settings.period * np.arange(1.0, settings.samples + 1)
 
-    def choose(self, old: Sinusoid, estimator: Estimator, state: Array, largest: Array) -> Sinusoid:
+    def choose(
+        self, old: Sinusoid, estimator: ParameterEstimator, state: Array, largest: Array
+    ) -> Sinusoid:
         """The motion that takes the place of the old one.
 
         Args:

@@ -31,14 +31,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diffbot_papers.compliant_base.estimation import Prior, PublishedFilter, draw_prior
+from diffbot_papers.compliant_base.estimation import ParameterPrior, PublishedFilter, draw_prior
 from diffbot_papers.compliant_base.experiment import equal_sensors, run
 from diffbot_papers.compliant_base.model import Arm, Array, BaseParameters, SensorNoise, mean_error
 from diffbot_papers.compliant_base.simulation import ArmLimits, ExperimentSettings
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextReading:
     """One draw.
 
     Attributes:
@@ -48,11 +48,11 @@ class Reading:
     """
 
     settings: ExperimentSettings
-    prior: Prior
+    prior: ParameterPrior
     metric: str
 
 
-def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> Reading:
+def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> TextReading:
     """A reading from the seed.
 
     Args:
@@ -95,11 +95,11 @@ def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> Readi
     metric = ("published", "published, rising")[random.integers(2)]
     if random.integers(2):
         drawn = equal_sensors(truth, drawn)
-    return Reading(drawn, prior, metric)
+    return TextReading(drawn, prior, metric)
 
 
 @dataclass(frozen=True)
-class Readings:
+class TextReadings:
     """Estimates at the end of each reading's runs.
 
     Attributes:
@@ -114,7 +114,9 @@ class Readings:
     ratios: Array
 
 
-def simulate_readings(truth: Array, seeds: Iterable[int], settings: ExperimentSettings) -> Readings:
+def simulate_readings(
+    truth: Array, seeds: Iterable[int], settings: ExperimentSettings
+) -> TextReadings:
     """Both of the paper's tests for a reading per seed.
 
     Args:
@@ -132,4 +134,4 @@ def simulate_readings(truth: Array, seeds: Iterable[int], settings: ExperimentSe
             estimates.append(done.estimates[-1])
     ends = np.array(constant), np.array(variable)
     errors = [mean_error(each, truth) for each in ends]
-    return Readings(*ends, errors[1] / errors[0])
+    return TextReadings(*ends, errors[1] / errors[0])

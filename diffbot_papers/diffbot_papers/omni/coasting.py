@@ -33,9 +33,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from diffbot_papers.omni.identification import (
-    Estimate,
     LinearFit,
     SteadyFit,
+    UncertainValue,
     combined,
     ordinary_least_squares,
 )
@@ -226,12 +226,12 @@ class CoastingFit:
             a method has none.
     """
 
-    rate: Estimate
-    deceleration: Estimate
+    rate: UncertainValue
+    deceleration: UncertainValue
     covariance: Array
     starts: tuple[float, ...] = ()
 
-    def friction(self, mass: Estimate | float) -> tuple[Estimate, Estimate]:
+    def friction(self, mass: UncertainValue | float) -> tuple[UncertainValue, UncertainValue]:
         """B and C for a mass in kg (J in kg m^2 for W), with the mass's own uncertainty."""
         return self.rate.scaled(mass), self.deceleration.scaled(mass)
 
@@ -252,7 +252,7 @@ def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
     return CoastingFit(fit.estimate(0), fit.estimate(1), covariance, tuple(found.starts.tolist()))
 
 
-def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> Estimate:
+def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
     """J in kg m^2 from runs of coasting in W and method 1's friction of W.
 
     Raises:
@@ -276,7 +276,7 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> Estimate:
     shift = -(found.inverse @ found.jacobian.T @ found.by_law)[0] / inertia
     friction = float(np.sqrt(shift @ steady.covariance @ shift))
     std, freedom = combined((noise, friction), (found.freedom, steady.viscous.freedom))
-    return Estimate(inertia, std, freedom)
+    return UncertainValue(inertia, std, freedom)
 
 
 # The same as printed.
@@ -309,7 +309,7 @@ def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
     return CoastingFit(fit.estimate(0), fit.estimate(1), fit.covariance)
 
 
-def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> Estimate:
+def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> UncertainValue:
     """Methods 1 + 2 as printed: J from dW/dt = -(B_w W + C_w) / J by least squares.
 
     The paper says only that (18) was "used"; this regresses dW/dt on the friction torque. The
@@ -327,4 +327,4 @@ def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) 
     freedom = len(speed) - 1
     variance = float(np.sum((acceleration - per_inertia * torque) ** 2)) / freedom
     std = (variance / power) ** 0.5
-    return Estimate(1.0 / per_inertia, std / per_inertia**2, freedom)
+    return UncertainValue(1.0 / per_inertia, std / per_inertia**2, freedom)

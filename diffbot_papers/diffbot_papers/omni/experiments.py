@@ -31,9 +31,9 @@ from diffbot_papers.omni.coasting import (
     inertia_published,
 )
 from diffbot_papers.omni.identification import (
-    Estimate,
     HangingRig,
     SteadyFit,
+    UncertainValue,
     fit_acceleration,
     fit_acceleration_published,
     fit_steady,
@@ -56,7 +56,7 @@ from diffbot_papers.omni.model import (
 
 
 @dataclass(frozen=True)
-class Reading:
+class SensorModel:
     """Noise and resolution of one kind of reading.
 
     Attributes:
@@ -97,9 +97,9 @@ class OmniSensors:
         angle: of the hanging robot, from the camera, rad.
     """
 
-    wheel_speed: Reading = Reading(0.012, 0.002)
-    current: Reading = Reading(0.1, 0.02)
-    angle: Reading = Reading(0.01, 0.005)
+    wheel_speed: SensorModel = SensorModel(0.012, 0.002)
+    current: SensorModel = SensorModel(0.1, 0.02)
+    angle: SensorModel = SensorModel(0.01, 0.005)
 
 
 @dataclass(frozen=True)
@@ -296,7 +296,7 @@ HANGING_DURATION, START_ANGLE = 4.5, 1.0
 
 
 def hang(
-    rig: HangingRig, inertia: float, sensor: Reading, random: np.random.Generator, runs: int = 1
+    rig: HangingRig, inertia: float, sensor: SensorModel, random: np.random.Generator, runs: int = 1
 ) -> Array:
     """Readings of theta every SAMPLE_PERIOD from the mass's release on, (runs, n) rad.
 
@@ -356,7 +356,9 @@ class Repeated:
         return float(np.mean(np.abs(self.values - self.truth) <= self.half_widths))
 
 
-def _repeated(method: str, quantity: str, truth: float, estimates: Sequence[Estimate]) -> Repeated:
+def _repeated(
+    method: str, quantity: str, truth: float, estimates: Sequence[UncertainValue]
+) -> Repeated:
     values = np.array([estimate.value for estimate in estimates])
     half_widths = np.array([estimate.half_width for estimate in estimates])
     return Repeated(method, quantity, truth, values, half_widths)

@@ -45,7 +45,7 @@ from diffbot_papers.omni.model import (
 
 
 @dataclass(frozen=True)
-class Estimate:
+class UncertainValue:
     """A value that was estimated.
 
     Attributes:
@@ -73,13 +73,13 @@ class Estimate:
         low, high = self.interval
         return low <= truth <= high
 
-    def scaled(self, factor: Estimate | float) -> Estimate:
+    def scaled(self, factor: UncertainValue | float) -> UncertainValue:
         """The product with an independent factor; first-order propagation of both."""
-        if not isinstance(factor, Estimate):
-            factor = Estimate(factor, 0.0)
+        if not isinstance(factor, UncertainValue):
+            factor = UncertainValue(factor, 0.0)
         parts = (factor.value * self.std, self.value * factor.std)
         std, freedom = combined(parts, (self.freedom, factor.freedom))
-        return Estimate(self.value * factor.value, std, freedom)
+        return UncertainValue(self.value * factor.value, std, freedom)
 
 
 def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
@@ -93,7 +93,7 @@ def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, f
     return math.sqrt(total), total**2 / share if share > 0.0 else math.inf
 
 
-def mean(values: Sequence[float]) -> Estimate:
+def mean(values: Sequence[float]) -> UncertainValue:
     """Mean of repeated experiments, with the spread between them as its only evidence.
 
     Raises:
@@ -102,7 +102,7 @@ def mean(values: Sequence[float]) -> Estimate:
     if len(values) < 2:
         raise ValueError(f"{len(values)} values: a mean with an interval needs at least 2")
     std = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return Estimate(float(np.mean(values)), std, len(values) - 1)
+    return UncertainValue(float(np.mean(values)), std, len(values) - 1)
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ class LinearFit:
     covariance: Array
     freedom: int
 
-    def estimate(self, index: int) -> Estimate:
+    def estimate(self, index: int) -> UncertainValue:
         """One parameter."""
         std = float(np.sqrt(self.covariance[index, index]))
-        return Estimate(float(self.values[index]), std, self.freedom)
+        return UncertainValue(float(self.values[index]), std, self.freedom)
 
 
 def ordinary_least_squares(rows: Array, outputs: Array) -> LinearFit:
@@ -147,8 +147,8 @@ class SteadyFit:
         covariance: of [B, C], (2, 2). They are strongly correlated.
     """
 
-    viscous: Estimate
-    coulomb: Estimate
+    viscous: UncertainValue
+    coulomb: UncertainValue
     covariance: Array
 
 
@@ -217,14 +217,14 @@ class HangingRig:
         m, r = self.load, self.radius
         return m * self.gravity * r / (inertia + m * r**2)
 
-    def inertia_published(self, acceleration: Estimate | float) -> Estimate:
+    def inertia_published(self, acceleration: UncertainValue | float) -> UncertainValue:
         """(19)-(21): J = m_o g r_m / (dW/dt), kg m^2, too large by m_o r_m^2."""
         found = _estimate(acceleration)
         m, g, r = self.load, self.gravity, self.radius
         value = m * g * r / found.value
-        return Estimate(value, value / found.value * found.std, found.freedom)
+        return UncertainValue(value, value / found.value * found.std, found.freedom)
 
-    def inertia(self, acceleration: Estimate | float) -> Estimate:
+    def inertia(self, acceleration: UncertainValue | float) -> UncertainValue:
         """J = m_o r_m (g - r_m dW/dt) / (dW/dt), kg m^2, from dW/dt, rad/s^2.
 
         Raises:
@@ -238,12 +238,12 @@ class HangingRig:
                 f"must be below g / r_m = {g / r:g}; check the radius and the unit of the angle"
             )
         value = m * r * (g - r * found.value) / found.value
-        return Estimate(value, m * r * g / found.value**2 * found.std, found.freedom)
+        return UncertainValue(value, m * r * g / found.value**2 * found.std, found.freedom)
 
 
-def _estimate(acceleration: Estimate | float) -> Estimate:
-    if not isinstance(acceleration, Estimate):
-        acceleration = Estimate(float(acceleration), 0.0)
+def _estimate(acceleration: UncertainValue | float) -> UncertainValue:
+    if not isinstance(acceleration, UncertainValue):
+        acceleration = UncertainValue(float(acceleration), 0.0)
     if not acceleration.value > 0.0:
         raise ValueError(
             f"acceleration = {acceleration.value} rad/s^2: must be > 0, in the sense in which the "
@@ -252,7 +252,7 @@ def _estimate(acceleration: Estimate | float) -> Estimate:
     return acceleration
 
 
-def fit_acceleration(period: float, angle: ArrayLike) -> Estimate:
+def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
     """dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
 
     Args:
@@ -268,7 +268,7 @@ def fit_acceleration(period: float, angle: ArrayLike) -> Estimate:
     return ordinary_least_squares(rows, angle).estimate(-1)
 
 
-def fit_acceleration_published(period: float, angle: ArrayLike) -> Estimate:
+def fit_acceleration_published(period: float, angle: ArrayLike) -> UncertainValue:
     """dW/dt, rad/s^2, as printed: W by differences of the angle, then a straight line, Fig. 9(b).
 
     Neighbouring differences share a reading with opposite signs. The value stays unbiased, but the

@@ -219,7 +219,7 @@ def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Motor:
+class GearedMotor:
     """Constants of one motor, its gear and its wheel.
 
     The paper prints none of them. These stand in: a 24 V motor whose currents, duty and saturation
@@ -314,7 +314,7 @@ class OmniRobot:
     viscous: tuple[float, ...] = TABLE_5_MEAN.viscous
     coulomb: tuple[float, ...] = TABLE_5_MEAN.coulomb
     wheel_distance: float = 0.2
-    motor: Motor = field(default_factory=Motor)
+    motor: GearedMotor = field(default_factory=GearedMotor)
 
     def __post_init__(self) -> None:
         check_positive(mass=self.mass, inertia=self.inertia, wheel_distance=self.wheel_distance)
