@@ -26,8 +26,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from diffbot_node.command_loop import CommandLoop
-from diffbot_node.command_output import CommandOutput
+from diffbot_node.command_loop import CommandLoop, CommandOutput
 from faults.bus import BEGINNING
 from faults.scene import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
 

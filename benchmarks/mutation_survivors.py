@@ -38,4 +38,10 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         "change = max(abs(new - old) for new, old in zip(values, self.passed, strict=True))",
         "True -> False",
     ): PAIRS,
+    ("robot_messages.py", "WAITING_PERIOD = 3.0", "3.0 -> 4.0"): (
+        "a choice: how often it is said what is waited for"
+    ),
+    ("robot_messages.py", "return None", "return None -> pass"): (
+        "at the end of a function, which returns None as well"
+    ),
 }

@@ -20,8 +20,7 @@ from rclpy.qos import QoSProfile
 
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.own_run import OwnRun
-from diffbot_node.presence import Presence
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_report.polled_node import PolledNode, raw_stamp
 
 try:

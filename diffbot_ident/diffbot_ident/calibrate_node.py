@@ -40,8 +40,7 @@ from diffbot_node import (
 )
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import OwnRun
-from diffbot_node.presence import Presence
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_node.running import Interrupted, interruptible
 
 if TYPE_CHECKING:

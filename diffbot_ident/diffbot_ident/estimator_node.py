@@ -28,8 +28,7 @@ from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import ESTIMATOR, OwnRun
-from diffbot_node.presence import Presence, Takers
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import Presence, Takers, create_wall_timer
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two looks at who is there

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from diffbot_node.command_guard import PairLimiter as PairLimiter
     from diffbot_node.command_guard import TorqueLimiter as TorqueLimiter
-    from diffbot_node.command_loop import RobotInterface as RobotInterface
+    from diffbot_node.command_interfaces import RobotInterface as RobotInterface
     from diffbot_node.command_node import CommandNode as CommandNode
     from diffbot_node.command_node import EffortNode as EffortNode
     from diffbot_node.command_node import EffortParameters as EffortParameters
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "command_guard": ("PairLimiter", "TorqueLimiter"),
-    "command_loop": ("RobotInterface",),
+    "command_interfaces": ("RobotInterface",),
     "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
     "kept_topic": ("KEPT", "KEPT_LATCHED", "KeptTopic", "Receipts"),
     "parameters": (

@@ -3,12 +3,14 @@
 
 CommandLoop puts together parts with one topic each:
 
-- RobotInterface: what the robot's messages mean, and whether the robot does what it is told.
-- CommandLaw: gives the command that is wanted, and says what has to come first.
+- RobotInterface (command_interfaces.py): what the robot's messages mean, and whether the robot does
+  what it is told.
+- CommandLaw (command_interfaces.py): gives the command that is wanted, and says what has to come
+  first.
 - StateSubscription: the states, and whether two sources tell them (source_watch.py).
 - StateClock (command_guard.py): how old the newest state is.
-- CommandOutput (command_output.py): what the guard and the limits let out of what is wanted.
-- Presence (presence.py): how long partners are waited for, and that they have left.
+- CommandOutput: what the guard and the limits let out of what is wanted.
+- Presence (robot_messages.py): how long partners are waited for, and that they have left.
 
 Each state is answered once, by a command that names it (robot_messages.py); a state that comes
 again is told the same answer again. So a simulator in lock-step, which says a state until it is
@@ -18,26 +20,31 @@ answered, goes on whatever was lost or late, and zero that a timer sends never s
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 
-from diffbot_node.command_guard import GuardState, Pair, PairLimiter, StateClock
-from diffbot_node.command_output import CommandOutput
+from diffbot_node.command_diagnostics import CommandDiagnostics
+from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter, StateClock
+from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.own_run import PARTING, ROBOT, OwnRun
 from diffbot_node.parameters import CommandParameters
-from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import (
+    NOTHING,
     NodeClock,
+    Presence,
+    Takers,
     WithSender,
     create_wall_timer,
     seconds,
     stamp_problem,
     subscribe_to_states,
 )
+from diffbot_node.running import told_failures
 from diffbot_node.source_watch import Finding, SourceWatch
+from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 
 # How often the age of the inputs is looked at, s of wall time.
 WATCH_PERIOD = 0.01
@@ -45,146 +52,6 @@ WATCH_PERIOD = 0.01
 LONGEST_REPEAT = 1.0
 # After its process stood still a node answers the newest state only, at this look of its timer.
 LOOKS_AFTER_STALL = 2
-
-
-class RobotInterface(ABC):
-    """How a robot tells its states and takes its commands.
-
-    Args:
-        states: type of message, with a header, and name of the topic.
-        commands: type of message and name of the topic.
-        limiter: of the commands.
-
-    Attributes:
-        hardware: name of the robot, for `diagnostics`; empty where it is not known.
-        counts: encoder counts per turn of the angles of `outline`; 0: not known.
-        state_name: what a message of the robot is, in the singular, for messages.
-        command_name: what is commanded, for messages.
-        taker: who takes the commands, for messages.
-    """
-
-    hardware = ""
-    counts = 0
-    state_name = "state"
-    command_name = "command"
-    taker = "the robot"
-
-    def __init__(
-        self, states: tuple[type, str], commands: tuple[type, str], limiter: PairLimiter
-    ) -> None:
-        self.states, self.commands, self.limiter = states, commands, limiter
-
-    @abstractmethod
-    def read(self, stamp: float, message: Any) -> Any:
-        """The sample in a message, with this stamp, s.
-
-        Raises:
-            ValueError: it cannot be used; zero is commanded and the reason is reported.
-        """
-
-    @abstractmethod
-    def message_of(self, command: Pair, answered: float) -> Any:
-        """The message that says a command; it may be the same object each time.
-
-        Args:
-            command: the command.
-            answered: stamp of the state that it names, s; see robot_messages.py.
-        """
-
-    def concerns(self, message: Any) -> bool:
-        """Whether a message is about this robot."""
-        return True
-
-    def outline(self, sample: Any) -> tuple[float, ...]:
-        """What tells states of two sources apart besides stamps: wheels' angles, rad."""
-        return ()
-
-    def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> str | None:
-        """Why the robot does not do what it was commanded, which stops it; None when it does.
-
-        Args:
-            sample: the newest.
-            commanded: for the period that it ends.
-            anew: what came before it is not to be compared with it.
-        """
-        return None
-
-    def held_by(self) -> str:
-        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
-        return ""
-
-
-class CommandLaw(Protocol):
-    """What gives commands, and is told what has become of them.
-
-    Attributes:
-        refused: states and inputs that could not be used.
-    """
-
-    refused: int = 0
-
-    @abstractmethod
-    def on_sample(self, sample: Any) -> Pair:
-        """The command for the next control period.
-
-        A ValueError refuses the sample: zero is commanded and the reason is reported. A sample
-        whose stamp is late, or does not follow the last one, is asked for, too, and then refused.
-        """
-
-    def on_commanded(self, sample: Any, command: Pair) -> None:
-        """Called after the command is out, for telemetry; it is what was commanded."""
-
-    def on_refused(self, sample: Any) -> None:
-        """Called after zero was commanded because the sample was refused."""
-
-    def on_left_out(self, sample: Any) -> None:
-        """Called with a good sample that has no answer, as a newer one came; zero is commanded.
-
-        What it tells of the robot's way is not lost.
-        """
-
-    def on_stopped(self, sample: Any) -> None:
-        """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
-
-    def on_silence(self) -> None:
-        """Called after zero was commanded because no state came in time, or none to be used."""
-
-    def awaits(self, sample: Any) -> str:
-        """What has to come before the sample can be answered; empty when nothing has to.
-
-        Only for inputs that belong to a sample, where a run shall repeat to the last digit. The
-        law's node calls `resume` when something has come. A sample that has no answer when the
-        next one comes is refused.
-        """
-        return ""
-
-    def held_by(self) -> str:
-        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
-        return ""
-
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether the robot is a simulator in lock-step: a run that met another one ends then.
-
-        Such a run is to repeat to the last digit, and nobody will enable it again.
-        """
-        return False
-
-    @abstractmethod
-    def waits_for(self) -> str:
-        """What is missing before anything may be commanded; empty when nothing is."""
-
-    @abstractmethod
-    def has_left(self) -> str:
-        """Who of a run that has begun is gone, so that it ends with status 1; empty if nobody."""
-
-    @abstractmethod
-    def complain(self, what: str) -> None:
-        """Warn of something that was refused."""
-
-    @abstractmethod
-    def finish(self, exit_code: int, last_words: str = "") -> None:
-        """End the process after this callback; calls the loop's `end`."""
 
 
 class CommandLoop:
@@ -569,3 +436,149 @@ class Stall:
             return False
         self._looks_due -= 1
         return not self._looks_due
+
+
+class CommandOutput:
+    """Publishes commands, and zero whenever there is a reason to.
+
+    Args:
+        node: publishes.
+        values: the node's parameters.
+        commands: type of message and name of the topic.
+        limiter: of the commands.
+        message_of: see RobotInterface.
+        what: is commanded, for messages.
+        hardware: name of the robot, for `diagnostics`; empty where it is not known.
+
+    Attributes:
+        guard: says what may be commanded.
+        topic: name of the topic.
+        answered: stamp of the newest state that was answered, s; see robot_messages.py.
+        met: what another run that this one has met did, which stopped it; empty while none has.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        values: CommandParameters,
+        commands: tuple[type, str],
+        limiter: PairLimiter,
+        message_of: Callable[[Pair, float], Any],
+        what: str,
+        hardware: str = "",
+    ) -> None:
+        self._node, self._message_of, self._what = node, message_of, what
+        self._commands = commands
+        self.guard = CommandGuard(limiter)
+        self._publisher: Publisher[Any] = node.create_publisher(*commands, 10)
+        self._takers = Takers(node, self._publisher)
+        self.topic = self._publisher.topic_name
+        self.answered = NOTHING
+        self.met = ""
+        self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
+        if not values.enabled:
+            self.stop("disabled from the start")
+        self._inputs = StopInputs(
+            node,
+            values.emergency_stop_timeout,
+            self._press,
+            self.guard.release,
+            self._on_enable,
+        )
+
+    def send(self, command: Pair) -> None:
+        """Publish a command that the guard has allowed."""
+        self._publisher.publish(self._message_of(command, self.answered))
+
+    def answer_again(self) -> None:
+        """Say again what was last commanded: the answer may have been lost."""
+        self.send(self.guard.command)
+
+    def hold(self, why: str, silent: bool = False) -> None:
+        """Zero until the next good state; see CommandGuard.hold."""
+        self.send(self.guard.hold(why, silent))
+
+    def stop(self, why: str) -> None:
+        """Zero until somebody enables it; sent only where a robot has been commanded."""
+        first = self.guard.may_command
+        zero = self.guard.stop(why)
+        if self.guard.began:
+            self.send(zero)
+        if first:
+            self._node.get_logger().error(
+                f"stopped: {why}. Zero {self._what} until "
+                f"{self._node.get_fully_qualified_name()}/enable is called with data: true"
+            )
+
+    def stop_for_another(self, why: str) -> None:
+        """Stop because somebody else drives the same robot, or tells its states."""
+        self.met = self.met or why
+        self.stop(why)
+
+    def end(self, why: str) -> None:
+        """Zero for ever; not sent where it never began because another node drives the robot."""
+        zero = self.guard.end(why)
+        if self.guard.began or not self.rivals():
+            self.send(zero)
+
+    def close(self, refused: int) -> None:
+        """Zero as the last thing on the wire; see `look` for what was refused."""
+        for _ in range(LAST_ZEROS):
+            self.end("the process ends")
+            time.sleep(LAST_PERIOD)
+        if self._is_cut_off():
+            zero = self._message_of((0.0, 0.0), self.answered)
+            zero_to_wheels(self._node, self._commands, zero, self._what)
+        self._diagnostics.publish(self.guard, "", refused)
+
+    def _is_cut_off(self) -> bool:
+        """Whether the watchdog, which passes commands on to the wheels, is dead.
+
+        DDS counts a node that was killed for 20 s more; the launch knows it at once.
+        """
+        if not (self.guard.began and self.topic.endswith(f"/{WATCHDOG}/commands")):
+            return False
+        died = any(name.startswith(WATCHDOG) for name in told_failures())
+        return died or not self.has_takers()
+
+    def rivals(self) -> str:
+        """What is wrong when others command the same robot; empty when nobody does."""
+        others = self._node.count_publishers(self.topic) - 1
+        if others <= 0:
+            return ""
+        return (
+            f"{others} other node{'s publish' if others > 1 else ' publishes'} {self.topic}; "
+            "leave one, or give each robot its own namespace or ROS_DOMAIN_ID (a node that was "
+            "killed outright counts for some 20 s more)"
+        )
+
+    def has_takers(self) -> bool:
+        """Whether anybody takes the commands; see Takers."""
+        return self._takers.are_there()
+
+    def look(self, waits_for: Callable[[], str], refused: int) -> None:
+        """Called every few ms: notices rivals and a lost emergency stop, and tells the state.
+
+        Args:
+            waits_for: what is missing before anything may be commanded.
+            refused: states and inputs that could not be used so far.
+        """
+        self._inputs.look()
+        guard = self.guard
+        if guard.began and guard.may_command and (rivals := self.rivals()):
+            self.stop_for_another(rivals)
+        missing = waits_for() if guard.state is GuardState.WAITING else ""
+        self._diagnostics.look(guard, missing, refused)
+
+    def _press(self, why: str) -> None:
+        self.stop(why)
+        self.guard.press(why)
+
+    def _on_enable(self, on: bool) -> str:
+        if not on:
+            self.stop("stopped by ~/enable")
+            return ""
+        problem = self.rivals() or self.guard.enable()
+        if not problem:
+            self._node.get_logger().info("enabled")
+        return problem

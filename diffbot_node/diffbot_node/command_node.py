@@ -27,7 +27,8 @@ from std_msgs.msg import Bool, Float64MultiArray
 from arc_odometry import JointReader, JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node.command_guard import Pair, TorqueLimiter
-from diffbot_node.command_loop import CommandLaw, CommandLoop, RobotInterface
+from diffbot_node.command_interfaces import CommandLaw, RobotInterface
+from diffbot_node.command_loop import CommandLoop
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import COMMANDER, OwnRun
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
@@ -118,6 +119,10 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     def waits_for(self) -> str:
         """What is missing before anything may be commanded; empty when nothing is."""
         return self.loop.waits_for()
+
+    def held_by(self) -> str:
+        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
+        return ""
 
     def has_left(self) -> str:
         """Who of a run that has begun is gone, so that it ends with status 1; empty if nobody."""

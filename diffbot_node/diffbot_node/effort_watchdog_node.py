@@ -28,8 +28,14 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
 from diffbot_node.own_run import OwnRun
 from diffbot_node.parameters import RobotParameters, declare, parameter
-from diffbot_node.presence import Presence, Takers
-from diffbot_node.robot_messages import NodeClock, create_wall_timer, effort_command, named_by
+from diffbot_node.robot_messages import (
+    NodeClock,
+    Presence,
+    Takers,
+    create_wall_timer,
+    effort_command,
+    named_by,
+)
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
 # What a torque may change by on its way to another unit and back.

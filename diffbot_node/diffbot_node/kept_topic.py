@@ -29,8 +29,7 @@ from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 
-from diffbot_node.presence import NAMELESS
-from diffbot_node.robot_messages import NANOSECONDS, create_wall_timer
+from diffbot_node.robot_messages import NAMELESS, NANOSECONDS, create_wall_timer
 from diffbot_node.running import Interrupted, interruptible
 from diffbot_node.stopping import LATCHED
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How people and other programs stop a commanding node, and let it go on."""
+"""How people and other programs stop a commanding node, and let it go on; the last zero."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
+from rclpy.duration import Duration
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
@@ -16,6 +20,11 @@ from diffbot_node.robot_messages import SubscriptionEventCallbacks, subscribe_to
 TOPIC = "emergency_stop"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Of states that who comes late has to know, too."""
+# How often zero is sent at the end, and the wall time between two, s: one may get lost.
+LAST_ZEROS, LAST_PERIOD = 3, 0.02
+# Who may stand between a node and the wheels, and how long these may take to be found without it, s
+# of wall time.
+WATCHDOG, FINDING_TIME, ACKNOWLEDGING_TIME = "effort_watchdog", 4.0, 1.0
 
 
 class EmergencyStop:
@@ -110,3 +119,46 @@ class StopInputs:
         response.success = not problem
         response.message = problem or ("enabled" if request.data else "stopped")
         return response
+
+
+def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: str) -> None:
+    """Zero to the wheels themselves, as the watchdog is dead: they may hold the last torque.
+
+    By a node of its own, as those of the ending node's publishers are remapped to the watchdog.
+
+    Args:
+        own: the node that ends.
+        commands: type of message and name of the topic, as if there were no watchdog.
+        zero: the message.
+        what: is commanded, for messages.
+    """
+    kind, name = commands
+    topic = expand_topic_name(name, own.get_name(), own.get_namespace())
+    node = Node(
+        f"{own.get_name()}_last_zero",
+        context=own.context,
+        namespace=own.get_namespace(),
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+    )
+    try:
+        publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
+        # All that this node knows of: the first to be found may be one that only looks on.
+        deadline, takers = time.monotonic() + FINDING_TIME, max(1, own.count_subscribers(topic))
+        while (found := publisher.get_subscription_count()) < takers:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(LAST_PERIOD)
+        for _ in range(LAST_ZEROS):
+            publisher.publish(zero)
+            time.sleep(LAST_PERIOD)
+        publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGING_TIME))
+        own.get_logger().error(
+            f"{WATCHDOG} is dead: zero {what} sent to {topic} itself"
+            if found
+            else f"{WATCHDOG} is dead, and nobody was found on {topic} to send zero to: see "
+            "that the robot stands still"
+        )
+    finally:
+        node.destroy_node()

@@ -20,7 +20,7 @@ from diffbot_node import (  # noqa: E402
     PairLimiter,
     RobotInterface,
     command_guard,
-    presence,
+    robot_messages,
 )
 from diffbot_node.stopping import LATCHED  # noqa: E402
 
@@ -98,7 +98,7 @@ def test_a_stop_does_not_wait_for_what_is_missing(graph):
 
 
 def test_it_says_what_it_waits_for(make_graph, monkeypatch):
-    monkeypatch.setattr(presence, "WAITING_PERIOD", 0.1)
+    monkeypatch.setattr(robot_messages, "WAITING_PERIOD", 0.1)
     graph = make_graph()
     log = Listener(graph.node, monkeypatch)
     graph.spin_until(lambda: log.heard("waiting: nothing new on /joint_states"), "the reminder")
@@ -229,7 +229,7 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
 
 def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
     # Only when it is due, however slow this machine is.
-    monkeypatch.setattr(presence, "WAITING_PERIOD", 1000.0)
+    monkeypatch.setattr(robot_messages, "WAITING_PERIOD", 1000.0)
     graph = make_simulated(make_graph)
     drive(graph)
     log = Listener(graph.node, monkeypatch)

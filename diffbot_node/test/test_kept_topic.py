@@ -17,7 +17,7 @@ from rclpy.node import Node
 
 from diffbot_node import KEPT, KEPT_LATCHED, KeptTopic, Receipts
 from diffbot_node.kept_topic import DEPTH, LAST_PATIENCE, WINDOW, await_readers_of
-from diffbot_node.presence import NAMELESS
+from diffbot_node.robot_messages import NAMELESS
 
 PATIENCE = 20.0  # s of wall time; discovery and a repetition by DDS take up to seconds
 MESSAGES = 3 * DEPTH
@@ -156,8 +156,8 @@ def test_a_signal_ends_the_wait_for_a_reader_that_does_not_take_what_was_sent(gr
     noted = []
     before = signal.signal(signal.SIGINT, lambda *_: noted.append(1))
     thread = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    thread.start()
     begin = time.monotonic()
+    thread.start()
     try:
         await_readers_of((writer.topic, writer.topic), ended=True)
     finally:

@@ -3,8 +3,8 @@
 
 import pytest
 
-from diffbot_node import presence
-from diffbot_node.presence import WAITING_PERIOD, Presence
+from diffbot_node import robot_messages
+from diffbot_node.robot_messages import WAITING_PERIOD, Presence
 
 
 class Wall:
@@ -20,7 +20,7 @@ class Wall:
 @pytest.fixture
 def wall(monkeypatch):
     found = Wall()
-    monkeypatch.setattr(presence, "time", found)
+    monkeypatch.setattr(robot_messages, "time", found)
     return found
 
 
@@ -32,6 +32,12 @@ def test_patience_ends_and_begins_anew(wall):
     assert partners.gave_up
     partners.keep_waiting()
     assert not partners.gave_up and partners.waited == 0.0
+
+
+def test_patience_may_be_short(wall):
+    partners = Presence(0.25)
+    wall.now += 0.5
+    assert partners.gave_up
 
 
 def test_without_a_limit_patience_never_ends(wall):

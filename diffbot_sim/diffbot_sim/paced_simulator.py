@@ -30,8 +30,7 @@ from std_srvs.srv import SetBool
 from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
-from diffbot_node.presence import Presence
-from diffbot_node.robot_messages import NOTHING, answers, create_wall_timer
+from diffbot_node.robot_messages import NOTHING, Presence, answers, create_wall_timer
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher

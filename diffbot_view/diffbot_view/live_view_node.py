@@ -37,8 +37,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
 from diffbot_node.own_run import OwnRun
-from diffbot_node.presence import Presence
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
 from diffbot_report.polled_node import PolledNode, raw_stamp
 from diffbot_view.readings import SPACING, Readings, ShownNode

@@ -30,8 +30,7 @@ from sensor_msgs.msg import JointState
 from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import OwnRun
-from diffbot_node.presence import Presence
-from diffbot_node.robot_messages import stamp_problem
+from diffbot_node.robot_messages import Presence, stamp_problem
 
 NANOSECONDS = 1_000_000_000
 # What the robot says, by the name of its topic.

@@ -6,7 +6,7 @@
 
 import pytest
 
-from diffbot_node import command_output
+from diffbot_node import command_loop
 from diffbot_node.robot_messages import NOTHING, answers, effort_command, label, named_by
 from faults.schedules import GRAPHS, disturbed, problem, undisturbed
 
@@ -39,7 +39,7 @@ def test_the_search_finds_answers_without_a_name(wanted, monkeypatch):
 
 
 def test_the_search_finds_answers_that_are_said_once(wanted, monkeypatch):
-    monkeypatch.setattr(command_output.CommandOutput, "answer_again", lambda self: None)
+    monkeypatch.setattr(command_loop.CommandOutput, "answer_again", lambda self: None)
     found = [problem(wanted["backstepping"], disturbed("backstepping", seed)) for seed in range(12)]
     assert any(found)
 
