@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.workspace.build import Workspace, mend_scripts
 from diffbot_bringup.workspace.entry import set_up
+from diffbot_bringup.workspace.packages import Workspace, mend_scripts
 from diffbot_bringup.workspace.process import SetupError
 
 # Writes what it was asked to build, and "builds" it; FAIL names a package that fails.

@@ -3,10 +3,13 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import diffbot_bringup
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.workspace import entry
 from diffbot_bringup.workspace.entry import choose
@@ -131,6 +134,13 @@ def test_wheels_need_no_second_start_of_python(machine, tmp_path):
     assert variables["PATH"].startswith(str(environment.prefix / "bin"))
 
 
+def test_it_starts_with_the_standard_library_alone():
+    """Before the first set-up there is nothing else; -I and -S leave out what is installed."""
+    text = "import sys; sys.path.insert(0, sys.argv[1]); import diffbot_bringup.workspace.entry"
+    words = [sys.executable, "-I", "-S", "-c", text, str(Path(diffbot_bringup.__file__).parents[1])]
+    assert subprocess.run(words, capture_output=True, text=True).stderr == ""
+
+
 def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monkeypatch, tmp_path):
     """It gets them for a script that runs on a cluster only."""
     machine({"rclpy"})
@@ -138,7 +148,7 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     given = []
     monkeypatch.setattr(entry, "set_up", lambda root, environment: None)
     monkeypatch.setattr(entry, "set_up_study", lambda *_: pytest.fail("asked to get them"))
-    monkeypatch.setattr(entry.locks, "hold", lambda folder: True)
+    monkeypatch.setattr(entry, "hold", lambda folder: True)
     monkeypatch.setattr(entry, "_replace", lambda *words: given.append(words[-1]))
     entry.main(tmp_path, ["python", "-c", "pass"])
     assert given == [None]

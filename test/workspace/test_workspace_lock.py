@@ -7,15 +7,13 @@ import time
 
 import pytest
 
-from diffbot_bringup.workspace import locks
-from diffbot_bringup.workspace.entry import main
-from diffbot_bringup.workspace.locks import CheckoutLock
+from diffbot_bringup.workspace.entry import CheckoutLock, alone, main
 from diffbot_bringup.workspace.process import SetupError
 
 HOLDER = """
 import sys
 from pathlib import Path
-from diffbot_bringup.workspace.locks import CheckoutLock
+from diffbot_bringup.workspace.entry import CheckoutLock
 with CheckoutLock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -66,8 +64,8 @@ def test_a_child_that_outlives_its_parent_keeps_the_lock(tmp_path):
 USER = """
 import os, sys
 from pathlib import Path
-from diffbot_bringup.workspace import locks
-print(locks.hold(Path(sys.argv[1])), flush=True)
+from diffbot_bringup.workspace.entry import hold
+print(hold(Path(sys.argv[1])), flush=True)
 words = ["-c", "import sys; sys.stdin.read()", "diffbot_bringup.cli", "launch", "ident", "seed:=3"]
 os.execv(sys.executable, [sys.executable, *words])
 """
@@ -98,7 +96,7 @@ def user():
 
 def refused(folder):
     """Why a folder cannot be changed."""
-    with pytest.raises(SetupError) as error, locks.alone(folder):
+    with pytest.raises(SetupError) as error, alone(folder):
         pass
     return str(error.value)
 
@@ -114,12 +112,12 @@ def test_what_a_run_uses_is_not_changed_and_the_run_is_named(tmp_path, user):
     for each in (first, second):
         assert f"./diffbot launch ident seed:=3 (process {each.pid})" in text
         each.communicate("")
-    with locks.alone(folder):
+    with alone(folder):
         pass
 
 
 def test_who_comes_while_it_is_changed_waits_and_looks_again(tmp_path, user):
-    with locks.alone(tmp_path):
+    with alone(tmp_path):
         late = user(tmp_path)
         assert "waiting" in late.stderr.readline()
     assert late.stdout.readline() == "False\n"

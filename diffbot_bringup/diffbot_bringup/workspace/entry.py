@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the script ./diffbot does: check the command, set up what is missing, run the command."""
+"""What the script ./diffbot does: check the command, set up what is missing, run the command.
 
+A set-up waits for another one of the same checkout, and refuses to change what a living run uses.
+"""
+
+from __future__ import annotations
+
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -10,16 +16,14 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import NoReturn
 
 from diffbot_bringup.cli import COMMANDS, help_text, quietly
 from diffbot_bringup.usage import UsageError, check_one_of
-from diffbot_bringup.workspace import locks
-from diffbot_bringup.workspace.build import Workspace
 from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
-from diffbot_bringup.workspace.packages import check_arguments
+from diffbot_bringup.workspace.packages import Workspace, check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
 from diffbot_bringup.workspace.study_packages import StudyPackages, wants_study_packages
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
@@ -74,7 +78,7 @@ def _main(root: Path, argv: list[str]) -> int:
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
-    if not all([locks.hold(folder) for folder in used]):
+    if not all([hold(folder) for folder in used]):
         return _main(root, argv)  # another set-up has come between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
@@ -107,7 +111,7 @@ def set_up(root: Path, environment: Environment) -> Workspace:
         workspace = Workspace(root, environment)
         if environment.is_ready() and workspace.is_ready():
             return workspace  # another set-up has run meanwhile
-        with locks.alone(environment.directory):
+        with alone(environment.directory):
             say(f"using {environment.title}")
             environment.prepare(lock.descriptor)
             workspace = Workspace(root, environment)
@@ -119,7 +123,7 @@ def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) ->
     """Get Gazebo and build its plugin; return at once when both are there, with their folder."""
     gazebo = GazeboSetup(root, environment.python, workspace.variables(os.environ))
     if not gazebo.is_ready():
-        with _setting_up(root) as lock, locks.alone(gazebo.folder):
+        with _setting_up(root) as lock, alone(gazebo.folder):
             gazebo.prepare(lock.descriptor)
     return gazebo.folder
 
@@ -128,7 +132,7 @@ def set_up_study(root: Path, environment: Environment) -> StudyPackages:
     """Get what studies and fleets need besides; return at once when it is there."""
     packages = StudyPackages(root, environment.directory, environment.python)
     if not packages.is_ready():
-        with _setting_up(root) as lock, locks.alone(environment.directory):
+        with _setting_up(root) as lock, alone(environment.directory):
             packages.prepare(lock.descriptor)
     return packages
 
@@ -153,11 +157,11 @@ def _study(
 
 
 @contextmanager
-def _setting_up(root: Path) -> Iterator[locks.CheckoutLock]:
+def _setting_up(root: Path) -> Iterator[CheckoutLock]:
     previous = signal.signal(signal.SIGTERM, _terminated)
     start = time.monotonic()
     try:
-        with locks.CheckoutLock(root / ".diffbot" / "lock") as lock:
+        with CheckoutLock(root / ".diffbot" / "lock") as lock:
             yield lock
     finally:
         signal.signal(signal.SIGTERM, previous)
@@ -192,9 +196,124 @@ def _replace(
 
 def _clean(root: Path) -> int:
     made = root / ".diffbot"
-    with locks.CheckoutLock(made / "lock"), ExitStack() as stack:
-        for folder in locks.held_folders(made):
-            stack.enter_context(locks.alone(folder))
+    with CheckoutLock(made / "lock"), ExitStack() as stack:
+        for folder in held_folders(made):
+            stack.enter_context(alone(folder))
         shutil.rmtree(made)
     say("removed .diffbot")
     return 0
+
+
+# Only one set-up at a time in one checkout, and none changes what a living run uses.
+#
+# Whoever runs in a folder that the set-up makes holds a shared lock on a file in it; who is going
+# to change the folder takes the lock alone, or refuses and names those who run in it.
+
+_FILE = "in_use"
+_COMMAND_LINE = "diffbot_bringup.cli"
+"""The word after which a command line of ours has what its user has typed."""
+
+
+class CheckoutLock:
+    """A lock on a file, held by this process and the children that inherit its descriptor.
+
+    The children hold it too, so that a pip that outlives a killed ./diffbot is waited for and two
+    of them never write into one environment. The kernel frees it when the last holder ends.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.descriptor = -1
+
+    def __enter__(self) -> CheckoutLock:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another diffbot is setting up this checkout; waiting for it ...")
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+
+def hold(folder: Path) -> bool:
+    """Use a folder from now on, until this process and what it becomes by exec have ended.
+
+    Returns False after it had to wait for somebody who changes the folder; it is then not held, and
+    may not be ready any more.
+    """
+    try:
+        descriptor = _open(folder)
+    except OSError:  # of another user, who has set it up
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say("another diffbot is setting up what this one uses; waiting for it ...")
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        os.close(descriptor)
+        return False
+    os.set_inheritable(descriptor, True)
+    return True
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Nobody uses the folder meanwhile. Raises SetupError that names those who do now."""
+    descriptor = _open(folder)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SetupError(
+                f"{folder} has to be changed, and is in use by {_users(descriptor)}; end that "
+                "first, or wait for its end, and run diffbot again"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def held_folders(root: Path) -> list[Path]:
+    """Return the folders of a .diffbot folder that may be held."""
+    return sorted(path.parent for path in root.glob(f"*/{_FILE}"))
+
+
+def _open(folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    return os.open(folder / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def _users(descriptor: int) -> str:
+    """Name the processes that hold a file's lock, as far as the kernel tells."""
+    number = os.fstat(descriptor).st_ino
+    names = []
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        lines = []
+    for words in map(str.split, lines):
+        # 1: FLOCK ADVISORY READ <process> <device>:<inode> 0 EOF; one that waits has an arrow.
+        if words[1] == "FLOCK" and words[5].rpartition(":")[2] == str(number):
+            names.append(f"{_typed(words[4])} (process {words[4]})")
+    return ", ".join(names) or "another process"
+
+
+def _typed(process: str) -> str:
+    """Return the command line of a process as its user has typed it."""
+    try:
+        words = Path("/proc", process, "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "a run that has ended, some of whose processes have not"
+    if _COMMAND_LINE in words:
+        words = ["./diffbot", *words[words.index(_COMMAND_LINE) + 1 :]]
+    return " ".join(words).strip()

@@ -19,10 +19,17 @@ import yaml
 from diffbot_bringup.usage import suggestion
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
-from diffbot_bringup.xml_launch.document import Element, LaunchError, check, flag, read
+from diffbot_bringup.xml_launch.document import (
+    Element,
+    LaunchError,
+    ParameterValue,
+    check,
+    flag,
+    read,
+    read_scalar,
+)
 from diffbot_bringup.xml_launch.processes import OUTPUTS, ParameterText, ProcessDescription
 from diffbot_bringup.xml_launch.substitutions import Scope, installed_prefix, perform, split
-from diffbot_bringup.xml_launch.values import ParameterValue, read_scalar
 
 Command = list["str | ParameterText"]
 
