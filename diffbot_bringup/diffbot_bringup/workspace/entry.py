@@ -25,7 +25,11 @@ from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import Workspace, check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
-from diffbot_bringup.workspace.study_packages import StudyPackages, wants_study_packages
+from diffbot_bringup.workspace.study_packages import (
+    STUDY_COMMANDS,
+    StudyPackages,
+    wants_study_packages,
+)
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 _USAGE_STATUS = 2
@@ -142,7 +146,7 @@ def _study(
 ) -> StudyPackages | None:
     """What the command gets of the packages of studies; Python gets them where they are there."""
     # A ROS 2 install has its own way to get them; the command says which.
-    if not isinstance(environment, WheelsEnvironment):
+    if command not in STUDY_COMMANDS or not isinstance(environment, WheelsEnvironment):
         return None
     if not wants_study_packages(command, words):
         packages = StudyPackages(root, environment.directory, environment.python)

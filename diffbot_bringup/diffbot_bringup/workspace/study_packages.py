@@ -15,6 +15,8 @@ from pathlib import Path
 from diffbot_bringup.workspace.environment import Stamps, digest, without_other_ros
 from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
+# Commands of ./diffbot that may want them.
+STUDY_COMMANDS = ("study", "fleet", "test", "setup", "python")
 PART = "study"
 # What a script for ./diffbot python, as those in benchmarks/, imports to run on a cluster.
 CLUSTER = "diffbot_study.task_cluster"
