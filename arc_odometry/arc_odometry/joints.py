@@ -158,14 +158,16 @@ class JointReader:
         if field not in self._required:
             if max(indices) >= len(values):
                 return (0.0,) * len(indices)
-            found = tuple(float(values[index]) for index in indices)
+            found = tuple([float(values[index]) for index in indices])
             return found if all(map(math.isfinite, found)) else (0.0,) * len(indices)
         if max(indices) >= len(values):
             raise ValueError(
                 f"joint states hold {len(values)} values of {field}: must hold one per joint; "
                 f"add the {field} state interface"
             )
-        found = tuple(float(values[index]) for index in indices)
+        found = tuple([float(values[index]) for index in indices])
+        if sum([value * value for value in found]) <= _SQUARES[field]:
+            return found  # surely; where this says no, the reason is below
         for name, value in zip(self._names, found, strict=True):
             # Written so that a comparison with NaN fails.
             if not abs(value) <= PLAUSIBLE[field]:
@@ -202,6 +204,9 @@ def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
         ValueError: a reading is not finite.
     """
     change = after - before
+    # Mostly. Written so that a comparison with NaN fails.
+    if -math.pi <= change <= math.pi and -limit <= change <= limit:
+        return change
     if not math.isfinite(change):
         raise ValueError(
             f"angle of the {name} wheel = {after} rad after {before} rad: must be finite; check "

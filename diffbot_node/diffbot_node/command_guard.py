@@ -80,21 +80,21 @@ class PairLimiter:
             raise ValueError(
                 f"{self._what} {list(wanted)}: must be 2 values; zero is commanded instead"
             )
-        if not (all(map(math.isfinite, wanted)) and math.isfinite(period) and period >= 0.0):
+        first, second = wanted
+        finite = math.isfinite(first) and math.isfinite(second) and math.isfinite(period)
+        if not (finite and period >= 0.0):
             self.stop()
             raise ValueError(
                 f"{self._what} {list(wanted)} {self.unit} for a period of {period} s: must be "
                 "finite; zero is commanded instead"
             )
-        steps = (rate * period if period > 0.0 else 0.0 for rate in self.rates)
-        first, second = (
-            max(-limit, min(limit, max(last - step, min(last + step, value))))
-            for last, value, limit, step in zip(
-                self.command, wanted, self.limits, steps, strict=True
-            )
-        )
-        self.command = (first, second)
+        self.command = self._allowed(0, first, period), self._allowed(1, second, period)
         return self.command
+
+    def _allowed(self, index: int, value: float, period: float) -> float:
+        last, limit = self.command[index], self.limits[index]
+        step = self.rates[index] * period if period > 0.0 else 0.0
+        return max(-limit, min(limit, max(last - step, min(last + step, value))))
 
     def stop(self) -> Pair:
         """Zero at once: safety knows no rate limit."""

@@ -111,16 +111,16 @@ class NodeClock:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._clock: Any = node.get_clock()  # rclpy's type knows nothing of the ROS clock
 
     def now(self) -> float:
         """What it shows, s."""
-        return 1e-9 * self._node.get_clock().now().nanoseconds
+        return float(1e-9 * self._clock.now().nanoseconds)
 
     @property
     def is_simulated(self) -> bool:
         """Whether it is a simulator's: it may be slow, stand still, or be set back."""
-        clock: Any = self._node.get_clock()  # rclpy's type knows nothing of the ROS clock
-        return bool(clock.ros_time_is_active)
+        return bool(self._clock.ros_time_is_active)
 
     def missing(self) -> str:
         """Why the age of nothing can be known; empty where it can.
@@ -135,9 +135,27 @@ class NodeClock:
         )
 
 
+class _WithoutArguments:
+    """A timer's callback whose signature rclpy, which asks for it each time, has at once.
+
+    Args:
+        callback: is called.
+    """
+
+    __signature__ = Signature()
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback = callback
+
+    def __call__(self) -> None:
+        """Call it."""
+        self._callback()
+
+
 def create_wall_timer(node: Node, period: float, callback: Callable[[], None]) -> None:
     """Call back every `period` s of wall time, whatever the node's clock does."""
-    node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    called = _WithoutArguments(callback)
+    node.create_timer(period, called, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 # States that a subscription keeps, 0.3 s of them at 100 Hz: those that wait while this process

@@ -129,13 +129,15 @@ class SimulatorTopics:
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self._clock = node.create_publisher(ClockMessage, "clock", 10)
+        self._time = ClockMessage()
         self._joints = JointTopic(node, robot)
         self.publishers = (self._joints.publisher, self._clock)
 
     def publish_sample(self, sample: JointSample) -> None:
         """Publish the wheels' state and the time of it."""
         self._joints.publish(sample)
-        self._clock.publish(ClockMessage(clock=to_stamp(sample.stamp)))
+        self._time.clock = to_stamp(sample.stamp)
+        self._clock.publish(self._time)
 
 
 def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str | None:
