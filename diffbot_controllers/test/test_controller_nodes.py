@@ -256,6 +256,23 @@ def test_the_duration_ends_a_run(make):
     assert tuple(graph.commands[-1].data) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("given", [10.0, 0.5])
+def test_a_drive_to_a_goal_lasts_until_the_robot_has_been_there_for_a_second(make, given):
+    graph = make(PoseNode, duration=0.5, arrival_time=given)
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.5))
+    graph.spin()
+    near = []
+    while graph.node.exit_code is None:
+        graph.step()
+        x, y, _ = graph.robot.engine.pose()
+        near.append(math.hypot(x - 0.5, y) < 0.011)
+    elapsed = graph.node.run.elapsed
+    if given == 0.5:  # that is too short
+        assert elapsed == pytest.approx(1.0) and not near[-1]
+    else:
+        assert 1.5 < elapsed < 5.0 and all(near[-100:]) and not all(near[-200:])
+
+
 def test_the_published_law_at_another_rate_says_so_and_does_not_hold_its_torque(make, capfd):
     graph = make(BackstepNode, law="published", period=0.02, input_timeout=0.08)
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0))

@@ -16,7 +16,7 @@ from diffbot_controllers.adaptation import AdaptationState
 from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY, Commanded
-from diffbot_report.drive_metrics import Response
+from diffbot_report.drive_metrics import LAST_SECOND, Response
 from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
 from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults, error_rows
 from diffbot_report.friction_effect import wheel_speeds
@@ -120,10 +120,19 @@ def _verdict(
     error = f"{position} mm and {significant(math.degrees(tracking.rms_heading), 2)}°"
     if tracking.settling_time is None:
         text = f"The {whose} did not settle to 1 cm and 1°: {error} rms at the end."
-        return Tone.CAUTION, text, more
+        return Tone.CAUTION, text, _longer(results, more)
     over = f" over the {metrics.window.kind}" if metrics.window else ""
     text = f"Settled after {tracking.settling_time:.2f} s; {whose} {error} rms{over}."
     return Tone.GOOD, text, more
+
+
+def _longer(results: DriveResults, more: str) -> str:
+    """What to do about a robot that has not settled; `more`: what is said of any run."""
+    window = results.metrics.window
+    if window is None or window.kind != LAST_SECOND:
+        return more
+    longer = math.ceil(2.0 * window.end)
+    return f"It may only need longer: duration:={longer}. {more}"
 
 
 def _saturated(run: DriveRun, recording: DriveRecording) -> float:

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from geometry_msgs.msg import Pose2D
 
-from arc_odometry import Anomaly, AnomalyKind
+from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
 from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
@@ -185,6 +185,12 @@ class ReferenceParameters(CommandParameters):
     duration: float = parameter(
         0.0, "robot time after which the node ends, s; 0: never, or with the reference", minimum=0.0
     )
+    arrival_time: float = parameter(
+        0.0,
+        "how much longer than `duration` the node goes on while the robot has not been at its set "
+        "point for a second, robot time, s; 0: no longer",
+        minimum=0.0,
+    )
     wait_for_reference: bool = parameter(
         False,
         "lock-step: answer each state of the robot only with the reference for its stamp; else "
@@ -239,6 +245,18 @@ class ReferenceSource(ABC, Generic[T]):
     def at_rest(self, reference: T) -> bool:
         """Whether a reference says that the robot should stand."""
 
+    def arrived(self, pose: Pose, velocity: Velocity) -> bool:
+        """Whether the robot has come to where the reference wants it to stay, by its odometry.
+
+        Args:
+            pose: of the robot, m and rad, in the odom frame.
+            velocity: of the robot, m/s and rad/s.
+
+        Returns:
+            True, too, where references are no set points.
+        """
+        return True
+
     def take(self, stamp: float | None, make: Callable[..., T], values: dict[str, float]) -> None:
         """Take a reference that has come.
 
@@ -261,6 +279,7 @@ class ReferenceSource(ABC, Generic[T]):
 
 
 STANDSTILL = 1e-9  # m/s and rad/s
+ARRIVED = (0.01, math.radians(1.0))  # from a set point, m and rad: as reports say "settled"
 
 
 class PoseReferences(ReferenceSource[Reference]):
@@ -288,6 +307,16 @@ class PoseReferences(ReferenceSource[Reference]):
         """Whether it stands."""
         return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
 
+    def arrived(self, pose: Pose, velocity: Velocity) -> bool:
+        """See ReferenceSource; within ARRIVED and slower than that a second."""
+        goal = self.input.newest
+        if self.input.is_stream or not isinstance(goal, Reference):
+            return True
+        way = math.hypot(goal.x - pose.x, goal.y - pose.y)
+        turn = abs(math.remainder(goal.theta - pose.theta, math.tau))
+        far, turned = ARRIVED
+        return max(way, abs(velocity.v)) < far and max(turn, abs(velocity.omega)) < turned
+
     def _on_command(self, message: Pose2D) -> None:
         if self._node.count_publishers(self.stream):
             self._node.complain(
@@ -307,6 +336,8 @@ class PoseReferences(ReferenceSource[Reference]):
         self.take(seconds(message.header.stamp), Reference, fields)
 
 
+STAY = 1.0  # s that a robot has to be at its set point to have arrived
+ROUNDING = 1e-6  # of stamps, s: it must not add a control period
 STATE_RATE = 10.0  # messages on ~/state per s of robot time
 LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
 
@@ -340,6 +371,7 @@ class ReferenceRun:
         self.newest = 0.0
         self._start: float | None = None
         self._ended = False
+        self._arrival: float | None = None  # since when the robot is at its set point, s
         self._left_since: float | None = None
         self._subscribed = False
         self._said = ""
@@ -408,10 +440,20 @@ class ReferenceRun:
             self._start = stamp
         return begins
 
-    def ends_now(self) -> bool:
-        """Whether the `duration` is over; the node then ends."""
-        # A rounding error of the stamps must not add a control period.
-        over = 0.0 < self._values.duration <= self.elapsed + 1e-6
+    def ends_now(self, arrived: bool = True) -> bool:
+        """Whether the `duration` is over; the node then ends.
+
+        Args:
+            arrived: whether the robot is where it should stay; unless it has been so for STAY,
+                `arrival_time` is added.
+        """
+        if not arrived:
+            self._arrival = None
+        elif self._arrival is None:
+            self._arrival = self.elapsed
+        stays = self._arrival is not None and self.elapsed - self._arrival >= STAY - ROUNDING
+        longest = self._values.duration + (0.0 if stays else self._values.arrival_time)
+        over = self._values.duration > 0.0 and longest <= self.elapsed + ROUNDING
         if over:
             self._end(ControllerState.DONE, 0, "")
         return over
