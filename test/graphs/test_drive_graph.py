@@ -80,6 +80,8 @@ def test_parking_settles_by_odometry_and_in_truth(once, domain, name, arguments)
     results = once(name, *arguments)
     said = summary(results)
     assert (said["outcome"], said["reason"]) == ("completed", "")
+    # It was there long before; a wheel's counts at rest must not look like motion.
+    assert said["duration"] == pytest.approx(8.0, abs=0.02)
     for kind in ("true", "odometry"):
         assert set(said["tracking"][kind]) >= KEYS
         assert said["tracking"][kind]["settling_time"] < 5.0

@@ -325,7 +325,7 @@ class ControllerNode(EffortNode[C_co]):
             return 0.0, 0.0
         if self.run.begin(sample.stamp):
             self._say_how()
-        if self.run.ends_now(self.references.arrived(reading.state.pose, reading.state.velocity)):
+        if self.run.ends_now(self.references.arrived(reading.state.pose)):
             return 0.0, 0.0
         torque = self.drive(reading.state, reference, reading.dt)
         self._dt = reading.dt

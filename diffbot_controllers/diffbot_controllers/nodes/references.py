@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from geometry_msgs.msg import Pose2D
 
-from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
+from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import RateLimit
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
@@ -245,12 +245,11 @@ class ReferenceSource(ABC, Generic[T]):
     def at_rest(self, reference: T) -> bool:
         """Whether a reference says that the robot should stand."""
 
-    def arrived(self, pose: Pose, velocity: Velocity) -> bool:
-        """Whether the robot has come to where the reference wants it to stay, by its odometry.
+    def arrived(self, pose: Pose) -> bool:
+        """Whether the robot is where the reference wants it to stay, by its odometry.
 
         Args:
             pose: of the robot, m and rad, in the odom frame.
-            velocity: of the robot, m/s and rad/s.
 
         Returns:
             True, too, where references are no set points.
@@ -307,15 +306,14 @@ class PoseReferences(ReferenceSource[Reference]):
         """Whether it stands."""
         return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
 
-    def arrived(self, pose: Pose, velocity: Velocity) -> bool:
-        """See ReferenceSource; within ARRIVED and slower than that a second."""
+    def arrived(self, pose: Pose) -> bool:
+        """See ReferenceSource; within ARRIVED."""
         goal = self.input.newest
         if self.input.is_stream or not isinstance(goal, Reference):
             return True
         way = math.hypot(goal.x - pose.x, goal.y - pose.y)
         turn = abs(math.remainder(goal.theta - pose.theta, math.tau))
-        far, turned = ARRIVED
-        return max(way, abs(velocity.v)) < far and max(turn, abs(velocity.omega)) < turned
+        return way < ARRIVED[0] and turn < ARRIVED[1]
 
     def _on_command(self, message: Pose2D) -> None:
         if self._node.count_publishers(self.stream):
