@@ -241,7 +241,9 @@ def put_right(
     radius = (geometry.left_radius, geometry.right_radius)[side]
     pose = np.array(odometry.pose)
     by = pose_per_offset(side, radius, geometry.separation, np.array(start), pose)
-    odometry.set_pose(pose - offset * by, odometry.covariance + variance * np.outer(by, by))
+    odometry.set_pose(
+        (pose - offset * by).tolist(), odometry.covariance + variance * np.outer(by, by)
+    )
 
 
 def pose_per_offset(
