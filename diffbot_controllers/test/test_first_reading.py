@@ -134,6 +134,9 @@ def test_a_model_that_does_not_explain_the_readings_changes_nothing(fault):
         else:
             plain, better, _ = started(seed, **fault)
         assert better.odometry.pose == plain.odometry.pose
+        # The whole rounding of both wheels is in the covariance.
+        turn = AGV.geometry.left_radius * math.tau / 2048 / AGV.geometry.separation
+        assert better.odometry.covariance[2, 2] == pytest.approx(2.0 * (turn * ROUNDING) ** 2)
 
 
 def test_the_pose_is_put_right_once_per_wheel_and_by_half_a_count_at_most():

@@ -104,16 +104,16 @@ class FirstReadings:
         )
         started = self._time > 0.0
         changed = read != self._read
-        # Readings of another encoder, or a wheel that rolls though the model has it stand.
-        self._sought &= (np.abs(counts - read) <= NOT_WHOLE) & (started | ~changed)
+        # Else it is another encoder, or the wheel rolls though the model has it stand.
+        fits = (np.abs(counts - read) <= NOT_WHOLE) & (started | ~changed)
         self._foretold = self._foretold + ways
         self._predict(started, dt)
         if changed.any():
             self._correct(read - self._read, read, ways + dt * self._u)
             self._read = read
-        found = self._sought & (self._time >= WINDOW)
+        found = self._sought & (~fits | (self._time >= WINDOW))
         self._sought &= ~found
-        explained = self._excess <= IMPROBABLE * np.sqrt(2.0 * self._edges)
+        explained = fits & (self._excess <= IMPROBABLE * np.sqrt(2.0 * self._edges))
         mean = np.where(explained, np.clip(self._y, 0.0, 1.0) - 0.5, 0.0)
         variance = np.where(explained, self._cov[0], 1.0 / 12.0)
         return Offsets(found, mean * self._count, variance * self._count**2)
