@@ -264,6 +264,8 @@ class BlockFirstReading:
         self._u = u + dt * rate
         ways = model.wheel_velocity(0.5 * dt * (u + self._u))
         offsets = self._filters.update(angles - self._angles, ways, dt)
+        if offsets is None:
+            return poses
         for side in (0, 1):
             offset = np.where(offsets.found[side], offsets.mean[side], 0.0)
             poses = poses - offset * pose_per_offset(

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import REST, DiffOdometry, Pose, Velocity
+from arc_odometry.geometry import within_each
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import BASE, NOISE, MotionObserver
 from diffbot_description import DynamicParameters, Torque
@@ -89,20 +90,18 @@ class FirstReadings:
         """Whether nothing is left to be found."""
         return not self._sought.any()
 
-    def update(self, angles: Array, ways: Array, dt: float) -> Offsets:
-        """Take in a period.
+    def update(self, angles: Array, ways: Array, dt: float) -> Offsets | None:
+        """Take in a period; None: it has settled no wheel.
 
         Args:
             angles: read, since the first reading, rad, shape (2, n).
             ways: of the model over the period, rad, shape (2, n).
             dt: s.
         """
+        started = (self._time > 0.0) | (np.abs(ways) > STANDS * dt)
         counts, ways = angles / self._count, ways / self._count
         read: Array = np.rint(counts)
-        self._time = np.where(
-            (self._time > 0.0) | (np.abs(ways) > STANDS * dt / self._count), self._time + dt, 0.0
-        )
-        started = self._time > 0.0
+        self._time = self._time + dt * started
         changed = read != self._read
         # Else it is another encoder, or the wheel rolls though the model has it stand.
         fits = (np.abs(counts - read) <= NOT_WHOLE) & (started | ~changed)
@@ -112,16 +111,18 @@ class FirstReadings:
             self._correct(read - self._read, read, ways + dt * self._u)
             self._read = read
         found = self._sought & (~fits | (self._time >= WINDOW))
+        if not found.any():
+            return None
         self._sought &= ~found
         explained = fits & (self._excess <= IMPROBABLE * np.sqrt(2.0 * self._edges))
-        mean = np.where(explained, np.clip(self._y, 0.0, 1.0) - 0.5, 0.0)
+        mean = np.where(explained, within_each(self._y, 0.0, 1.0) - 0.5, 0.0)
         variance = np.where(explained, self._cov[0], 1.0 / 12.0)
         return Offsets(found, mean * self._count, variance * self._count**2)
 
     def _predict(self, started: Mask, dt: float) -> None:
         """Go on by a period; of a wheel that has started the model may be wrong."""
         yy, ye, yu, ee, eu, uu = self._cov
-        q = np.where(started, self._noise, 0.0)
+        q = self._noise * started
         self._e = self._e + dt * self._u
         self._cov = (
             yy,
@@ -134,15 +135,16 @@ class FirstReadings:
 
     def _correct(self, change: Array, read: Array, ways: Array) -> None:
         """Take in the edges where readings have changed; ways of the period in counts."""
-        width = np.where(np.abs(change) > 1.0, 1.0, np.clip(np.abs(ways), LEAST_WIDTH, 1.0))
+        width = np.where(np.abs(change) > 1.0, 1.0, within_each(np.abs(ways), LEAST_WIDTH, 1.0))
         # Forwards the last edge is the count's lower one, backwards its upper one.
         beyond = np.where(change > 0.0, read + 0.5 * width, read + 1.0 - 0.5 * width)
         yy, ye, yu, ee, eu, uu = self._cov
         hy, he, hu = yy + ye, ye + ee, yu + eu
         total = hy + he + width * width / 12.0
         innovation = beyond - self._foretold - self._y - self._e
-        edge = np.where(change != 0.0, 1.0, 0.0)
-        ky, ke, ku = edge * hy / total, edge * he / total, edge * hu / total
+        edge = change != 0.0
+        gain = edge / total
+        ky, ke, ku = gain * hy, gain * he, gain * hu
         self._y = self._y + ky * innovation
         self._e = self._e + ke * innovation
         self._u = self._u + ku * innovation
@@ -214,6 +216,8 @@ class FirstReading:
         )
         angles = np.subtract(odometry.angles, self._angles).reshape(2, 1)
         offsets = self._filters.update(angles, np.array([[left], [right]]), dt)
+        if offsets is None:
+            return
         for side in (0, 1):
             if offsets.found[side, 0]:
                 put_right(
