@@ -10,8 +10,7 @@ laws that know its friction from the file (factor 1), 30 % less or more of it (0
 in 20 s with 2 % of noise on the torques ("identified"), and without any friction ("none").
 
 Errors are those of the true pose; beside them stands what of it the law could see (of the pose by
-odometry) and what it could not (odometry's pose off the true one); of parking also what of that is
-left without the rounding of the first reading, which odometry takes for exact (start_rounding).
+odometry) and what it could not (odometry's pose off the true one).
 
 "torque > 10 Hz" is the root mean square, over both wheels and the whole drive from its first sample
 on (or from the time said), of what a Fourier transform of the commanded torque has above 10 Hz, as
@@ -51,7 +50,6 @@ from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_sim.virtual_robot import Encoders
 from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
 from diffbot_study.identification import simulate_identification
 from diffbot_study.study import add_cluster_options
@@ -271,12 +269,10 @@ class Parked:
     Attributes:
         run: what it did.
         limit: of a wheel's torque, N m.
-        unexplained: odometry's error at the end without the rounding at the start, m.
     """
 
     run: DriveSamples
     limit: float
-    unexplained: float
 
 
 def drive_to_goal(
@@ -304,9 +300,7 @@ def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[
                 run = drive_to_goal(
                     engine, robot, law_of(law, dynamics, robot, wheels), seed, k, counts
                 )
-                off = (run.odometry - run.pose)[-1, :2]
-                rounding = start_rounding(run, KnownWheels.of(robot, counts), 1000 * seed + k)
-                found.append(Parked(run, robot.limits.torque, math.dist(off, rounding)))
+                found.append(Parked(run, robot.limits.torque))
     return found
 
 
@@ -315,7 +309,7 @@ def parking(cluster: Cluster, arguments: argparse.Namespace) -> None:
     print("from 1 cm to 2 m away; error in the last 0.5 s of 10 s; torque > 10 Hz of all 10 s and")
     print("the last 5 s; sign changes, see restless; medians and largest")
     print(
-        "law, friction           | mm | seen mm | odometry off mm, without rounding at the start | "
+        "law, friction           | mm | seen mm | odometry off mm | "
         "degrees | settled s | lost | % | % at rest | 1/s | beyond 1 mm"
     )
     for law in LAWS:
@@ -333,8 +327,7 @@ def parking_row(parked: list[Parked]) -> str:
     cells = [
         spread(1e3 * distance for distance, _ in late),
         spread(1e3 * run.by_odometry.largest(9.5)[0] for run in runs),
-        spread(1e3 * run.drift.largest(9.5)[0] for run in runs)
-        + spread(1e3 * each.unexplained for each in parked),
+        spread(1e3 * run.drift.largest(9.5)[0] for run in runs),
         spread(math.degrees(heading) for _, heading in late),
         spread(times, "5.2f"),
         f"{sum(map(math.isinf, times))}/{len(runs)}",
@@ -346,21 +339,6 @@ def parking_row(parked: list[Parked]) -> str:
         str(sum(distance > 1e-3 for distance, _ in late)),
     ]
     return " | ".join(cells)
-
-
-def start_rounding(run: DriveSamples, wheels: KnownWheels, seed: int) -> tuple[float, float]:
-    """What the rounding of the encoders' first reading shifts odometry's last pose by, x, y in m.
-
-    A count is rounded down: the first reading is (phase - 1/2) counts off the mean of the others.
-    That of one wheel less that of the other turns the way by odometry about its start.
-    """
-    left, right = (
-        (phase - 0.5) * wheels.resolution for phase in Encoders(wheels.counts, PERIOD, seed).phase
-    )
-    turned, along = (right - left) / (2.0 * wheels.geometry.half_track), 0.5 * (left + right)
-    x, y, theta = run.pose[0]
-    dx, dy = run.pose[-1, 0] - x, run.pose[-1, 1] - y
-    return along * math.cos(theta) - turned * dy, along * math.sin(theta) + turned * dx
 
 
 def restless(run: DriveSamples) -> float:

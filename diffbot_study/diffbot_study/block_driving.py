@@ -22,6 +22,7 @@ from arc_odometry.geometry import arc_ends, within_each
 from diffbot_controllers import Reference
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping
+from diffbot_controllers.laws.block_drivetrain import BlockFirstReading
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_sim.engines.ideal_block import IdealBlock
@@ -128,18 +129,21 @@ class _Driver:
         self._separation = np.array([robot.geometry.separation for robot in robots])
         self._limit = np.array([robot.limits.traction for robot in robots])
         self._rate = np.array([robot.limits.torque_rate for robot in robots])
-        self._angles: Array | None = None
+        self._first: BlockFirstReading | None = None
+        self._angles = np.zeros((2, len(robots)))
         self._torque = np.zeros((2, len(robots)))
 
     def answer(self, measured: Array, reference: Reference, period: float) -> Array:
         """Torques of the next period, N m, for the wheels' measured angles, rad."""
         before, self._angles = self._angles, measured
-        if before is None:
+        if self._first is None:
+            self._first = BlockFirstReading(self._law.drivetrain, self.poses, measured)
             return self._torque
         turned = measured - before
         left, right = self._left * turned[0], self._right * turned[1]
         length, turn = 0.5 * (left + right), (right - left) / self._separation
-        self.poses = arc_ends(self.poses, length, turn)
+        poses = arc_ends(self.poses, length, turn)
+        self.poses = self._first.put_right(poses, measured, self._torque, period)
         mean = np.stack((length, turn)) / period
         wanted = self._law.update(self.poses, mean, self._torque, reference, period)
         step = self._rate * period

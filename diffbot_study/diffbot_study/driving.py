@@ -27,6 +27,7 @@ from diffbot_controllers.friction_adaptation import (
     friction_laws,
     friction_values,
 )
+from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
@@ -177,6 +178,8 @@ def simulate_drive(
     )
     # The published law spins the wheels faster than any encoder would be believed.
     feedback = WheelFeedback(robot.geometry, start, max_wheel_speed=math.inf)
+    if isinstance(law, DrivetrainLaw):
+        feedback.correct_by(law.drivetrain.first_reading())
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
     rows: list[tuple[float, ...]] = []
     sample = virtual.sample

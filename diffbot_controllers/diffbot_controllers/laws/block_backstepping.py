@@ -41,6 +41,9 @@ class BlockBackstepping:
         laws: new ones, n of them, that know their wheels and take mean velocities, such as
             tuned_backstepping makes with mean_velocity=True and wheels; nothing of them changes.
 
+    Attributes:
+        drivetrain: between the laws and the wheels.
+
     Raises:
         ValueError: one is not such a law, or as of BlockDrivetrain.
     """
@@ -53,7 +56,7 @@ class BlockBackstepping:
                 "a block of laws: each needs wheels and mean_velocity=True; make them so, or "
                 "drive one by one: simulate_drive"
             )
-        self._drivetrain = BlockDrivetrain([each.dynamics for each in settings], wheels)
+        self.drivetrain = BlockDrivetrain([each.dynamics for each in settings], wheels)
         self._gains: Any = _arrays([each.gains for each in settings])
         self._tracker: Any = _arrays([each.tracker for each in settings])
         self._limits: Any = _arrays([each.servo.limits for each in settings])
@@ -74,7 +77,7 @@ class BlockBackstepping:
             reference: of all, for the same instant.
             dt: time since the update before, s, > 0.
         """
-        pose, u = self._drivetrain.motion(poses, mean, torque, dt)
+        pose, u = self.drivetrain.motion(poses, mean, torque, dt)
         self._choose(pose, reference)
         eta1, eta2 = self._wanted(pose, u, reference)
         eta, rate = np.stack((eta1.value, eta2.value)), np.stack((eta1.rate, eta2.rate))
@@ -84,18 +87,18 @@ class BlockBackstepping:
         gain = (1.0 - ACCURACY ** (dt / self._settling)) / dt
         unbounded = gain * (within_each(eta + rate / gain, -speeds, speeds) - u)
         acceleration = within_each(unbounded, -most, most)
-        wanted = self._drivetrain.torque(u, eta, acceleration, unbounded, dt)
+        wanted = self.drivetrain.torque(u, eta, acceleration, unbounded, dt)
         still = reference.v == 0.0 and reference.omega == 0.0
         if still:
             ahead, turn = self._left_to_goal(pose, reference)
-            wanted = self._drivetrain.turned_round(wanted, np.isfinite(ahead))
+            wanted = self.drivetrain.turned_round(wanted, np.isfinite(ahead))
         limited = _limited(wanted, limits.torque)
-        limited = self._drivetrain.slew_limited(limited, limits.torque, dt)
+        limited = self.drivetrain.slew_limited(limited, limits.torque, dt)
         if still:
-            limited[:, self._drivetrain.rests(ahead, turn, u)] = 0.0
+            limited[:, self.drivetrain.rests(ahead, turn, u)] = 0.0
         else:
-            self._drivetrain.leave()
-        self._drivetrain.command(limited)
+            self.drivetrain.leave()
+        self.drivetrain.command(limited)
         return limited
 
     def _choose(self, pose: Array, reference: Reference) -> None:

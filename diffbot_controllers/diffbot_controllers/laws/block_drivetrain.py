@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from arc_odometry import Velocity
 from arc_odometry.geometry import arc_ends, within_each
 from diffbot_controllers.laws.drivetrain import TURN_ROUND
+from diffbot_controllers.laws.first_reading import FirstReadings, model_noise, pose_per_offset
 from diffbot_controllers.laws.friction import (
     BREAK,
     ITERATIONS,
@@ -83,8 +84,8 @@ class BlockDrivetrain:
         # The methods of one robot's parameters serve for arrays, too.
         self.k: Any = DynamicParameters(*np.array([k.checked() for k in dynamics]).T)
         geometries = [each.geometry for each in wheels]
-        self._radius = np.array([(g.left_radius, g.right_radius) for g in geometries]).T
-        self._half_track = np.array([g.half_track for g in geometries])
+        self.radius = np.array([(g.left_radius, g.right_radius) for g in geometries]).T
+        self.half_track = np.array([g.half_track for g in geometries])
         self.friction = _stacked([each.friction for each in wheels])
         self._integral = np.array([each.integral for each in wheels])
         self._standstill = _BlockStandstill(wheels)
@@ -92,18 +93,19 @@ class BlockDrivetrain:
         k7, k8 = self.k.k7, self.k.k8
         ones = np.ones_like(k7)
         by_left, by_right = (self.wheel_velocity(np.stack((k7, s * k8))) for s in (ones, -ones))
-        self._mobility = np.stack((by_left, by_right), axis=1)
+        self.mobility = np.stack((by_left, by_right), axis=1)
         torque = np.array([each.torque for each in wheels])
         limit = np.array([each.limit for each in wheels])
         self._largest = self._by(np.minimum(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
-        self._full = np.minimum(torque, NOISE_OF_LIMIT * limit)
+        self.full = np.minimum(torque, NOISE_OF_LIMIT * limit)
         self._quietest = np.array([quietest(each.counts) for each in wheels])
         self._rise = np.array([each.rise for each in wheels])
         self._acted = np.zeros((2, len(wheels)))
         self._ways = np.zeros((2, len(wheels)))  # the last torques that were not 0
+        self.counts = np.array([each.counts for each in wheels])
         counts = np.array([min(each.counts or FINEST, FINEST) for each in wheels])
-        left, right = self._radius**2 * (math.tau / counts) ** 2 / 12.0
-        separation = 2.0 * self._half_track
+        left, right = self.radius**2 * (math.tau / counts) ** 2 / 12.0
+        separation = 2.0 * self.half_track
         self._axes = _BlockAxes(
             np.stack((0.25 * (left + right), (left + right) / separation**2)),
             self._largest,
@@ -115,8 +117,8 @@ class BlockDrivetrain:
 
     def wheel_velocity(self, u: Array) -> Array:
         """Wheel speeds, rad/s, of body velocities, m/s and rad/s, shape (2, n) both."""
-        turn = self._half_track * u[1]
-        speeds: Array = np.stack((u[0] - turn, u[0] + turn)) / self._radius
+        turn = self.half_track * u[1]
+        speeds: Array = np.stack((u[0] - turn, u[0] + turn)) / self.radius
         return speeds
 
     def motion(self, poses: Array, mean: Array, torque: Array, dt: float) -> tuple[Array, Array]:
@@ -129,7 +131,7 @@ class BlockDrivetrain:
             dt: s.
         """
         axes = self._axes
-        rate, held = self._rate(axes.u, torque, axes.d, dt)
+        rate, held = self.rate(axes.u, torque, axes.d, dt)
         self._acted = torque
         axes.update(mean * dt, rate, BASE * self._unknown(torque) ** 2, held, dt)
         self.bias = np.where(self._integral, axes.d, 0.0)
@@ -158,7 +160,7 @@ class BlockDrivetrain:
 
     def _unknown(self, torque: Array) -> Array:
         """See MotionObserver.unknown."""
-        full = self._full
+        full = self.full
         share = np.maximum(self._quietest, np.abs(self._axes.u[0]) / BRISK)
         acting = np.maximum(share * full, np.abs(torque).max(axis=0))
         some = self._by(NOISE * np.minimum(full, acting))
@@ -192,12 +194,12 @@ class BlockDrivetrain:
         """No robot is at a goal."""
         self._standstill.leave()
 
-    def _rate(self, u: Array, torque: Array, bias: Array, dt: float) -> tuple[Array, Mask]:
+    def rate(self, u: Array, torque: Array, bias: Array, dt: float) -> tuple[Array, Mask]:
         """Mean accelerations over a period from u on, and whether friction holds both wheels."""
         driven = self.k.input_acceleration(torque)
         free = np.stack(driven) + np.stack(self.k.mean_drift(_rows(u), driven, dt)) + bias
         end, now = self.wheel_velocity(u + dt * free), self.wheel_velocity(u)
-        friction, held = friction_over_block(self.friction, self._mobility, now, end, dt)
+        friction, held = friction_over_block(self.friction, self.mobility, now, end, dt)
         return free - np.stack(self.k.input_acceleration(friction)), held[0] & held[1]
 
     def _with_friction(
@@ -206,11 +208,11 @@ class BlockDrivetrain:
         """See FrictionFeedforward.add."""
         now, wish = self.wheel_velocity(u), self.wheel_velocity(wanted)
         aim = self.wheel_velocity(u + acceleration * dt)
-        to = np.where(np.abs(aim) * self._radius < SLOW, wish, aim)
-        share = within_each(to * self._radius / SMOOTH, -1.0, 1.0)
+        to = np.where(np.abs(aim) * self.radius < SLOW, wish, aim)
+        share = within_each(to * self.radius / SMOOTH, -1.0, 1.0)
         mean = 0.5 * (now + aim)
         total = torque + self.friction.viscous * mean + share * self.friction.dry(mean, share)
-        starts = (np.abs(now) * self._radius <= STILL) & (share != 0.0)
+        starts = (np.abs(now) * self.radius <= STILL) & (share != 0.0)
         if not starts.any():
             self._extra = np.zeros_like(total)
             return total
@@ -225,6 +227,51 @@ class BlockDrivetrain:
         starts &= some.any(axis=0)
         self._extra = np.where(starts, extra, 0.0)
         return np.where(starts, start, total)
+
+
+class BlockFirstReading:
+    """Puts right the odometry of n robots; see FirstReading.
+
+    Args:
+        drivetrain: of the robots; nothing of it changes.
+        poses: at the first reading, rows x, y, theta, m and rad, shape (3, n).
+        angles: of the wheels then, rad, shape (2, n).
+    """
+
+    def __init__(self, drivetrain: BlockDrivetrain, poses: Array, angles: Array) -> None:
+        self._model = drivetrain
+        self._poses, self._angles = poses, angles
+        self._u = np.zeros_like(angles)
+        counts, mobility = drivetrain.counts, drivetrain.mobility
+        self._filters = FirstReadings(
+            np.where(counts > 0, math.tau / np.maximum(counts, 1), 0.0),
+            model_noise(np.stack((mobility[0, 0], mobility[1, 1])), drivetrain.full),
+        )
+
+    def put_right(self, poses: Array, angles: Array, torque: Array, dt: float) -> Array:
+        """The poses by odometry, put right by what has become known.
+
+        Args:
+            poses: by odometry, rows x, y, theta, m and rad, shape (3, n).
+            angles: of the wheels, rad, shape (2, n).
+            torque: commanded for the period that ends, N m, shape (2, n).
+            dt: its time, s.
+        """
+        if self._filters.is_done:
+            return poses
+        model, u = self._model, self._u
+        rate, _ = model.rate(u, torque, np.zeros_like(u), dt)
+        self._u = u + dt * rate
+        ways = model.wheel_velocity(0.5 * dt * (u + self._u))
+        offsets = self._filters.update(angles - self._angles, ways, dt)
+        if offsets is None:
+            return poses
+        for side in (0, 1):
+            offset = np.where(offsets.found[side], offsets.mean[side], 0.0)
+            poses = poses - offset * pose_per_offset(
+                side, model.radius[side], 2.0 * model.half_track, self._poses, poses
+            )
+        return poses
 
 
 class _BlockAxes:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from arc_odometry import REST, Velocity
 from arc_odometry.geometry import check_finite, within
+from diffbot_controllers.laws.first_reading import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import (
     NO_TORQUE,
@@ -95,6 +96,13 @@ class Drivetrain:
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
+
+    def first_reading(self) -> FirstReading | None:
+        """What puts right an odometry that begins; None: of this robot it cannot be known."""
+        estimate = self._estimate
+        if not isinstance(estimate, MotionObserver) or not estimate.wheels.counts:
+            return None
+        return FirstReading(estimate.dynamics, estimate.wheels)
 
     def reference(self, reference: Reference, dt: float) -> Reference:
         """The reference for the time of `motion`.

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from arc_odometry import (
     REST,
@@ -115,6 +115,20 @@ class Reading(NamedTuple):
     anomaly: Anomaly | None
 
 
+class OdometryCorrection(Protocol):
+    """What puts odometry right once more is known of it; see first_reading.FirstReading."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to be put right."""
+
+    def begin(self, odometry: DiffOdometry) -> None:
+        """Take in the first reading."""
+
+    def update(self, odometry: DiffOdometry, torque: Torque, dt: float) -> None:
+        """Take in a later one, with the torque commanded (N m) since the one before, dt s ago."""
+
+
 class WheelFeedback:
     """Pose by exact arc odometry and velocity, from the joint samples of a robot.
 
@@ -138,6 +152,12 @@ class WheelFeedback:
         self.odometry = DiffOdometry(geometry, path_noise, max_wheel_speed, start)
         self._samples = JointOdometry(self.odometry, LONGEST_PERIOD)
         self._from_angles = from_angles
+        self._correction: OdometryCorrection | None = None
+
+    def correct_by(self, correction: OdometryCorrection | None) -> None:
+        """Have odometry put right from the first sample on; without effect once that has come."""
+        if self.odometry.time is None:
+            self._correction = correction
 
     def update(self, sample: JointSample, torque: Torque) -> Reading:
         """Take in a sample.
@@ -151,6 +171,8 @@ class WheelFeedback:
         """
         before = self.odometry.time
         anomaly = self._samples.update(sample)
+        if self._correction is not None:
+            self._correct(self._correction, before, anomaly, torque)
         if anomaly is not None or before is None or self.odometry.time == before:
             return Reading(None, 0.0, anomaly)
         velocity = self.odometry.velocity
@@ -158,6 +180,22 @@ class WheelFeedback:
             velocity = Velocity(*self.odometry.geometry.body_velocity(*sample.velocity))
         state = State(self.odometry.pose, velocity, torque)
         return Reading(state, sample.stamp - before, None)
+
+    def _correct(
+        self,
+        correction: OdometryCorrection,
+        before: float | None,
+        anomaly: Anomaly | None,
+        torque: Torque,
+    ) -> None:
+        """Put odometry right after a sample; arguments as in `update`."""
+        now = self.odometry.time
+        if before is None:
+            correction.begin(self.odometry)
+        elif now is not None and now > before and anomaly is None:
+            correction.update(self.odometry, torque, now - before)
+        if anomaly is not None or correction.is_done:
+            self._correction = None
 
 
 def check_period(dt: float) -> None:
@@ -386,9 +424,9 @@ class MotionObserver:
     def dynamics(self, dynamics: DynamicParameters) -> None:
         self._dynamics = dynamics.checked()
         mobility = turning_mobility if self._turns else wheel_mobility
-        self._mobility = mobility(dynamics, self.wheels.geometry)
+        self.mobility = mobility(dynamics, self.wheels.geometry)
         torque, limit = self.wheels.torque, self.wheels.limit
-        self._full = min(torque, NOISE_OF_LIMIT * limit)
+        self.full = min(torque, NOISE_OF_LIMIT * limit)
         self._largest_bias = self._by(min(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
 
     def _by(self, torque: float) -> Velocity:
@@ -398,7 +436,7 @@ class MotionObserver:
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
         geometry, counts = self.wheels.geometry, min(self.wheels.counts or FINEST, FINEST)
-        unknown = self._by(NOISE * self._full)
+        unknown = self._by(NOISE * self.full)
         variance = (math.tau / counts) ** 2 / 12.0
         left, right = geometry.left_radius**2 * variance, geometry.right_radius**2 * variance
         self._axes = [
@@ -428,15 +466,9 @@ class MotionObserver:
                 for its torque: there was none.
             dt: time since the update before, s.
         """
-        torque = state.torque or NO_TORQUE
-        delay = self.wheels.delay
-        if delay > 0.0:
-            self._past.append((torque, dt))
-            late = self._commanded_between(delay + dt, delay)
-            left, right = (sum(t[side] * span for t, span in late) / dt for side in (0, 1))
-            torque = (left, right)
+        torque = self.acting(state.torque or NO_TORQUE, dt)
         u = Velocity(self._axes[0].u, self._axes[1].u)
-        rate, held = self._rate(u, torque, dt)
+        rate, held = self.rate(u, torque, dt)
         for axis, mean, acceleration, largest, unknown in zip(
             self._axes, state.velocity, rate, self._largest_bias, self.unknown(torque), strict=True
         ):
@@ -446,13 +478,28 @@ class MotionObserver:
         pose = Arc(v.p, omega.p).end(state.pose)
         return ObservedMotion(pose, Velocity(v.u, omega.u), self.bias, held)
 
+    def acting(self, torque: Torque, dt: float) -> Torque:
+        """Torque that acted over the period that ends, a delay after it was commanded, N m.
+
+        Args:
+            torque: commanded for the period that ends, [left, right], N m; it is remembered.
+            dt: its time, s.
+        """
+        delay = self.wheels.delay
+        if delay <= 0.0:
+            return torque
+        self._past.append((torque, dt))
+        late = self._commanded_between(delay + dt, delay)
+        left, right = (sum(t[side] * span for t, span in late) / dt for side in (0, 1))
+        return left, right
+
     def unknown(self, torque: Torque) -> Velocity:
         """Standard deviation of accelerations that the model does not know, m/s^2 and rad/s^2.
 
         Args:
             torque: that acted over the period that ends, [left, right], N m.
         """
-        axes, full = self._axes, self._full
+        axes, full = self._axes, self.full
         share = max(quietest(self.wheels.counts), abs(axes[0].u) / BRISK)
         some = self._by(NOISE * min(full, max(share * full, abs(torque[0]), abs(torque[1]))))
         most = self._by(NOISE * full)
@@ -465,7 +512,7 @@ class MotionObserver:
         """The motion when the torque that is commanded now will act, one delay from now."""
         pose, u, held = motion.pose, motion.velocity, motion.held
         for torque, span in self._commanded_between(self.wheels.delay, 0.0):
-            rate, held = self._rate(u, torque, span)
+            rate, held = self.rate(u, torque, span)
             end = Velocity(u.v + span * rate.v, u.omega + span * rate.omega)
             pose = Arc(0.5 * span * (u.v + end.v), 0.5 * span * (u.omega + end.omega)).end(pose)
             u = end
@@ -487,7 +534,7 @@ class MotionObserver:
             found.append(((0.0, 0.0), missing))
         return found[::-1]
 
-    def _rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
+    def rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
         """Mean acceleration over a period from u on, and whether friction holds both wheels."""
         dynamics, bias = self._dynamics, self.bias
         driven = dynamics.input_acceleration(torque)
@@ -500,7 +547,7 @@ class MotionObserver:
         ends: tuple[float, ...] = geometry.wheel_velocity(u.v + dt * free.v, turn)
         if self._turns:
             laws, speeds, ends = (*laws, self.wheels.turning), (*speeds, u.omega), (*ends, turn)
-        friction = friction_over(laws, self._mobility, speeds, ends, dt)
+        friction = friction_over(laws, self.mobility, speeds, ends, dt)
         left, right, *moment = friction.torque
         slowing = with_moment((left, right), moment[0], geometry) if moment else (left, right)
         slowed = dynamics.input_acceleration(slowing)

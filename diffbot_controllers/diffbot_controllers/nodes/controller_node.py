@@ -247,6 +247,7 @@ class ControllerNode(EffortNode[C_co]):
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if not self.run.began:
             self.law = self.make_law(dynamics, self._wheels(friction))  # with gains that suit them
+            self._feedback.correct_by(self.law.drivetrain.first_reading())
         else:
             self.law.dynamics = dynamics
             self.law.friction = friction
