@@ -277,6 +277,8 @@ MAX_ERROR_SHARE = 0.5
 MAX_OF_NOMINAL, SMALL_SHARE, MAX_DOUBT = 1.2, 0.05, 2.576
 # Number of long predictions that count as evidence.
 MIN_PREDICTIONS = 20
+# Change of the velocities over the horizon below which nothing is told, as a share of their scale.
+MIN_CHANGE = 0.02
 
 Pair = tuple[float, float]
 
@@ -336,10 +338,13 @@ class HeldOutMotion:
 
     Args:
         geometry: of the wheels.
+        scale: of motions that excite, [v in m/s, omega in rad/s]; one whose velocities hardly
+            change by that is none, as where torque was withheld. Nothing refutes a model then.
     """
 
-    def __init__(self, geometry: WheelGeometry) -> None:
+    def __init__(self, geometry: WheelGeometry, scale: Pair = (0.0, 0.0)) -> None:
         self._geometry = geometry
+        self._scale = scale
         self._segments: list[list[tuple[float, ...]]] = [[]]
 
     def add(self, sample: JointSample) -> None:
@@ -384,7 +389,7 @@ class HeldOutMotion:
         """
         delay = max(identified.delay, nominal.delay)
         if not self.enough(delay):
-            return self._undecided()
+            return self._undecided(self._too_short())
         far = self._far(math.ceil(delay))
         segments = [
             _Segment(np.array(kept), self._geometry) for kept in self._segments if len(kept) > 1
@@ -394,6 +399,8 @@ class HeldOutMotion:
             self._errors(segments, identified, nominal, predictions)
             for predictions in (_Predictions(1, 1, 1, far.late), far)
         )
+        if still := self._still(far_errors["none"]):
+            return self._undecided(still)
         doubt = self._doubt(segments, identified, nominal, far)
         reason = _reason(near_errors, far_errors, doubt)
         return Verification(
@@ -467,21 +474,36 @@ class HeldOutMotion:
         v, omega = np.sqrt(np.mean(np.concatenate(errors, axis=1) ** 2, axis=1)).tolist()
         return v, omega
 
-    def _undecided(self) -> Verification:
+    def _too_short(self) -> str:
         gaps = max(0, sum(map(bool, self._segments)) - 1)
         least = HORIZON + MIN_PREDICTIONS * SPACING + 0.1
-        found = f"verification not decided: {self.duration:.1f} s of held-out motion"
+        found = f"{self.duration:.1f} s of held-out motion"
         if gaps:
-            why = (
+            return (
                 f"{found} with samples lost {gaps} times, too short for {MIN_PREDICTIONS} "
                 f"predictions of {HORIZON:g} s between gaps; find where joint states are lost, or "
                 "raise verification"
             )
-        else:
-            why = f"{found}: must be at least {least:.1f} s; raise verification"
+        return f"{found}: must be at least {least:.1f} s; raise verification"
+
+    def _still(self, changes: Pair) -> str:
+        """What to say where the velocities hardly changed; empty where they did."""
+        for change, scale, name, unit in zip(
+            changes, self._scale, ("velocity", "yaw rate"), ("m/s", "rad/s"), strict=True
+        ):
+            if change < (least := MIN_CHANGE * scale):
+                return (
+                    f"over {HORIZON:g} s the {name} of the held-out motion changed by {change:.2g} "
+                    f"{unit} (rms): must be at least {least:.2g} {unit}; find why the robot did "
+                    "not move, such as torque that was withheld"
+                )
+        return ""
+
+    def _undecided(self, why: str) -> Verification:
+        reason = f"verification not decided: {why}"
         unknown = ((math.nan, math.nan),) * 6
         state = VerificationState.NOT_VERIFIED
-        return Verification(state, why, self.duration, HORIZON, *unknown)
+        return Verification(state, reason, self.duration, HORIZON, *unknown)
 
 
 def _reason(one: dict[str, Pair], far: dict[str, Pair], doubt: Pair) -> str | None:

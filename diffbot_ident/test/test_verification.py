@@ -188,6 +188,21 @@ def test_too_little_motion_refutes_nothing(plain):
         assert f"{NEEDED:.1f} s" in found.reason and "raise verification" in found.reason
 
 
+def test_a_robot_that_did_not_move_refutes_nothing(plain):
+    """As when its states came too late and torque was withheld: it rolls out, and stands."""
+    kept = HeldOutMotion(GEOMETRY, (1.0, 3.0))
+    for k in range(800):
+        angle = 0.02 * (1.0 - math.exp(-0.01 * k))
+        kept.add(JointSample(PERIOD * k, (angle, angle), (0.0, 0.0), (0.0, 0.0)))
+    found = kept.verify(Model(TRUTH), Model(TRUTH))
+    assert kept.enough() and not found.decided
+    assert "velocity of the held-out motion changed by" in found.reason
+    driven = HeldOutMotion(GEOMETRY, (1.0, 3.0))
+    for sample in plain:
+        driven.add(sample)
+    assert driven.verify(Model(TRUTH), Model(TRUTH)).passed
+
+
 def test_short_stretches_do_not_add_up(plain):
     """No prediction goes across a gap, so ten stretches of 1 s tell nothing."""
     kept = held_out(plain, [(s - 0.015, s + 0.015) for s in range(1, 10)])
