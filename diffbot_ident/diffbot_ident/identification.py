@@ -146,7 +146,7 @@ class Identification:
         self._nominal = nominal
         self._until = until
         self._odometry = JointOdometry(DiffOdometry(geometry))
-        self._held_out = HeldOutMotion(geometry)
+        self._held_out = HeldOutMotion(geometry, (limits.velocity, limits.yaw_rate))
         self._driven: Excitation = excitation
         self._switched = math.inf
         self._braking: _Braking | None = None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -39,6 +39,8 @@ class Model:
     Attributes:
         values: [K5, K6, K7, K8].
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
+        doubts: what [values, friction] change by in directions that are independent of each other,
+            each by one standard deviation of the estimate; shape (n, 8), () where none is known.
         turning: [c_w in N m s/rad, f_w in N m] of the floor against turning.
         delay: control periods between a torque's report and its action, >= 0; d + a, d whole, means
             that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
@@ -48,6 +50,7 @@ class Model:
     friction: Four = (0.0, 0.0, 0.0, 0.0)
     delay: float = 0.0
     turning: tuple[float, float] = (0.0, 0.0)
+    doubts: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
     def described(cls, values: Four, robot: Robot) -> Model:
@@ -61,11 +64,15 @@ class Model:
 
     @classmethod
     def of(cls, estimate: Estimate) -> Model:
-        """The model of an estimate; what is not known of it, or negative, is taken for none."""
+        """The model of an estimate; what is not known of it is taken for none.
+
+        A friction may be negative: what is too little there is too much in another, and without
+        the one the other would be wrong.
+        """
         friction = (0.0, 0.0, 0.0, 0.0)
         if estimate.friction is not None:
             a, b, c, d = (
-                max(0.0, value) if math.isfinite(variance) else 0.0
+                value if math.isfinite(variance) else 0.0
                 for value, variance in zip(
                     estimate.friction.values, estimate.friction.variances, strict=True
                 )
@@ -81,7 +88,24 @@ class Model:
                 )
             )
             turning = (a, b)
-        return cls(estimate.values, friction, delay, turning)
+        return cls(estimate.values, friction, delay, turning, _doubts(estimate))
+
+    def neighbours(self) -> list[Model]:
+        """The models that are one doubt away."""
+        own = (*self.values, *self.friction)
+        found = []
+        for doubt in self.doubts:
+            k5, k6, k7, k8, *friction = map(sum, zip(own, doubt, strict=True))
+            left, right, coulomb_left, coulomb_right = friction
+            found.append(
+                replace(
+                    self,
+                    values=(k5, k6, k7, k8),
+                    friction=(left, right, coulomb_left, coulomb_right),
+                    doubts=(),
+                )
+            )
+        return found
 
     def _acceleration(self, velocity: Array, torque: Array, geometry: WheelGeometry) -> Array:
         """[dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
@@ -134,6 +158,28 @@ class Model:
                 after = self._held(after, period, geometry)
             velocity = after if lengths is None else np.where(step < lengths, after, velocity)
         return velocity
+
+
+def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
+    """Model.doubts of an estimate, of what it knows at all."""
+    covariance = np.zeros((8, 8))
+    covariance[:4, :4] = estimate.covariance
+    if (friction := estimate.friction) is not None:
+        rows = np.diag(friction.variances) if friction.covariance is None else friction.covariance
+        covariance[4:, 4:] = rows
+    known = np.isfinite(covariance.diagonal())
+    covariance[~known], covariance[:, ~known] = 0.0, 0.0
+    sizes, directions = np.linalg.eigh(_scaled(covariance))
+    deviations = np.sqrt(covariance.diagonal())[:, None] * directions * np.sqrt(sizes.clip(0.0))
+    return tuple(map(tuple, deviations.T[sizes > 0.0].tolist()))
+
+
+def _scaled(covariance: Array) -> Array:
+    """Correlations; 0 where nothing varies."""
+    deviations = np.sqrt(covariance.diagonal())
+    shape = deviations[:, None] * deviations
+    correlation: Array = np.divide(covariance, shape, out=np.zeros_like(shape), where=shape > 0.0)
+    return correlation
 
 
 @dataclass(frozen=True)
@@ -226,10 +272,13 @@ AVERAGE = 5
 # Long prediction errors have to be below this share of those without a model.
 MAX_ERROR_SHARE = 0.5
 # They may exceed the description's by this factor, or be below this share of those without a model:
-# a description that is exact, as a simulator's, cannot be beaten.
-MAX_OF_NOMINAL, SMALL_SHARE = 1.2, 0.05
+# a description that is exact, as a simulator's, cannot be beaten. They may also exceed it by what
+# the estimate itself is unsure of: of right models one in a hundred then counts as worse.
+MAX_OF_NOMINAL, SMALL_SHARE, MAX_DOUBT = 1.2, 0.05, 2.576
 # Number of long predictions that count as evidence.
 MIN_PREDICTIONS = 20
+# Change of the velocities over the horizon below which nothing is told, as a share of their scale.
+MIN_CHANGE = 0.02
 
 Pair = tuple[float, float]
 
@@ -289,10 +338,13 @@ class HeldOutMotion:
 
     Args:
         geometry: of the wheels.
+        scale: of motions that excite, [v in m/s, omega in rad/s]; one whose velocities hardly
+            change by that is none, as where torque was withheld. Nothing refutes a model then.
     """
 
-    def __init__(self, geometry: WheelGeometry) -> None:
+    def __init__(self, geometry: WheelGeometry, scale: Pair = (0.0, 0.0)) -> None:
         self._geometry = geometry
+        self._scale = scale
         self._segments: list[list[tuple[float, ...]]] = [[]]
 
     def add(self, sample: JointSample) -> None:
@@ -337,7 +389,7 @@ class HeldOutMotion:
         """
         delay = max(identified.delay, nominal.delay)
         if not self.enough(delay):
-            return self._undecided()
+            return self._undecided(self._too_short())
         far = self._far(math.ceil(delay))
         segments = [
             _Segment(np.array(kept), self._geometry) for kept in self._segments if len(kept) > 1
@@ -347,7 +399,10 @@ class HeldOutMotion:
             self._errors(segments, identified, nominal, predictions)
             for predictions in (_Predictions(1, 1, 1, far.late), far)
         )
-        reason = _reason(near_errors, far_errors)
+        if still := self._still(far_errors["none"]):
+            return self._undecided(still)
+        doubt = self._doubt(segments, identified, nominal, far)
+        reason = _reason(near_errors, far_errors, doubt)
         return Verification(
             state=VerificationState.VERIFIED if reason is None else VerificationState.REFUTED,
             reason=reason or "",
@@ -383,6 +438,27 @@ class HeldOutMotion:
                 for name, model in models.items()
             }
 
+    def _doubt(
+        self,
+        segments: Sequence[_Segment],
+        identified: Model,
+        nominal: Model,
+        predictions: _Predictions,
+    ) -> Pair:
+        """Standard deviation of the predictions by what the model is unsure of."""
+        yaw_by_speed = identified.values[1], nominal.values[1]
+        squares = np.zeros(2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for segment in segments:
+                taken = segment.lengths(yaw_by_speed, predictions)
+                best = segment.errors(identified, predictions, self.period, taken)
+                for other in identified.neighbours():
+                    moved = segment.errors(other, predictions, self.period, taken) - best
+                    squares += np.sum(moved**2, axis=1)
+        count = sum(len(s.lengths(yaw_by_speed, predictions)) for s in segments)
+        v, omega = np.sqrt(squares / count).tolist()
+        return v, omega
+
     def _error(
         self,
         segments: Sequence[_Segment],
@@ -398,25 +474,46 @@ class HeldOutMotion:
         v, omega = np.sqrt(np.mean(np.concatenate(errors, axis=1) ** 2, axis=1)).tolist()
         return v, omega
 
-    def _undecided(self) -> Verification:
+    def _too_short(self) -> str:
         gaps = max(0, sum(map(bool, self._segments)) - 1)
         least = HORIZON + MIN_PREDICTIONS * SPACING + 0.1
-        found = f"verification not decided: {self.duration:.1f} s of held-out motion"
+        found = f"{self.duration:.1f} s of held-out motion"
         if gaps:
-            why = (
+            return (
                 f"{found} with samples lost {gaps} times, too short for {MIN_PREDICTIONS} "
                 f"predictions of {HORIZON:g} s between gaps; find where joint states are lost, or "
                 "raise verification"
             )
-        else:
-            why = f"{found}: must be at least {least:.1f} s; raise verification"
+        return f"{found}: must be at least {least:.1f} s; raise verification"
+
+    def _still(self, changes: Pair) -> str:
+        """What to say where the velocities hardly changed; empty where they did."""
+        for change, scale, name, unit in zip(
+            changes, self._scale, ("velocity", "yaw rate"), ("m/s", "rad/s"), strict=True
+        ):
+            if change < (least := MIN_CHANGE * scale):
+                return (
+                    f"over {HORIZON:g} s the {name} of the held-out motion changed by {change:.2g} "
+                    f"{unit} (rms): must be at least {least:.2g} {unit}; find why the robot did "
+                    "not move, such as torque that was withheld"
+                )
+        return ""
+
+    def _undecided(self, why: str) -> Verification:
+        reason = f"verification not decided: {why}"
         unknown = ((math.nan, math.nan),) * 6
         state = VerificationState.NOT_VERIFIED
-        return Verification(state, why, self.duration, HORIZON, *unknown)
+        return Verification(state, reason, self.duration, HORIZON, *unknown)
 
 
-def _reason(one: dict[str, Pair], far: dict[str, Pair]) -> str | None:
-    """Why the identified model does not predict; None where it does."""
+def _reason(one: dict[str, Pair], far: dict[str, Pair], doubt: Pair) -> str | None:
+    """Why the identified model does not predict; None where it does.
+
+    Args:
+        one: errors after one control period, of each model.
+        far: errors of the long predictions.
+        doubt: standard deviation of the long predictions by what the model is unsure of.
+    """
     for i, (name, unit) in enumerate((("velocity", "m/s"), ("yaw rate", "rad/s"))):
         found, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
         if not found <= MAX_ERROR_SHARE * none:
@@ -425,7 +522,8 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair]) -> str | None:
                 f"must be at most {MAX_ERROR_SHARE:g} of the {none:.3g} {unit} without a model; "
                 "identify for longer, check for slip and slopes"
             )
-        if not found <= max(MAX_OF_NOMINAL * nominal, SMALL_SHARE * none):
+        as_good = math.hypot(MAX_OF_NOMINAL * nominal, MAX_DOUBT * doubt[i])
+        if not found <= max(as_good, SMALL_SHARE * none):
             return (
                 f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}, by "
                 f"the robot's description with {nominal:.3g} {unit}: must not be worse; identify "

@@ -15,10 +15,36 @@ from diffbot_ident.verification import Model
 VALUES = (0.08, -3.8, 2.6, -16.0)
 
 
-def test_negative_and_unknown_friction_are_none():
+def test_unknown_friction_is_none():
+    """A negative one stays: what it lacks another one of the same fit has too much."""
     friction = FrictionEstimate((-0.01, 0.02, 0.03, 0.04), (1e-6, 1e-6, 1e-6, math.inf))
-    assert Model.of(Estimate(VALUES, friction=friction)).friction == (0.0, 0.02, 0.03, 0.0)
+    assert Model.of(Estimate(VALUES, friction=friction)).friction == (-0.01, 0.02, 0.03, 0.0)
     assert Model.of(Estimate(VALUES)).friction == (0.0,) * 4
+
+
+def test_doubts_are_the_covariance_of_what_is_known():
+    rng = np.random.default_rng(3)
+    known, friction = (rows @ rows.T for rows in rng.standard_normal((2, 4, 4)))
+    known *= np.outer(VALUES, VALUES) * 1e-4
+    estimate = Estimate(
+        VALUES,
+        tuple(map(tuple, known.tolist())),
+        friction=FrictionEstimate.of(np.full(4, 0.01), 1e-8 * friction),
+    )
+    doubts = np.array(Model.of(estimate).doubts)
+    expected = np.zeros((8, 8))
+    expected[:4, :4], expected[4:, 4:] = known, 1e-8 * friction
+    sizes = np.sqrt(expected.diagonal())
+    shape = np.outer(sizes, sizes)
+    assert doubts.T @ doubts / shape == pytest.approx(expected / shape, abs=1e-9)
+    moved = [(*model.values, *model.friction) for model in Model.of(estimate).neighbours()]
+    assert np.array(moved) - (*VALUES, *(0.01,) * 4) == pytest.approx(doubts)
+
+
+def test_no_doubt_is_of_what_is_not_known():
+    friction = FrictionEstimate((0.0,) * 4, (1e-6, math.inf, 0.0, 4e-6))
+    doubts = np.array(Model.of(Estimate(VALUES, friction=friction)).doubts)
+    assert sorted(doubts.sum(axis=0)) == pytest.approx([0.0] * 6 + [1e-3, 2e-3])
 
 
 @pytest.mark.parametrize(

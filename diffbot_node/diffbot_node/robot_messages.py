@@ -107,11 +107,11 @@ class NodeClock:
         node: whose it is.
     """
 
-    TOPIC = "/clock"
-
     def __init__(self, node: Node) -> None:
         self._node = node
         self._clock: Any = node.get_clock()  # rclpy's type knows nothing of the ROS clock
+        # Launch files give a robot in a namespace a time of its own, by a remapping.
+        self._topic = node.resolve_topic_name("/clock")
 
     def now(self) -> float:
         """What it shows, s."""
@@ -127,10 +127,10 @@ class NodeClock:
 
         A simulator's clock that nobody publishes stands still, and what came stays new for ever.
         """
-        if not self.is_simulated or self._node.count_publishers(self.TOPIC):
+        if not self.is_simulated or self._node.count_publishers(self._topic):
             return ""
         return (
-            f"use_sim_time is true and nobody publishes {self.TOPIC}; start the simulator, or "
+            f"use_sim_time is true and nobody publishes {self._topic}; start the simulator, or "
             "leave use_sim_time false with a robot"
         )
 

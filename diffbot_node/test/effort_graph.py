@@ -95,11 +95,15 @@ class Graph:
 
 @contextmanager
 def made_graphs():
-    """What makes graphs with parameters; `before` is called with a node of its own, made before."""
+    """What makes graphs with parameters and remappings.
+
+    `before` is called with a node of its own, made before.
+    """
     graphs, nodes = [], []
 
-    def make(*parameters, before=lambda node: None):
+    def make(*parameters, remaps=(), before=lambda node: None):
         words = [word for text in (*QUIET, *parameters) for word in ("-p", text)]
+        words += [word for remap in remaps for word in ("-r", remap)]
         rclpy.init(args=["--ros-args", *words])
         nodes.append(rclpy.create_node("early"))
         before(nodes[-1])

@@ -206,6 +206,20 @@ def test_without_the_clock_that_it_shall_go_by_nothing_is_commanded(make_graph):
     assert "use_sim_time is true and nobody publishes /clock" in graph.node.waits_for()
 
 
+def test_a_clock_may_have_a_name_of_its_own(make_graph):
+    """As that of a simulated robot in a namespace, which a launch file remaps."""
+    clocks = []
+    graph = make_graph(
+        "use_sim_time:=true",
+        remaps=["/clock:=own/clock"],
+        before=lambda node: clocks.append(node.create_publisher(Clock, "own/clock", 10)),
+    )
+    graph.spin_until(lambda: graph.node.waits_for() == "", "the clock to be found")
+    clocks[0].destroy()
+    graph.spin_until(graph.node.waits_for, "the clock's leaving")
+    assert "nobody publishes /own/clock" in graph.node.waits_for()
+
+
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
     graph = make_simulated(make_graph)
     drive(graph)

@@ -229,7 +229,10 @@ class RunEnd:
     def _ended_by_itself(self, state: NodeState | None) -> Ending:
         node = f"the {self._node} node"
         if state is None:
-            return Ending(Outcome.FAILED, f"{node} did not start, or left before it said anything")
+            return Ending(
+                Outcome.FAILED,
+                f"{node} did not begin: it waited for what its lines above name, or did not start",
+            )
         if state.phase is RunPhase.STOPPED:
             by_user = any(word in state.message for word in SIGNAL_WORDS)
             outcome = Outcome.STOPPED if by_user else Outcome.FAILED

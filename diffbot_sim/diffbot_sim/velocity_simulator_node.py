@@ -105,6 +105,7 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
         minimum=0.0,
     )
     publish_tf: bool = parameter(True, "whether odom -> base_link is sent on /tf")
+    frame_prefix: str = parameter("", "what the names of these frames begin with, such as one/")
     joint_states: bool = parameter(
         False, "whether the wheels' angles, by encoders, are published on joint_states"
     )
@@ -152,14 +153,15 @@ class OdometryTopics:
         publishers: of odom and clock.
     """
 
-    def __init__(self, node: Node, publish_tf: bool) -> None:
+    def __init__(self, node: Node, publish_tf: bool, frame_prefix: str) -> None:
+        odom_frame, base_frame = f"{frame_prefix}odom", f"{frame_prefix}base_link"
         self._clock = node.create_publisher(ClockMessage, "clock", 10)
         self._odom = node.create_publisher(Odometry, "odom", 10)
         self._tf = node.create_publisher(TFMessage, "/tf", 100) if publish_tf else None
-        self._odometry = Odometry(child_frame_id="base_link")
-        self._odometry.header.frame_id = "odom"
-        self._transform = TransformStamped(child_frame_id="base_link")
-        self._transform.header.frame_id = "odom"
+        self._odometry = Odometry(child_frame_id=base_frame)
+        self._odometry.header.frame_id = odom_frame
+        self._transform = TransformStamped(child_frame_id=base_frame)
+        self._transform.header.frame_id = odom_frame
         self.publishers = (self._odom, self._clock)
 
     def publish(self, stamp: float, odometry: DriverOdometry) -> None:
@@ -199,7 +201,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._make_robot(robot, load_robot(self.moved_robot).geometry)
         self.sensors = SensorTopics(self, self.values, self.values.seed, self.resume)
         self._read_sensors()
-        self._topics = OdometryTopics(self, self.values.publish_tf)
+        self._topics = OdometryTopics(self, self.values.publish_tf, self.values.frame_prefix)
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters, self.resume)
         VelocityTopic(self, self.values.stamped, self._on_command)

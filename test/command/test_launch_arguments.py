@@ -22,7 +22,16 @@ FILES = {
     for path in sorted(ROOT.glob("*/launch/*.launch.xml"))
 }
 # Any text will do: folders, files to be made, and names of topics.
-FREE = {"results", "last_good", "reference", "odom", "cmd_vel", "imu_topic", "pose_topic"}
+FREE = {
+    "results",
+    "last_good",
+    "reference",
+    "odom",
+    "cmd_vel",
+    "imu_topic",
+    "pose_topic",
+    "frame_prefix",
+}
 
 
 def check(name, *words):

@@ -224,7 +224,7 @@ class _Learner:
             self._estimator = DimensionedEstimator(self._estimator, geometry, uncertainty, gyro)
         self._cycle = cycle
         self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
-        self._held_out = HeldOutMotion(geometry)
+        self._held_out = HeldOutMotion(geometry, (scale.velocity, scale.yaw_rate))
         self._passed = 0.0
         self._learnt = 0.0
         self._holding: list[tuple[float, ...]] = []

@@ -386,7 +386,7 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
     if covariance is None:
         return UNKNOWN_FRICTION
     values = covariance @ weighted
-    return FrictionEstimate(tuple(values.tolist()), tuple(np.diag(covariance).tolist()))
+    return FrictionEstimate.of(values, covariance)
 
 
 def fuse_turning(
@@ -418,10 +418,10 @@ def fuse_turning(
         covariance = _inverse(information, 0.0)
     if covariance is None:
         return UNKNOWN_FRICTION, UNKNOWN_TURNING
-    values, variances = (covariance @ weighted).tolist(), np.diag(covariance).tolist()
+    values, variances = covariance @ weighted, np.diag(covariance).tolist()
     return (
-        FrictionEstimate(tuple(values[:4]), tuple(variances[:4])),
-        TurningEstimate(tuple(values[4:]), tuple(variances[4:])),
+        FrictionEstimate.of(values[:4], covariance[:4, :4]),
+        TurningEstimate(tuple(values[4:].tolist()), tuple(variances[4:])),
     )
 
 

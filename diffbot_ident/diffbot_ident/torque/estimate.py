@@ -46,15 +46,27 @@ class FrictionEstimate:
     Attributes:
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
         variances: of the values, in their units squared; infinite where not identifiable.
+        covariance: of the values, 4 rows of 4, in their units: too much of one friction is too
+            little of the other. None where only the variances are known.
     """
 
     values: Four
     variances: Four
+    covariance: tuple[tuple[float, ...], ...] | None = None
+
+    @classmethod
+    def of(cls, values: Array, covariance: Array) -> FrictionEstimate:
+        """Values, shape (4,), with their covariance, shape (4, 4)."""
+        rows = tuple(map(tuple, covariance.tolist()))
+        return cls(tuple(values.tolist()), tuple(np.diag(covariance).tolist()), rows)
 
     def widened(self, factor: float) -> FrictionEstimate:
         """The same with standard deviations that are larger by this factor."""
         left, right, coulomb_left, coulomb_right = (factor**2 * each for each in self.variances)
-        return FrictionEstimate(self.values, (left, right, coulomb_left, coulomb_right))
+        rows = self.covariance and tuple(
+            tuple(factor**2 * each for each in row) for row in self.covariance
+        )
+        return FrictionEstimate(self.values, (left, right, coulomb_left, coulomb_right), rows)
 
 
 @dataclass(frozen=True)

@@ -441,13 +441,13 @@ class KalmanEstimator:
         warnings = (*companion.warnings, *self._warnings())
         if self.filter is None:
             return replace(companion, warnings=warnings)
-        theta, variances = self.filter.state[4:], self.filter.covariance.diagonal()[4:]
+        theta = self.filter.state[4:]
         v, omega = np.sqrt(self.filter.errors).tolist()
         found = replace(
             companion,
             warnings=warnings,
             residual_std=(v, omega),
-            friction=FrictionEstimate(tuple(theta[4:].tolist()), tuple(variances[4:].tolist())),
+            friction=FrictionEstimate.of(theta[4:], self.filter.covariance[8:, 8:]),
         ).with_values(
             theta[:4], self.filter.covariance[4:8, 4:8] + np.diag((FLOOR * theta[:4]) ** 2)
         )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots in namespaces, as a launch file of a user's own includes ours: time and frames.
+
+A simulator tells its time on the relative name `clock`, and ROS 2 nodes that go by a simulator's
+time listen to `/clock`: in a namespace each run waited for ever for the other.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from diffbot_bringup.commands.launch import main
+from diffbot_bringup.xml_launch.arguments import Arguments
+from diffbot_bringup.xml_launch.document import read
+
+pytest.importorskip("ament_index_python")
+
+LAUNCH = Path(__file__).resolve().parents[2] / "launch"
+RUNS = ["adaptive", "backstepping", "calibrate", "ident", "linearizing", "pose", "siwek"]
+PREFIXED = [name for name in RUNS if name not in ("calibrate", "ident")]
+OWN_CLOCK = "-r /clock:=clock"
+
+
+def processes(name, capsys, *words):
+    """Command lines of a launch."""
+    assert main(["--print", str(LAUNCH / f"{name}.launch.xml"), *words]) == 0
+    return [line for line in capsys.readouterr().out.splitlines() if "--ros-args" in line]
+
+
+def test_all_launch_files_that_name_their_run_are_here():
+    assert sorted(RUNS) == sorted(
+        path.name.removesuffix(".launch.xml")
+        for path in LAUNCH.glob("*.launch.xml")
+        if 'name="DIFFBOT_RUN"' in path.read_text()
+    )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_simulated_robot_in_a_namespace_has_a_time_of_its_own(name, capsys):
+    assert [line for line in processes(name, capsys) if OWN_CLOCK not in line] == []
+    assert not any(OWN_CLOCK in line for line in processes(name, capsys, "sim:=none"))
+
+
+@pytest.mark.parametrize("name", PREFIXED)
+def test_robots_of_one_tf_tree_have_frames_of_their_own(name, capsys):
+    """`odom` -> `base_link` of two robots on one /tf would be one robot that jumps."""
+    plain, prefixed = processes(name, capsys), processes(name, capsys, "frame_prefix:=one/")
+    frames = r"\b(?:odom_frame|base_frame|frame): (\S*?)(?:odom|base_link)>"
+    assert [re.findall(frames, line) for line in prefixed] == [
+        ["one/" for _ in re.findall(frames, line)] for line in plain
+    ]
+    controller = next(line for line in prefixed if re.match(r"\[\w+_controller", line))
+    assert "odom_frame: one/odom>" in controller
+
+
+@pytest.mark.parametrize("name", sorted({path.name for path in LAUNCH.glob("*.launch.xml")}))
+def test_who_has_frames_takes_a_prefix(name):
+    declared = {argument.name for argument in Arguments.of(read(LAUNCH / name).root).declared}
+    assert ("frame_prefix" in declared) == (name.removesuffix(".launch.xml") in PREFIXED)
