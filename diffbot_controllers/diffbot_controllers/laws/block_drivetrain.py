@@ -97,11 +97,12 @@ class BlockDrivetrain:
         torque = np.array([each.torque for each in wheels])
         limit = np.array([each.limit for each in wheels])
         self._largest = self._by(np.minimum(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
-        self.full = np.minimum(torque, NOISE_OF_LIMIT * limit)
+        self._full = np.minimum(torque, NOISE_OF_LIMIT * limit)
         self._quietest = np.array([quietest(each.counts) for each in wheels])
         self._rise = np.array([each.rise for each in wheels])
         self._acted = np.zeros((2, len(wheels)))
         self._ways = np.zeros((2, len(wheels)))  # the last torques that were not 0
+        self.most_torque = np.minimum(torque, limit)
         self.counts = np.array([each.counts for each in wheels])
         counts = np.array([min(each.counts or FINEST, FINEST) for each in wheels])
         left, right = self.radius**2 * (math.tau / counts) ** 2 / 12.0
@@ -160,7 +161,7 @@ class BlockDrivetrain:
 
     def _unknown(self, torque: Array) -> Array:
         """See MotionObserver.unknown."""
-        full = self.full
+        full = self._full
         share = np.maximum(self._quietest, np.abs(self._axes.u[0]) / BRISK)
         acting = np.maximum(share * full, np.abs(torque).max(axis=0))
         some = self._by(NOISE * np.minimum(full, acting))

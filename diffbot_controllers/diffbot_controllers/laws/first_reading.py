@@ -11,12 +11,13 @@ count the wheel stood,
 
     n <= s + y < n + 1,    s = model's way from rest + e,    e' = u,    u' = white noise
 
-of the intensity that the MotionObserver takes the model to be wrong by. A reading that differs from
-the one before says that an edge was passed within the period: s + y is beyond that edge by half the
-way of the period, or half a count where that is less, give or take a uniform error of that width.
-One that repeats says nothing. So a Kalman filter on [y, e, u] per wheel finds y, from a mean of 1/2
-and a variance of 1/12 on, until WINDOW after the wheel has started. A model that is wrong, or a
-robot that rolled at the start, shows in the innovations: the reading stays as it was then.
+of the intensity that the MotionObserver takes the model to be wrong by at the torque limit. A
+reading that differs from the one before says that an edge was passed within the period: s + y is
+beyond that edge by half the way of the period, or half a count where that is less, give or take a
+uniform error of that width. One that repeats says nothing. So a Kalman filter on [y, e, u] per
+wheel finds y, from a mean of 1/2 and a variance of 1/12 on, until WINDOW after the wheel has
+started. A model that is wrong, or a robot that rolled at the start, shows in the innovations: the
+reading stays as it was then.
 
 What readings are off by on average is y - 1/2 counts; odometry's frame is turned and shifted by
 that about its start, once, and the variance that is left counts in its covariance.
@@ -160,14 +161,14 @@ class FirstReadings:
         self._excess = self._excess + edge * (innovation * innovation / total - 1.0)
 
 
-def model_noise(mobility: Array, full: Array) -> Array:
+def model_noise(mobility: Array, torque: Array) -> Array:
     """Intensity of what a model may have wrong of wheels, rad^2/s^3, shape (2, n).
 
     Args:
         mobility: accelerations of the wheels by their own torque, 1/(kg m^2), shape (2, n).
-        full: largest torque that the observer's noise is a share of, N m, shape (n,).
+        torque: largest of a wheel that is commanded, N m, shape (n,).
     """
-    noise: Array = BASE * (NOISE * full * mobility) ** 2
+    noise: Array = BASE * (NOISE * torque * mobility) ** 2
     return noise
 
 
@@ -188,7 +189,7 @@ class FirstReading:
         self._angles = (0.0, 0.0)
         count = math.tau / wheels.counts if wheels.counts else 0.0
         own = np.array([[self._model.mobility[0][0]], [self._model.mobility[1][1]]])
-        noise = model_noise(own, np.array([self._model.full]))
+        noise = model_noise(own, np.array([min(wheels.torque, wheels.limit)]))
         self._filters = FirstReadings(np.array([count]), noise)
 
     @property

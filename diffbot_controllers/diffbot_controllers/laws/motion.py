@@ -426,7 +426,7 @@ class MotionObserver:
         mobility = turning_mobility if self._turns else wheel_mobility
         self.mobility = mobility(dynamics, self.wheels.geometry)
         torque, limit = self.wheels.torque, self.wheels.limit
-        self.full = min(torque, NOISE_OF_LIMIT * limit)
+        self._full = min(torque, NOISE_OF_LIMIT * limit)
         self._largest_bias = self._by(min(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
 
     def _by(self, torque: float) -> Velocity:
@@ -436,7 +436,7 @@ class MotionObserver:
     def reset(self) -> None:
         """Forget the past: the robot was at rest, without torque."""
         geometry, counts = self.wheels.geometry, min(self.wheels.counts or FINEST, FINEST)
-        unknown = self._by(NOISE * self.full)
+        unknown = self._by(NOISE * self._full)
         variance = (math.tau / counts) ** 2 / 12.0
         left, right = geometry.left_radius**2 * variance, geometry.right_radius**2 * variance
         self._axes = [
@@ -499,7 +499,7 @@ class MotionObserver:
         Args:
             torque: that acted over the period that ends, [left, right], N m.
         """
-        axes, full = self._axes, self.full
+        axes, full = self._axes, self._full
         share = max(quietest(self.wheels.counts), abs(axes[0].u) / BRISK)
         some = self._by(NOISE * min(full, max(share * full, abs(torque[0]), abs(torque[1]))))
         most = self._by(NOISE * full)
