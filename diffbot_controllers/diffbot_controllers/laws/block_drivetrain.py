@@ -246,7 +246,7 @@ class BlockFirstReading:
         counts, mobility = drivetrain.counts, drivetrain.mobility
         self._filters = FirstReadings(
             np.where(counts > 0, math.tau / np.maximum(counts, 1), 0.0),
-            model_noise(np.stack((mobility[0, 0], mobility[1, 1])), drivetrain.full),
+            model_noise(np.stack((mobility[0, 0], mobility[1, 1])), drivetrain.most_torque),
         )
 
     def put_right(self, poses: Array, angles: Array, torque: Array, dt: float) -> Array:
