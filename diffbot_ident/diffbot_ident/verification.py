@@ -4,7 +4,8 @@
 The motion is driven by another excitation; where samples are lost it falls into segments. From
 many instants of them the velocity is predicted, with the torques as reported, one control period
 and a few seconds ahead: by the identified model, by none (the velocity stays as it is), and by the
-robot's description. Nothing is fitted here.
+robot's description. Nothing of the result is fitted here; where it predicts worse than the
+description, the likeliest model inside its own intervals is asked, too.
 
 While K6 v > 0, as when a robot with its centre of mass ahead of the axle drives backwards, (41) is
 unstable: an error of the yaw rate grows by exp(K6 v t), and no model can predict for long. A
@@ -90,22 +91,17 @@ class Model:
             turning = (a, b)
         return cls(estimate.values, friction, delay, turning, _doubts(estimate))
 
-    def neighbours(self) -> list[Model]:
-        """The models that are one doubt away."""
-        own = (*self.values, *self.friction)
-        found = []
-        for doubt in self.doubts:
-            k5, k6, k7, k8, *friction = map(sum, zip(own, doubt, strict=True))
-            left, right, coulomb_left, coulomb_right = friction
-            found.append(
-                replace(
-                    self,
-                    values=(k5, k6, k7, k8),
-                    friction=(left, right, coulomb_left, coulomb_right),
-                    doubts=(),
-                )
-            )
-        return found
+    def moved(self, deviations: Array) -> Model:
+        """The model so many deviations along each of the doubts, shape (n,)."""
+        change = np.array(deviations) @ np.array(self.doubts)
+        k5, k6, k7, k8, left, right, coulomb_left, coulomb_right = (
+            np.array((*self.values, *self.friction)) + change
+        ).tolist()
+        return replace(
+            self,
+            values=(k5, k6, k7, k8),
+            friction=(left, right, coulomb_left, coulomb_right),
+        )
 
     def _acceleration(self, velocity: Array, torque: Array, geometry: WheelGeometry) -> Array:
         """[dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
@@ -272,9 +268,13 @@ AVERAGE = 5
 # Long prediction errors have to be below this share of those without a model.
 MAX_ERROR_SHARE = 0.5
 # They may exceed the description's by this factor, or be below this share of those without a model:
-# a description that is exact, as a simulator's, cannot be beaten. They may also exceed it by what
-# the estimate itself is unsure of: of right models one in a hundred then counts as worse.
-MAX_OF_NOMINAL, SMALL_SHARE, MAX_DOUBT = 1.2, 0.05, 2.576
+# a description that is exact, as a simulator's, cannot be beaten.
+MAX_OF_NOMINAL, SMALL_SHARE = 1.2, 0.05
+# What the estimate itself is unsure of excuses more: a model so likely by its own deviations, of
+# which one in a hundred is farther (chi squared, 8 values).
+MAX_DEVIATIONS = 20.09
+# Rounds of the search for it.
+ROUNDS = 3
 # Number of long predictions that count as evidence.
 MIN_PREDICTIONS = 20
 # Change of the velocities over the horizon below which nothing is told, as a share of their scale.
@@ -401,8 +401,8 @@ class HeldOutMotion:
         )
         if still := self._still(far_errors["none"]):
             return self._undecided(still)
-        doubt = self._doubt(segments, identified, nominal, far)
-        reason = _reason(near_errors, far_errors, doubt)
+        within = self._within_doubts(segments, identified, nominal, far, far_errors["nominal"])
+        reason = _reason(near_errors, far_errors, within)
         return Verification(
             state=VerificationState.VERIFIED if reason is None else VerificationState.REFUTED,
             reason=reason or "",
@@ -434,45 +434,67 @@ class HeldOutMotion:
         # What a hopeless model predicts may be beyond all numbers; it is judged below.
         with np.errstate(over="ignore", invalid="ignore"):
             return {
-                name: self._error(segments, model, predictions, lengths)
+                name: _rms(self._all_errors(segments, model, predictions, lengths))
                 for name, model in models.items()
             }
 
-    def _doubt(
+    def _within_doubts(
         self,
         segments: Sequence[_Segment],
         identified: Model,
         nominal: Model,
         predictions: _Predictions,
+        least: Pair,
     ) -> Pair:
-        """Standard deviation of the predictions by what the model is unsure of."""
-        yaw_by_speed = identified.values[1], nominal.values[1]
-        squares = np.zeros(2)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for segment in segments:
-                taken = segment.lengths(yaw_by_speed, predictions)
-                best = segment.errors(identified, predictions, self.period, taken)
-                for other in identified.neighbours():
-                    moved = segment.errors(other, predictions, self.period, taken) - best
-                    squares += np.sum(moved**2, axis=1)
-        count = sum(len(s.lengths(yaw_by_speed, predictions)) for s in segments)
-        v, omega = np.sqrt(squares / count).tolist()
-        return v, omega
+        """Errors of the likeliest model inside the doubts of the identified one, by this motion.
 
-    def _error(
+        Infinite where that is so far from it that the motion speaks against the doubts, too. With x
+        deviations along the doubts, and D what predictions change by with one of each,
+
+            |(e + D x) / least|^2 / overlap + |x|^2
+
+        is minus twice the log likelihood of the model, and least there.
+        """
+        if not identified.doubts:
+            return math.inf, math.inf
+        yaw_by_speed = identified.values[1], nominal.values[1]
+        lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
+        scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None]
+        scale = scale * math.sqrt(max(1.0, predictions.steps / predictions.spacing))
+
+        def errors(deviations: Array) -> Array:
+            model = identified.moved(deviations)
+            found: Array = self._all_errors(segments, model, predictions, lengths) / scale
+            return found
+
+        x = np.zeros(len(identified.doubts))
+        # What a hopeless model predicts may be beyond all numbers.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = errors(x)
+            slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
+            if not (np.isfinite(found).all() and np.isfinite(slopes).all()):
+                return math.inf, math.inf
+            bend = slopes @ slopes.T + np.eye(len(x))
+            for _ in range(ROUNDS):
+                x = x - np.linalg.solve(bend, slopes @ found.ravel() + x)
+                found = errors(x)
+        if not float(x @ x) <= MAX_DEVIATIONS:
+            return math.inf, math.inf
+        return _rms(found * scale)
+
+    def _all_errors(
         self,
         segments: Sequence[_Segment],
         model: Model | None,
         predictions: _Predictions,
         lengths: Sequence[NDArray[np.int_]],
-    ) -> Pair:
-        """Root mean square of the errors over all segments."""
+    ) -> Array:
+        """Errors over all segments, shape (2, n)."""
         errors = [
             segment.errors(model, predictions, self.period, taken)
             for segment, taken in zip(segments, lengths, strict=True)
         ]
-        v, omega = np.sqrt(np.mean(np.concatenate(errors, axis=1) ** 2, axis=1)).tolist()
-        return v, omega
+        return np.concatenate(errors, axis=1)
 
     def _too_short(self) -> str:
         gaps = max(0, sum(map(bool, self._segments)) - 1)
@@ -506,13 +528,18 @@ class HeldOutMotion:
         return Verification(state, reason, self.duration, HORIZON, *unknown)
 
 
-def _reason(one: dict[str, Pair], far: dict[str, Pair], doubt: Pair) -> str | None:
+def _rms(errors: Array) -> Pair:
+    v, omega = np.sqrt(np.mean(errors**2, axis=1)).tolist()
+    return v, omega
+
+
+def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | None:
     """Why the identified model does not predict; None where it does.
 
     Args:
         one: errors after one control period, of each model.
         far: errors of the long predictions.
-        doubt: standard deviation of the long predictions by what the model is unsure of.
+        within: errors of the long predictions by a model inside the doubts of the identified one.
     """
     for i, (name, unit) in enumerate((("velocity", "m/s"), ("yaw rate", "rad/s"))):
         found, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
@@ -522,8 +549,7 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], doubt: Pair) -> str | No
                 f"must be at most {MAX_ERROR_SHARE:g} of the {none:.3g} {unit} without a model; "
                 "identify for longer, check for slip and slopes"
             )
-        as_good = math.hypot(MAX_OF_NOMINAL * nominal, MAX_DOUBT * doubt[i])
-        if not found <= max(as_good, SMALL_SHARE * none):
+        if not min(found, within[i]) <= max(MAX_OF_NOMINAL * nominal, SMALL_SHARE * none):
             return (
                 f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}, by "
                 f"the robot's description with {nominal:.3g} {unit}: must not be worse; identify "

@@ -37,8 +37,10 @@ def test_doubts_are_the_covariance_of_what_is_known():
     sizes = np.sqrt(expected.diagonal())
     shape = np.outer(sizes, sizes)
     assert doubts.T @ doubts / shape == pytest.approx(expected / shape, abs=1e-9)
-    moved = [(*model.values, *model.friction) for model in Model.of(estimate).neighbours()]
-    assert np.array(moved) - (*VALUES, *(0.01,) * 4) == pytest.approx(doubts)
+    model = Model.of(estimate)
+    moved = [model.moved(one) for one in np.eye(8)]
+    changes = [(*each.values, *each.friction) for each in moved]
+    assert np.array(changes) - (*VALUES, *(0.01,) * 4) == pytest.approx(doubts)
 
 
 def test_no_doubt_is_of_what_is_not_known():

@@ -127,7 +127,7 @@ def test_a_hopeless_model_is_refuted_without_fuss(plain):
 def test_a_model_is_not_refuted_by_what_it_says_itself_that_it_does_not_know(plain, off, passed):
     """Where torques are known badly, viscous friction is told from Coulomb friction by little.
 
-    A controller manager at 1 kHz under load made 9 of 14 right models REFUTED: each predicted
+    A controller manager at 1 kHz under load made 9 of 15 right models REFUTED: each predicted
     worse than the description, which was the truth, by what its own intervals allowed.
     """
     doubt = np.array([0.003, 0.003, -0.009, -0.009])
