@@ -14,6 +14,7 @@ from controller_graph import controllers, moving  # noqa: E402
 from geometry_msgs.msg import Pose2D, TwistStamped  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
+from arc_odometry import Pose  # noqa: E402
 from diffbot_controllers.nodes.backstep_node import BackstepNode  # noqa: E402
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_controllers.nodes.pose_node import PoseNode  # noqa: E402
@@ -22,6 +23,7 @@ from diffbot_description import load_robot  # noqa: E402
 from diffbot_msgs.msg import ControllerState, DynamicParameters, PoseReference  # noqa: E402
 from diffbot_node import to_stamp  # noqa: E402
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
+from pose2d_trajectories import Reference  # noqa: E402
 
 
 @pytest.fixture
@@ -257,20 +259,35 @@ def test_the_duration_ends_a_run(make):
 
 
 @pytest.mark.parametrize("given", [10.0, 0.5])
-def test_a_drive_to_a_goal_lasts_until_the_robot_has_been_there_for_a_second(make, given):
+def test_a_drive_to_a_goal_lasts_until_the_robot_has_rested_there_for_a_second(make, given):
     graph = make(PoseNode, duration=0.5, arrival_time=given)
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.5))
     graph.spin()
-    near = []
+    left = []
     while graph.node.exit_code is None:
         graph.step()
         x, y, _ = graph.robot.engine.pose()
-        near.append(math.hypot(x - 0.5, y) < 0.011)
+        left.append(math.hypot(x - 0.5, y))
     elapsed = graph.node.run.elapsed
     if given == 0.5:  # that is too short
-        assert elapsed == pytest.approx(1.0) and not near[-1]
+        assert elapsed == pytest.approx(1.0) and left[-1] > 0.01
     else:
-        assert 1.5 < elapsed < 5.0 and all(near[-100:]) and not all(near[-200:])
+        assert 1.5 < elapsed < 5.0 and left[-1] < 0.001
+        assert np.ptp(left[-100:]) < 0.0015 < np.ptp(left[-150:])
+
+
+def test_a_robot_that_still_comes_nearer_has_not_arrived(make):
+    node = make(PoseNode, encoder_counts=512).node
+    assert node.one_count == pytest.approx((0.000460, 0.00338), rel=0.01)
+    node.references.take(None, Reference, {"x": 1.0, "y": 0.0, "theta": 0.0})
+    arrived = node.references.arrived
+    creeping = [Pose(0.9905 + 0.0016 * i, 0.0, 0.0) for i in range(7)]
+    assert not any(map(arrived, creeping))
+    turning = [Pose(1.0, 0.0, 0.006 * i) for i in range(-2, 3)]
+    assert not any(map(arrived, turning))
+    at_rest = [Pose(0.995 + 0.0004 * (i % 2), 0.0, 0.003 * (i % 2)) for i in range(9)]
+    assert list(map(arrived, at_rest)) == [False] + [True] * 8
+    assert not arrived(Pose(0.98, 0.0, 0.0)) and not arrived(at_rest[0])
 
 
 def test_the_published_law_at_another_rate_says_so_and_does_not_hold_its_torque(make, capfd):

@@ -55,7 +55,7 @@ class BackstepNode(ControllerNode[BackstepParameters]):
 
     def make_references(self) -> PoseReferences:
         """Set points and moving references."""
-        return PoseReferences(self, self.values.odom_frame, set_points=True)
+        return PoseReferences(self, self.values.odom_frame, True, self.one_count)
 
     def make_law(
         self, dynamics: DynamicParameters, wheels: KnownWheels

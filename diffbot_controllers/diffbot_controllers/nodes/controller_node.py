@@ -10,6 +10,7 @@ Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dyn
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -254,18 +255,28 @@ class ControllerNode(EffortNode[C_co]):
 
     def _wheels(self, friction: Laws) -> KnownWheels:
         values = self.values
-        counts = values.encoder_counts
         return KnownWheels(
             self.geometry,
             friction,
             self.robot.limits.torque,
-            self.robot.encoder.counts if counts < 0 else counts,
+            self._counts,
             self._torque_delay,
             observer=values.velocity_source == OBSERVER,
             integral=values.integral_action,
             limit=self.torque_limit,
             turning=known_turning(self),
         )
+
+    @property
+    def _counts(self) -> int:
+        given = self.values.encoder_counts
+        return self.robot.encoder.counts if given < 0 else given
+
+    @property
+    def one_count(self) -> tuple[float, float]:
+        """Way and turn of the robot that one count of an encoder tells, m and rad."""
+        angle = math.tau / self._counts if self._counts else 0.0
+        return self.geometry.body_velocity(0.0, angle)
 
     def _given_delay(self) -> float:
         given = self.values.torque_delay

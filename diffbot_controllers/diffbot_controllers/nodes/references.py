@@ -187,8 +187,8 @@ class ReferenceParameters(CommandParameters):
     )
     arrival_time: float = parameter(
         0.0,
-        "how much longer than `duration` the node goes on while the robot has not been at its set "
-        "point for a second, robot time, s; 0: no longer",
+        "how much longer than `duration` the node goes on while the robot has not rested at its "
+        "set point for a second, robot time, s; 0: no longer",
         minimum=0.0,
     )
     wait_for_reference: bool = parameter(
@@ -246,7 +246,7 @@ class ReferenceSource(ABC, Generic[T]):
         """Whether a reference says that the robot should stand."""
 
     def arrived(self, pose: Pose) -> bool:
-        """Whether the robot is where the reference wants it to stay, by its odometry.
+        """Whether the robot is and rests where the reference wants it to stay, by its odometry.
 
         Args:
             pose: of the robot, m and rad, in the odom frame.
@@ -279,6 +279,9 @@ class ReferenceSource(ABC, Generic[T]):
 
 STANDSTILL = 1e-9  # m/s and rad/s
 ARRIVED = (0.01, math.radians(1.0))  # from a set point, m and rad: as reports say "settled"
+# A robot that moves by more than this, m and rad, and what one count of an encoder tells, while it
+# should stay, still comes nearer.
+RESTS = (0.001, math.radians(0.1))
 
 
 class PoseReferences(ReferenceSource[Reference]):
@@ -288,13 +291,20 @@ class PoseReferences(ReferenceSource[Reference]):
         node: follows them.
         frame: that they have to be in.
         set_points: whether `~/command` (geometry_msgs/Pose2D: a set point, which lasts) counts.
+        count: what one count of an encoder tells of way and turn, m and rad, >= 0.
     """
 
     def __init__(
-        self, node: CommandNode[ReferenceParameters], frame: str, set_points: bool = False
+        self,
+        node: CommandNode[ReferenceParameters],
+        frame: str,
+        set_points: bool = False,
+        count: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         super().__init__(node, "~/reference", Reference.after)
         self._frame = frame
+        self._rests = (RESTS[0] + count[0], RESTS[1] + count[1])
+        self._rest: Pose | None = None  # where the robot came near its set point, or moved to there
         if set_points:  # one that comes early is taken
             node.create_subscription(Pose2D, "~/command", self._on_command, 10)
 
@@ -307,13 +317,17 @@ class PoseReferences(ReferenceSource[Reference]):
         return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
 
     def arrived(self, pose: Pose) -> bool:
-        """See ReferenceSource; within ARRIVED."""
+        """See ReferenceSource; within ARRIVED of the goal, and RESTS of where it has been since."""
         goal = self.input.newest
         if self.input.is_stream or not isinstance(goal, Reference):
             return True
-        way = math.hypot(goal.x - pose.x, goal.y - pose.y)
-        turn = abs(math.remainder(goal.theta - pose.theta, math.tau))
-        return way < ARRIVED[0] and turn < ARRIVED[1]
+        if not _are_near(goal, pose, ARRIVED):
+            self._rest = None
+            return False
+        if self._rest is None or not _are_near(self._rest, pose, self._rests):
+            self._rest = pose
+            return False
+        return True
 
     def _on_command(self, message: Pose2D) -> None:
         if self._node.count_publishers(self.stream):
@@ -332,6 +346,13 @@ class PoseReferences(ReferenceSource[Reference]):
             )
             fields["x"] = math.nan
         self.take(seconds(message.header.stamp), Reference, fields)
+
+
+def _are_near(one: Reference | Pose, other: Pose, bounds: tuple[float, float]) -> bool:
+    """Whether two poses are no further apart than so many m and rad."""
+    way = math.hypot(one.x - other.x, one.y - other.y)
+    turn = abs(math.remainder(one.theta - other.theta, math.tau))
+    return way < bounds[0] and turn < bounds[1]
 
 
 STAY = 1.0  # s that a robot has to be at its set point to have arrived
