@@ -12,18 +12,25 @@ before, and no worse than the fixed law with the same seed: to 1 %, and on the a
 
     ./diffbot python benchmarks/adaptation.py                    # 30 seeds, 3 noises: 25 min
     ./diffbot python benchmarks/adaptation.py --seeds 4 --noise 0.01
+    ./diffbot python benchmarks/adaptation.py --random --seeds 20 --noise 0.01
     ./diffbot python benchmarks/adaptation.py --idle             # 10 min without excitation
 
-The law and the estimator get joint states only; what is true is for the table.
+With --random each seed drives a robot of its own, drawn at random with its friction and encoders
+(diffbot_study.random_robots), of which the law and the estimator are told; --misjudged 0.1: 10 %
+more friction than there is. The law and the estimator get joint states only; what is true is for
+the table.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from figure_eight import figure_eight, start_beside
@@ -31,10 +38,12 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample
 from diffbot_controllers import Reference, tuned_backstepping
-from diffbot_description import load_robot
+from diffbot_controllers.laws.friction import KnownWheels
+from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.random_robots import draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
@@ -47,7 +56,7 @@ IDLE, SETTLING = 600.0, 5.0  # s
 
 def drive(
     engine_name: str,
-    robot_name: str,
+    robot: Robot,
     counts: int,
     noise: float,
     reference: Callable[[float], Reference],
@@ -56,9 +65,10 @@ def drive(
     adaptive: bool,
     load: str = "none",
     start: tuple[float, float, float] = (0.0, 0.0, 0.0),
-) -> tuple[DriveSamples, NDArray[np.float64]]:
-    """One run, and the rows of LiveAdaptation (none without adaptation)."""
-    robot = load_robot(robot_name)
+    misjudged: float = 0.0,
+) -> tuple[DriveSamples, NDArray[np.float64], NDArray[np.float64]]:
+    """One run, the rows of LiveAdaptation (none without adaptation), and K5..K8 at its end."""
+    told = with_friction(robot, 1.0 + misjudged)
     with closing(make_simulator(engine_name, robot)) as engine:
         nominal, limits = dynamics_of(engine), robot.limits
         law = tuned_backstepping(
@@ -67,13 +77,14 @@ def drive(
             limits.linear_velocity,
             limits.angular_velocity,
             mean_velocity=True,
+            wheels=KnownWheels.of(told, counts),
         )
         schedule = PayloadSchedule(payload_from_text(load, robot), LOAD_TIME)
 
         def put_on(sample: JointSample) -> None:
             schedule.apply(engine, sample.stamp)
 
-        live = LiveAdaptation(robot, nominal, law, also=put_on) if adaptive else None
+        live = LiveAdaptation(told, nominal, law, also=put_on) if adaptive else None
         run = simulate_drive(
             engine,
             robot,
@@ -86,7 +97,24 @@ def drive(
             seed=seed,
             on_sample=live or put_on,
         )
-    return run, live.rows if live else np.empty((0, 14))
+        return run, live.rows if live else np.empty((0, 14)), np.array(dynamics_of(engine))
+
+
+def with_friction(robot: Robot, factor: float) -> Robot:
+    """The robot with so many times the viscous and Coulomb friction."""
+    friction = robot.friction
+    viscous, coulomb = (
+        (factor * left, factor * right) for left, right in (friction.viscous, friction.coulomb)
+    )
+    return replace(robot, friction=replace(friction, viscous=viscous, coulomb=coulomb))
+
+
+def robot_of(arguments: argparse.Namespace, seed: int, folder: str) -> tuple[Robot, int]:
+    """The robot of a run, and the counts of its encoders; one drawn at random goes to a folder."""
+    if arguments.random:
+        robot = draw(seed).written(Path(folder)).robot
+        return robot, robot.encoder.counts
+    return load_robot(arguments.robot), arguments.encoder_counts
 
 
 def rms(run: DriveSamples, window: tuple[float, float]) -> tuple[float, float]:
@@ -97,30 +125,38 @@ def rms(run: DriveSamples, window: tuple[float, float]) -> tuple[float, float]:
 
 
 def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[float]:
-    """Position and heading of: fixed before, fixed after, adaptive before, adaptive after."""
+    """Position and heading of: fixed before, fixed after, adaptive before, adaptive after.
+
+    And the rms of the relative errors of K7 and K8 in use over the lap after the load, %.
+    """
     eight = figure_eight(1.0, 0.5, LAP, False)
     found: list[float] = []
-    for adaptive in (False, True):
-        run, _ = drive(
-            arguments.engine,
-            arguments.robot,
-            arguments.encoder_counts,
-            noise,
-            eight.at,
-            AFTER[1],
-            seed,
-            adaptive,
-            "50%",
-            start_beside(eight, seed),
-        )
-        found += [*rms(run, BEFORE), *rms(run, AFTER)]
-    return found
+    with tempfile.TemporaryDirectory() as folder:
+        robot, counts = robot_of(arguments, seed, folder)
+        for adaptive in (False, True):
+            run, rows, true = drive(
+                arguments.engine,
+                robot,
+                counts,
+                noise,
+                eight.at,
+                AFTER[1],
+                seed,
+                adaptive,
+                "50%",
+                start_beside(eight, seed),
+                arguments.misjudged,
+            )
+            found += [*rms(run, BEFORE), *rms(run, AFTER)]
+    after = rows[rows[:, 0] >= AFTER[0]]
+    errors = 100.0 * (after[:, 3:5] / true[2:] - 1.0)
+    return [*found, *np.sqrt(np.mean(errors**2, axis=0))]
 
 
 def table(noise: float, rows: NDArray[np.float64]) -> Iterable[str]:
     """Lines of the table for one noise; rows are those of with_load, one for each seed."""
     for column, name in enumerate(("position mm", "heading mrad")):
-        fixed_before, fixed_after, before, after = rows[:, column::2].T
+        fixed_before, fixed_after, before, after = rows[:, column:8:2].T
         cells = [
             f"{np.median(v):8.3f} {v.max():8.3f}"
             for v in (fixed_before, fixed_after, before, after)
@@ -137,13 +173,14 @@ def table(noise: float, rows: NDArray[np.float64]) -> Iterable[str]:
             f"{counts[0]:4d} {counts[1]:4d} of {len(rows)} | {counts[2]:4d} {counts[3]:4d} | "
             f"{mean:6.3f}"
         )
+    texts = (f"{np.median(v):.1f}, {v.max():.1f}" for v in rows[:, 8:].T)
+    yield f"{'':7}K7, K8 in use after the load, rms of error, %: {'; '.join(texts)}"
 
 
 def loads(arguments: argparse.Namespace) -> None:
     """Print the table."""
-    print(
-        f"{arguments.robot}, {arguments.engine}, {arguments.encoder_counts} counts: rms of errors"
-    )
+    robots = f"{arguments.robot}, {arguments.encoder_counts} counts"
+    print(f"{'random robots' if arguments.random else robots}, {arguments.engine}: rms of errors")
     print("median and worst seed of: fixed before, fixed after, adaptive before, adaptive after |")
     print(
         "seeds back within 20 %: fixed, adaptive | no worse than fixed: before, after | mean ratio"
@@ -190,17 +227,20 @@ def idle_rows(
     arguments: argparse.Namespace, speed: float, noise: float, seed: int
 ) -> NDArray[np.float64]:
     """What a lap and then a steady speed (m/s) left of the parameters."""
-    _, rows = drive(
-        arguments.engine,
-        arguments.robot,
-        arguments.encoder_counts,
-        noise,
-        eight_then(speed),
-        LAP + SETTLING + IDLE,
-        seed,
-        adaptive=True,
-        start=start_beside(figure_eight(1.0, 0.5, LAP, False), seed),
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        robot, counts = robot_of(arguments, seed, folder)
+        _, rows, _ = drive(
+            arguments.engine,
+            robot,
+            counts,
+            noise,
+            eight_then(speed),
+            LAP + SETTLING + IDLE,
+            seed,
+            adaptive=True,
+            start=start_beside(figure_eight(1.0, 0.5, LAP, False), seed),
+            misjudged=arguments.misjudged,
+        )
     return rows
 
 
@@ -222,6 +262,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", choices=ENGINES, default="ideal")
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
+    parser.add_argument("--random", action="store_true", help="a robot of its own for each seed")
+    parser.add_argument("--misjudged", type=float, default=0.0, help="error of the known friction")
     parser.add_argument("--encoder-counts", type=int, default=4096, help="0: exact")
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.01, 0.05])
     parser.add_argument("--seeds", type=int, default=30)

@@ -46,7 +46,7 @@ class Control(WheeledRobot):
         self.loads = [payload_from_text(text, robot) for text in self.LOADS]
         nominal = dynamics_of(self.engine)
         self.adaptation = Adaptation(nominal, self.geometry.half_track)
-        self.live = make_live_estimator(self.geometry, nominal, (0.0,) * 4)
+        self.live = make_live_estimator(robot, nominal)
         speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
         self.laws = {
             "backstepping": tuned_backstepping(nominal, self.limit, *speeds, mean_velocity=True),

@@ -72,7 +72,8 @@ class EstimatorParameters(RobotParameters):
     )
     friction_spread: float = parameter(
         DEFAULT.friction_spread,
-        "the same of the friction around the robot's description, N m s/rad and N m",
+        "the same of the friction around the robot's description; 0.0003 of limits.traction at the "
+        "least",
         above=0.0,
         maximum=100.0,
     )
@@ -84,7 +85,10 @@ class EstimatorParameters(RobotParameters):
     velocity: float = parameter(DEFAULT.velocity, "size of motion that excites, m/s", above=0.0)
     yaw_rate: float = parameter(DEFAULT.yaw_rate, "size of motion that excites, rad/s", above=0.0)
     torque: float = parameter(
-        DEFAULT.torque, "size of a wheel's torque that excites, N m", above=0.0
+        DEFAULT.torque,
+        "size of a wheel's torque that excites, as a share of limits.traction",
+        above=0.0,
+        maximum=1.0,
     )
     acceleration: float = parameter(
         DEFAULT.acceleration,
@@ -122,13 +126,11 @@ class EstimatorNode(Node):
         if values.prior not in ("", NONE):
             nominal = read_prior(values.prior, robot).values
         self._estimator = make_live_estimator(
-            robot.geometry,
+            robot,
             nominal,
-            (*robot.friction.viscous, *robot.friction.coulomb),
             LiveSettings(
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}
             ),
-            turning=robot.turning is not None,
         )
         self._reader = JointReader(
             left, right, ("position", "effort"), robot.drive.torque_of((1.0, 1.0))

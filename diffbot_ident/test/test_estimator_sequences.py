@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator, make_live_estimator
@@ -101,7 +102,7 @@ def made(name):
     if name != "live":
         return make_estimator(name, GEOMETRY, scale)
     wrong = tuple(np.multiply(TRUTH, (1.2, 0.8, 1.2, 0.8)).tolist())
-    return make_live_estimator(GEOMETRY, wrong, (0.0,) * 4)
+    return make_live_estimator(load_robot("twil"), wrong)
 
 
 def check(estimate):

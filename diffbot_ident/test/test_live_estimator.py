@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import ExcitationMonitor, make_live_estimator
 
@@ -92,7 +93,7 @@ def test_a_jump_of_an_encoder_at_rest_does_not_look_like_motion():
 
 def test_a_robot_at_rest_that_answers_its_encoders_noise_teaches_nothing():
     """Without the monitor K7 and K8 grow without bound, for the torque follows the noise."""
-    estimator = make_live_estimator(GEOMETRY, NOMINAL, (0.0,) * 4)
+    estimator = make_live_estimator(load_robot("twil"), NOMINAL)
     random = np.random.default_rng(5)
     angles = np.zeros(2)
     for k in range(6000):

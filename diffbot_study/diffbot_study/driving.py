@@ -244,13 +244,7 @@ class LiveAdaptation:
         settings: LiveSettings = LiveSettings(),  # noqa: B008  (frozen)
     ) -> None:
         self.adaptation = Adaptation(nominal, robot.geometry.half_track, AdaptationSettings())
-        self._estimator = make_live_estimator(
-            robot.geometry,
-            self.adaptation.in_use,
-            (*robot.friction.viscous, *robot.friction.coulomb),
-            settings,
-            turning=robot.turning is not None,
-        )
+        self._estimator = make_live_estimator(robot, self.adaptation.in_use, settings)
         self._law = law
         self._known = wheel_friction(robot)
         limits = robot.limits

@@ -101,11 +101,11 @@ class AxisPrior:
 
     Attributes:
         mean: shape (6,).
-        variance: shape (6,); may be infinite.
+        information: inverse of their covariance, shape (6, 6); 0 where nothing is known.
     """
 
     mean: Array
-    variance: Array
+    information: Array
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def fit(
     if prior is not None:
         known = np.zeros((size, size))
         own = slice(len(prior.mean))
-        known[own, own] = np.diag(per_row / (prior.variance * scale[own] ** 2))
+        known[own, own] = per_row * prior.information / shape[own, own]
         weak = weak + known
         p = np.linalg.inv(information + known)
         theta = p @ (b + known[:, own] @ (prior.mean * scale[own]))

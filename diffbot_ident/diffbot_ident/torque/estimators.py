@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
+from diffbot_description import Robot
 from diffbot_ident.torque.estimate import Estimate, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -90,12 +91,12 @@ class LiveSettings:
             notice a payload sooner, longer ones are more precise.
         window: length of a window, s, > 0.
         spread: standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
-        friction_spread: standard deviation of the prior of each friction coefficient, N m s/rad
-            and N m, > 0. A robot that drives along a path says little of its friction, and what is
-            not known of it is taken from the precision of K5..K8.
+        friction_spread: the same of each friction coefficient, relative to the described one,
+            > 0; KNOWN_FRICTION at the least. A robot that drives along a path says little of its
+            friction, and what is not known of it is taken from the precision of K5..K8.
         velocity: size of the motion that counts as excitation, m/s, > 0; see MotionScale.
         yaw_rate: the same, rad/s, > 0.
-        torque: the same, of one wheel, N m, > 0.
+        torque: the same, of one wheel, as a share of limits.traction, > 0.
         acceleration: rms of dv/dt over 2.5 s below which nothing is learnt, m/s^2, > 0.
         yaw_acceleration: the same of domega/dt, rad/s^2, > 0.
     """
@@ -103,7 +104,7 @@ class LiveSettings:
     memory: float = 2.5
     window: float = 0.1
     spread: float = 0.5
-    friction_spread: float = 3e-4
+    friction_spread: float = 0.1
     velocity: float = 0.3
     yaw_rate: float = 1.0
     torque: float = 0.02
@@ -111,6 +112,9 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
+# Standard deviation of a friction that is described exactly, or as none, as a share of
+# limits.traction; of a viscous one per rad/s.
+KNOWN_FRICTION = 3e-4
 # Robot time over which a speed is averaged, s: an encoder of 4096 counts tells 0.2 mm/s then.
 SPEED_TIME = 0.25
 # Averages from one speed to the next that it is compared with, and comparisons that count.
@@ -248,36 +252,43 @@ class LiveEstimator:
 
 
 def make_live_estimator(
-    geometry: WheelGeometry,
+    robot: Robot,
     nominal: Sequence[float],
-    friction: Sequence[float],
     settings: LiveSettings = LiveSettings(),
-    turning: bool = False,
 ) -> LiveEstimator:
     """Return an integral estimator that forgets down to the nominal parameters.
 
     Args:
-        geometry: of the wheels.
+        robot: gives the wheels, their friction and largest torque, and whether the floor resists
+            turning (skid steer), of which nothing is known beforehand.
         nominal: K5..K8 of the robot's description, or the last good ones.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m] of it.
         settings: how it works.
-        turning: whether to look for a resistance against turning (skid steer); it has no prior.
     """
     k5, k6, k7, k8 = nominal
-    viscous_left, viscous_right, coulomb_left, coulomb_right = friction
+    largest = robot.limits.traction
+    viscous, coulomb = robot.friction.viscous, robot.friction.coulomb
+
+    def spread(described: float) -> float:
+        return max(settings.friction_spread * described, KNOWN_FRICTION * largest)
+
     estimator = make_estimator(
         "integral",
-        geometry,
-        MotionScale(settings.velocity, settings.yaw_rate, settings.torque),
+        robot.geometry,
+        MotionScale(settings.velocity, settings.yaw_rate, settings.torque * largest),
         window=settings.window,
         forgetting=math.exp(-settings.window / settings.memory),
         prior=Prior(
             values=(k5, k6, k7, k8),
             relative=(settings.spread,) * 4,
-            friction=(viscous_left, viscous_right, coulomb_left, coulomb_right),
-            friction_std=(settings.friction_spread,) * 4,
+            friction=(*viscous, *coulomb),
+            friction_std=(
+                spread(viscous[0]),
+                spread(viscous[1]),
+                spread(coulomb[0]),
+                spread(coulomb[1]),
+            ),
         ),
-        turning=turning,
+        turning=robot.turning is not None,
     )
-    monitor = ExcitationMonitor(geometry, settings.acceleration, settings.yaw_acceleration)
+    monitor = ExcitationMonitor(robot.geometry, settings.acceleration, settings.yaw_acceleration)
     return LiveEstimator(estimator, monitor)

@@ -122,19 +122,26 @@ class Prior:
     ) -> tuple[AxisPrior, AxisPrior]:
         """The same of the parameters of the linear and of the angular axis.
 
-        Where the floor resists turning, that of omega in the angular one is not known.
+        Friction is known as a torque. What a robot that was loaded makes of it is less, by as much
+        as its K7 and K8 are: the parameters that are K7 or K8 times friction go with them.
+        Where the floor resists turning, that of omega in the angular axis is not known.
         """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)
         found = []
         for product, gain, terms in zip((0, 1), (2, 3), friction_terms(geometry), strict=True):
-            mean = np.concatenate((k[[product, gain]], k[gain] * terms @ friction))
+            torques = terms @ friction  # per K7 or K8
+            mean = np.concatenate((k[[product, gain]], k[gain] * torques))
             # Zero coefficients keep an infinite uncertainty out.
             spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
             variance = np.square(spreads).sum(axis=1)
             if turning and gain == 3:
                 variance[1] = math.inf
-            found.append(AxisPrior(mean, np.concatenate((spread[[product, gain]] ** 2, variance))))
+            # Of each: parameter - torque * gain is 0, with this variance.
+            apart = np.column_stack((np.zeros(4), -torques, np.eye(4)))
+            information = apart.T @ (apart / variance[:, None])
+            information[[0, 1], [0, 1]] += 1.0 / spread[[product, gain]] ** 2
+            found.append(AxisPrior(mean, information))
         return found[0], found[1]
 
 
