@@ -7,12 +7,15 @@ over half of it before a load, and over half from 12 s after it on.
 
 import math
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from diffbot_controllers import tuned_backstepping
+from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
+from diffbot_description.robot import Friction
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import LiveAdaptation, dynamics_of, simulate_drive
@@ -22,23 +25,32 @@ LOAD_TIME, RECOVERY, HALF = 20.0, 12.0, 10.0
 TWIL = load_robot("twil")
 
 
-def drive(adaptive):
-    """Errors before and after a load, mm and mrad; and the parameters in use, over the truth."""
+def drive(adaptive, robot=TWIL, told=TWIL):
+    """Errors before and after a load, mm and mrad; and the parameters in use, over the truth.
+
+    Args:
+        adaptive: whether the law follows live estimates.
+        robot: that is driven.
+        told: what law and estimator know of it.
+    """
     eight = make_trajectory("figure_eight", period=2.0 * HALF, ramp_up=0.0)
-    with closing(make_simulator("ideal", TWIL)) as engine:
-        nominal, limits = dynamics_of(engine), TWIL.limits
+    with closing(make_simulator("ideal", robot)) as engine:
+        nominal, limits = dynamics_of(engine), robot.limits
         speeds = limits.linear_velocity, limits.angular_velocity
-        law = tuned_backstepping(nominal, limits.traction, *speeds, mean_velocity=True)
-        schedule = PayloadSchedule(payload_from_text("50%", TWIL), LOAD_TIME)
+        wheels = None if robot is TWIL else KnownWheels.of(told)
+        law = tuned_backstepping(
+            nominal, limits.traction, *speeds, mean_velocity=True, wheels=wheels
+        )
+        schedule = PayloadSchedule(payload_from_text("50%", robot), LOAD_TIME)
 
         def put_on(sample):
             schedule.apply(engine, sample.stamp)
 
-        live = LiveAdaptation(TWIL, nominal, law, also=put_on) if adaptive else put_on
+        live = LiveAdaptation(told, nominal, law, also=put_on) if adaptive else put_on
         first = eight.at(0.0)
         run = simulate_drive(
             engine,
-            TWIL,
+            robot,
             law,
             eight.at,
             LOAD_TIME + RECOVERY + HALF,
@@ -67,3 +79,22 @@ def test_adaptation_takes_the_tracking_back_to_what_it_was():
     assert before[0] < 1.3 * fixed_before[0] and before[1] < 1.1 * fixed_before[1]
     assert (after < 1.2 * before).all()
     assert shares[:2] == pytest.approx(1.0, abs=0.05) and shares[2:] == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("misjudged", [1.0, 1.1])
+def test_a_load_is_learnt_on_a_robot_with_friction(misjudged):
+    """Friction is a torque and stays; a load makes less of it, as of the motors' torque.
+
+    Told exactly, and 10 % too large. With K7 times friction taken for known K7 stayed 30 to 50 %
+    too large on robots drawn at random (benchmarks/adaptation.py --random).
+    """
+    before = with_coulomb(0.15)
+    fixed = drive(False, before, with_coulomb(0.15 * misjudged))[1]
+    _, after, shares = drive(True, before, with_coulomb(0.15 * misjudged))
+    assert shares[2:] == pytest.approx(1.0, abs=0.04)
+    assert (after < 0.6 * fixed).all()
+
+
+def with_coulomb(torque):
+    """Twil with Coulomb friction of both wheels, N m."""
+    return replace(TWIL, friction=Friction(viscous=(0.0, 0.0), coulomb=(torque, torque)))
