@@ -237,6 +237,18 @@ def gz_environment() -> dict[str, str | None]:
     return {"GZ_PARTITION": os.environ.get("GZ_PARTITION") or f"diffbot-{uuid4().hex}"}
 
 
+def gz_control_environment() -> dict[str, str | None]:
+    """The same, and lets Gazebo find gz_ros2_control.
+
+    Gazebo looks for systems in its own folders and in those of this variable only, which nothing in
+    a ROS 2 install sets but the launch files of ros_gz_sim.
+    """
+    folder = f"{get_package_prefix('gz_ros2_control')}/lib"
+    own = os.environ.get("GZ_SIM_SYSTEM_PLUGIN_PATH")
+    path = os.pathsep.join([own, folder] if own else [folder])
+    return {**gz_environment(), "GZ_SIM_SYSTEM_PLUGIN_PATH": path}
+
+
 def gazebo_environment() -> dict[str, str | None]:
     """Keeps a Gazebo 11 apart from all others, and lets it find the plugins of ROS."""
     prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"][:3]]
@@ -289,7 +301,7 @@ def launch_ros2_control(
         patience: wall time that each step may take, s.
     """
     is_gz = sim == "gz_ros2_control"
-    launch = Launch(gz_environment() if is_gz else gazebo_environment(), patience)
+    launch = Launch(gz_control_environment() if is_gz else gazebo_environment(), patience)
     controllers = launch.file("controllers.yaml", config_text("ros2_control.yaml", robot))
     text = description(robot, sim, controllers)
     file = launch.file("robot.urdf", text)
