@@ -262,7 +262,7 @@ class GzSimulatorNode(Node):
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
         self._ignored = 0
         self._answered = False  # any state, so far
-        self._sent = self._progress = time.monotonic()
+        self._sent = self._said = self._progress = time.monotonic()
         self._first_seen: float | None = None
         self._pacer = Pacer(values.speed)
         self._make_topics()
@@ -331,6 +331,7 @@ class GzSimulatorNode(Node):
             self.get_logger().warning("Gazebo did not hear the torque yet; it is reported as 0")
         if (delay := self._pacer.delay(sample.stamp)) > 0.0:
             time.sleep(delay)
+        self._said = time.monotonic()
         self._topics.publish_sample(sample)
 
     def _begin(self, reading: WheelReading) -> None:
@@ -348,6 +349,7 @@ class GzSimulatorNode(Node):
         if not self._answered:
             # Gazebo says no pose before it has moved.
             self._truth.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
+        self._said = time.monotonic()
         self._topics.publish_sample(self._sample)
 
     # The others.
@@ -371,7 +373,8 @@ class GzSimulatorNode(Node):
         if rival := second_publisher(self, self._topics.publishers):
             self._fail(rival)
         if self._phase is Exchange.ASKING:
-            self._ask_again()
+            if time.monotonic() - self._said >= LOOK_PERIOD:
+                self._ask_again()
             return
         if self._phase is Exchange.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
             self._send()
