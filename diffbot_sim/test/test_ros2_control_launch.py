@@ -99,6 +99,20 @@ def test_gazebo_finds_the_system_of_gz_ros2_control(log, monkeypatch, own):
     assert (Path(folders[-1]) / "libgz_ros2_control-system.so").exists()
 
 
+def test_spawners_of_two_runs_do_not_wait_for_each_other(log, monkeypatch):
+    monkeypatch.setenv("ROS_HOME", "/somewhere")
+    monkeypatch.delenv("ROS_LOG_DIR", raising=False)
+    text = f'#!/bin/sh\necho "$ROS_HOME,$ROS_LOG_DIR" >> "{log}.homes"\n'
+    (log.parent / "lib" / "controller_manager" / "spawner").write_text(text)
+    assert run("gz_ros2_control") is None
+    assert run("gz_ros2_control") is None
+    lines = Path(f"{log}.homes").read_text().splitlines()
+    homes, logs = zip(*(line.split(",") for line in lines), strict=True)
+    # A spawner locks a file in ROS_HOME while it waits for its controller manager.
+    assert homes[0] == homes[1] != homes[2] == homes[3]
+    assert set(logs) == {"/somewhere/log"}
+
+
 def test_server_that_ends_is_told(log):
     (log.parent / "bin" / "gz").write_text("#!/bin/sh\nexit 7\n")
     (log.parent / "lib" / "ros_gz_sim" / "create").write_text("#!/bin/sh\nsleep 100\n")

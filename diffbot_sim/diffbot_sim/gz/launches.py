@@ -261,6 +261,17 @@ def gazebo_environment() -> dict[str, str | None]:
     }
 
 
+def spawner_environment(folder: Path) -> dict[str, str | None]:
+    """Lets a run's spawners wait for its own controller manager only; logs go where they went.
+
+    A spawner locks a file in ROS_HOME, which is everybody's, for as long as it waits for a manager;
+    another one gives up after a minute or two.
+    """
+    home = os.environ.get("ROS_HOME") or str(Path.home() / ".ros")
+    log = os.environ.get("ROS_LOG_DIR") or str(Path(home) / "log")
+    return {"ROS_HOME": str(folder), "ROS_LOG_DIR": log}
+
+
 # Launches.
 
 
@@ -303,6 +314,8 @@ def launch_ros2_control(
     is_gz = sim == "gz_ros2_control"
     launch = Launch(gz_control_environment() if is_gz else gazebo_environment(), patience)
     controllers = launch.file("controllers.yaml", config_text("ros2_control.yaml", robot))
+    own = spawner_environment(controllers.parent)
+    launch.environment = {**launch.environment, **own}
     text = description(robot, sim, controllers)
     file = launch.file("robot.urdf", text)
     if is_gz:
