@@ -128,6 +128,16 @@ def test_one_state_per_period_with_the_torque_that_acted(make):
     assert {(p.header.frame_id, p.child_frame_id) for p in graph.poses} == {("odom", "base_link")}
 
 
+def test_robot_with_friction_reports_the_torque_that_it_was_told(make):
+    graph = make(robot="agv", lost=0)
+    graph.meet()
+    commands = graph.drive()
+    state = graph.step(commands, 4.0, 4.0)
+    assert list(state.effort) == [4.0, 4.0]
+    # Spin inertia 0.012 kg m^2, viscous friction 0.05 and 0.08 N m s/rad, steps of 1 ms.
+    assert graph.fake.torque == pytest.approx([4.0 * (1 + 5e-5 / 0.012), 4.0 * (1 + 8e-5 / 0.012)])
+
+
 def test_no_state_before_torques_get_through(make):
     graph = make(lost=10**9)
     graph.meet()
