@@ -57,6 +57,13 @@ def test_ros2_control_gets_the_controllers(simulator, name):
     assert len(found) == 2  # and the true pose
 
 
+def test_controllers_of_gz_hear_gazebos_own_clock():
+    (control,) = named(plugins("gz_ros2_control"), "gz_ros2_control::GazeboSimROS2ControlPlugin")
+    # Stamps of joint states are what this clock last said: the suite's comes every 10 ms only.
+    rules = [rule.text for rule in control.iterfind("ros/remapping")]
+    assert rules == ["/clock:=gazebo/clock"]
+
+
 def test_unknown_simulator_is_refused():
     with pytest.raises(ValueError, match="'gzz': must be one of none, gz,"):
         urdf(TWIL, simulator="gzz")

@@ -40,16 +40,18 @@ class SensorParameters(NoiseParameters):
 
 @dataclass(frozen=True)
 class ExternalParameters(SimulatorParameters):
-    """Of simulators that are programs of their own, which can do neither, and say so."""
+    """Of simulators that are programs of their own, which can do none of these, and say so."""
 
     paused: bool = parameter(False, "must be false: time goes on as soon as all is ready")
     camera: bool = parameter(False, "must be false: there is none")
+    imu: bool = parameter(False, "must be false: there is no gyro")
+    pose_source: bool = parameter(False, "must be false: there is none")
 
 
 def refuse_unsupported(values: ExternalParameters) -> None:
     """Raise ValueError when a parameter of ExternalParameters is true."""
-    for name, asked in (("paused", values.paused), ("camera", values.camera)):
-        if asked:
+    for name in ("paused", "camera", "imu", "pose_source"):
+        if getattr(values, name):
             raise ValueError(
                 f"parameter '{name}' = true: this simulator does not offer it; leave it out, or "
                 "use sim:=gazebo"

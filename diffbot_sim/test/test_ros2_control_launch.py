@@ -3,6 +3,7 @@
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,35 @@ def test_torque_controller_before_joint_states_and_both_after_the_robot(log, sim
     steps = [line for line in called if line.startswith((spawn, "spawner"))]
     assert steps[0].startswith(spawn)
     assert steps[1:] == ["spawner effort_controller"] * 2 + ["spawner joint_state_broadcaster"]
+
+
+@pytest.mark.parametrize("own", [None, "/somewhere/else"])
+def test_gazebo_finds_the_system_of_gz_ros2_control(log, monkeypatch, own):
+    if own is None:
+        monkeypatch.delenv("GZ_SIM_SYSTEM_PLUGIN_PATH", raising=False)
+    else:
+        monkeypatch.setenv("GZ_SIM_SYSTEM_PLUGIN_PATH", own)
+    (log.parent / "lib" / "libgz_ros2_control-system.so").touch()
+    text = f'#!/bin/sh\necho "$GZ_SIM_SYSTEM_PLUGIN_PATH" > "{log}.path"\nexec sleep 100\n'
+    (log.parent / "bin" / "gz").write_text(text)
+    assert run("gz_ros2_control") is None
+    folders = Path(f"{log}.path").read_text().strip().split(":")
+    assert folders[:-1] == ([] if own is None else [own])
+    assert (Path(folders[-1]) / "libgz_ros2_control-system.so").exists()
+
+
+def test_spawners_of_two_runs_do_not_wait_for_each_other(log, monkeypatch):
+    monkeypatch.setenv("ROS_HOME", "/somewhere")
+    monkeypatch.delenv("ROS_LOG_DIR", raising=False)
+    text = f'#!/bin/sh\necho "$ROS_HOME,$ROS_LOG_DIR" >> "{log}.homes"\n'
+    (log.parent / "lib" / "controller_manager" / "spawner").write_text(text)
+    assert run("gz_ros2_control") is None
+    assert run("gz_ros2_control") is None
+    lines = Path(f"{log}.homes").read_text().splitlines()
+    homes, logs = zip(*(line.split(",") for line in lines), strict=True)
+    # A spawner locks a file in ROS_HOME while it waits for its controller manager.
+    assert homes[0] == homes[1] != homes[2] == homes[3]
+    assert set(logs) == {"/somewhere/log"}
 
 
 def test_server_that_ends_is_told(log):

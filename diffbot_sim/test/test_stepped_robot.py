@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from diffbot_description import load_robot
 from diffbot_description.robot import MotorDrive
 from diffbot_sim.gz.launches import left_out
-from diffbot_sim.gz.stepped_robot import SteppedRobot, WheelReading, moves_at_any_torque
+from diffbot_sim.gz.stepped_robot import (
+    SteppedRobot,
+    WheelReading,
+    damping_gains,
+    moves_at_any_torque,
+)
 from diffbot_sim.virtual_robot import Actuator, Encoders
 
 MS = 1_000_000
@@ -128,3 +133,22 @@ def test_what_these_simulators_lack_is_named():
     names = ["friction.coulomb_backward", "friction.rolling_resistance"]
     assert left_out(robot, "gz") == names
     assert left_out(robot, "gazebo_ros") == [*names, "drive.dead_band"]
+
+
+def test_undamped_torque_accelerates_as_the_equations_say_where_the_step_damps_the_wheel_alone():
+    robot, step = load_robot("agv"), 0.001
+    spin, radius = robot.wheels.inertia_spin, robot.wheels.radius
+    half_mass = robot.body.mass / 2.0 + robot.wheels.mass  # one wheel's share, straight ahead
+    for gain, viscous in zip(damping_gains(robot, step), robot.friction.viscous, strict=True):
+        # As DART steps: the wheel by itself with implicit damping, then the impulse of the floor
+        # that makes it roll, v = r w.
+        torque, w, v = 4.0, 0.0, 0.0
+        for _ in range(10):
+            free = w + step * (gain * torque - viscous * w) / (spin + step * viscous)
+            impulse = (radius * free - v) / (radius**2 / spin + 1.0 / half_mass)
+            w, v = free - radius * impulse / spin, v + impulse / half_mass
+            assert v == pytest.approx(radius * w, rel=1e-9)
+        total = spin + half_mass * radius**2
+        exact = torque / viscous * (1.0 - math.exp(-viscous / total * 10 * step))
+        # Euler's steps leave 1.6e-4; without the gain the wheel would be 4 and 7e-3 too slow.
+        assert w == pytest.approx(exact, rel=5e-4)

@@ -12,12 +12,13 @@ from ament_index_python.packages import get_package_share_directory
 
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import check, read
-from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.resolver import ParameterText, Resolver
 from diffbot_description import load_robot, urdf
 from diffbot_node.parameters import table
 from diffbot_sim.gz import launches
 from diffbot_sim.gz.gz_simulator_node import SIDES, GzParameters
 from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
+from diffbot_sim.simulator_parameters import ExternalParameters, refuse_unsupported
 
 BRINGUP = Path(get_package_share_directory("diffbot_bringup"))
 TWIL = load_robot("twil")
@@ -135,6 +136,19 @@ def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
     assert process.name.startswith(("gz_simulator", "ros2_control_simulator"))
     given = set(re.findall(r'<param name="(\w+)"', path.read_text()))
     assert given <= {parameter.name for parameter in table(parameters)}
+
+
+@pytest.mark.parametrize("sim", ["gz", "gz_ros2_control", "gazebo_ros"])
+@pytest.mark.parametrize("sensor", ["imu", "pose_source"])
+def test_sensor_that_is_not_there_is_refused(sim, sensor):
+    resolver = Resolver(os.environ)
+    resolver.file(BRINGUP / "launch" / "ident.launch.xml", [("sim", sim), (sensor, "true")])
+    simulator = resolver.processes[0]
+    texts = [word.text for word in simulator.command if isinstance(word, ParameterText)]
+    assert any(f" {sensor}: true\n" in text for text in texts)
+    values = ExternalParameters(robot="twil", start="0,0,0", **{sensor: True})
+    with pytest.raises(ValueError, match=f"parameter '{sensor}' = true: this simulator does not"):
+        refuse_unsupported(values)
 
 
 def test_what_is_not_installed_is_told(monkeypatch, tmp_path):

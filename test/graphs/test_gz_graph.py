@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node for Gazebo, the ident node, and a fake Gazebo on a ROS graph."""
 
+import itertools
 import time
 
 import pytest
@@ -127,6 +128,16 @@ def test_one_state_per_period_with_the_torque_that_acted(make):
     assert {(p.header.frame_id, p.child_frame_id) for p in graph.poses} == {("odom", "base_link")}
 
 
+def test_robot_with_friction_reports_the_torque_that_it_was_told(make):
+    graph = make(robot="agv", lost=0)
+    graph.meet()
+    commands = graph.drive()
+    state = graph.step(commands, 4.0, 4.0)
+    assert list(state.effort) == [4.0, 4.0]
+    # Spin inertia 0.012 kg m^2, viscous friction 0.05 and 0.08 N m s/rad, steps of 1 ms.
+    assert graph.fake.torque == pytest.approx([4.0 * (1 + 5e-5 / 0.012), 4.0 * (1 + 8e-5 / 0.012)])
+
+
 def test_no_state_before_torques_get_through(make):
     graph = make(lost=10**9)
     graph.meet()
@@ -151,6 +162,30 @@ def test_lost_torque_is_sent_again(make):
     graph.fake.lost = [2, 0]
     state = graph.step(commands, 0.2, 0.1)
     assert list(state.effort) == [0.2, 0.1] == graph.fake.torque
+
+
+def test_state_is_not_said_again_before_its_answer_is_late(make, monkeypatch):
+    graph = make("encoder_counts:=0")
+    said = []  # stamp, and wall time
+    topics = graph.simulator._topics
+    publish = topics.publish_sample
+
+    def note(sample):
+        said.append((sample.stamp, time.monotonic()))
+        publish(sample)
+
+    monkeypatch.setattr(topics, "publish_sample", note)
+    graph.meet()
+    commands = graph.drive()
+    # The node looks around at moments that have nothing to do with when it said a state.
+    for number in range(12):
+        graph.step(commands, 0.1, 0.1)
+        end = time.monotonic() + (2.0 + 0.1 * number) * gz_simulator_node.LOOK_PERIOD
+        while time.monotonic() < end:
+            graph.executor.spin_once(timeout_sec=0.001)
+    waits = [b[1] - a[1] for a, b in itertools.pairwise(said) if a[0] == b[0]]
+    assert len(waits) >= 12
+    assert min(waits) >= gz_simulator_node.LOOK_PERIOD
 
 
 def test_bridge_that_does_not_come_ends_the_node(make):

@@ -46,6 +46,7 @@ from diffbot_sim.gz.stepped_robot import (
     GzPose,
     SteppedRobot,
     WheelReading,
+    damping_gains,
     moves_at_any_torque,
 )
 from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer
@@ -92,7 +93,7 @@ class GzTopics:
 
     Args:
         node: whose topics they are.
-        robot: gives the joints' names.
+        robot: gives the joints' names, and the friction that damps torques.
         on_reading: called with the wheels' angles and speeds.
         on_seen: called when a torque was seen in Gazebo.
     """
@@ -105,6 +106,7 @@ class GzTopics:
         on_seen: Callable[[], None],
     ) -> None:
         self._names = robot.joints.first
+        self._gains = damping_gains(robot, STEP)
         self._on_reading, self._on_seen = on_reading, on_seen
         self._seen: list[float | None] = [None, None]
         self._torques = [
@@ -122,12 +124,16 @@ class GzTopics:
 
     def send(self, torque: tuple[float, float]) -> None:
         """Give Gazebo the torques [left, right] in N m."""
-        for publisher, value in zip(self._torques, torque, strict=True):
-            publisher.publish(Float64(data=float(value)))
+        for publisher, value in zip(self._torques, self._undamped(torque), strict=True):
+            publisher.publish(Float64(data=value))
 
     def has_seen(self, torque: tuple[float, float]) -> bool:
         """Whether the newest torques seen in Gazebo are these, in N m."""
-        return tuple(self._seen) == tuple(torque)
+        return tuple(self._seen) == self._undamped(torque)
+
+    def _undamped(self, torque: tuple[float, float]) -> tuple[float, float]:
+        left, right = (float(t * gain) for t, gain in zip(torque, self._gains, strict=True))
+        return left, right
 
     def _on_torque_seen(self, index: int, value: float) -> None:
         self._seen[index] = value
@@ -262,7 +268,7 @@ class GzSimulatorNode(Node):
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
         self._ignored = 0
         self._answered = False  # any state, so far
-        self._sent = self._progress = time.monotonic()
+        self._sent = self._said = self._progress = time.monotonic()
         self._first_seen: float | None = None
         self._pacer = Pacer(values.speed)
         self._make_topics()
@@ -331,6 +337,7 @@ class GzSimulatorNode(Node):
             self.get_logger().warning("Gazebo did not hear the torque yet; it is reported as 0")
         if (delay := self._pacer.delay(sample.stamp)) > 0.0:
             time.sleep(delay)
+        self._said = time.monotonic()
         self._topics.publish_sample(sample)
 
     def _begin(self, reading: WheelReading) -> None:
@@ -348,6 +355,7 @@ class GzSimulatorNode(Node):
         if not self._answered:
             # Gazebo says no pose before it has moved.
             self._truth.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
+        self._said = time.monotonic()
         self._topics.publish_sample(self._sample)
 
     # The others.
@@ -371,7 +379,8 @@ class GzSimulatorNode(Node):
         if rival := second_publisher(self, self._topics.publishers):
             self._fail(rival)
         if self._phase is Exchange.ASKING:
-            self._ask_again()
+            if time.monotonic() - self._said >= LOOK_PERIOD:
+                self._ask_again()
             return
         if self._phase is Exchange.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
             self._send()

@@ -237,6 +237,18 @@ def gz_environment() -> dict[str, str | None]:
     return {"GZ_PARTITION": os.environ.get("GZ_PARTITION") or f"diffbot-{uuid4().hex}"}
 
 
+def gz_control_environment() -> dict[str, str | None]:
+    """The same, and lets Gazebo find gz_ros2_control.
+
+    Gazebo looks for systems in its own folders and in those of this variable only, which nothing in
+    a ROS 2 install sets but the launch files of ros_gz_sim.
+    """
+    folder = f"{get_package_prefix('gz_ros2_control')}/lib"
+    own = os.environ.get("GZ_SIM_SYSTEM_PLUGIN_PATH")
+    path = os.pathsep.join([own, folder] if own else [folder])
+    return {**gz_environment(), "GZ_SIM_SYSTEM_PLUGIN_PATH": path}
+
+
 def gazebo_environment() -> dict[str, str | None]:
     """Keeps a Gazebo 11 apart from all others, and lets it find the plugins of ROS."""
     prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"][:3]]
@@ -247,6 +259,17 @@ def gazebo_environment() -> dict[str, str | None]:
         # No search for models on the network.
         "GAZEBO_MODEL_DATABASE_URI": "",
     }
+
+
+def spawner_environment(folder: Path) -> dict[str, str | None]:
+    """Lets a run's spawners wait for its own controller manager only; logs go where they went.
+
+    A spawner locks a file in ROS_HOME, which is everybody's, for as long as it waits for a manager;
+    another one gives up after a minute or two.
+    """
+    home = os.environ.get("ROS_HOME") or str(Path.home() / ".ros")
+    log = os.environ.get("ROS_LOG_DIR") or str(Path(home) / "log")
+    return {"ROS_HOME": str(folder), "ROS_LOG_DIR": log}
 
 
 # Launches.
@@ -289,8 +312,10 @@ def launch_ros2_control(
         patience: wall time that each step may take, s.
     """
     is_gz = sim == "gz_ros2_control"
-    launch = Launch(gz_environment() if is_gz else gazebo_environment(), patience)
+    launch = Launch(gz_control_environment() if is_gz else gazebo_environment(), patience)
     controllers = launch.file("controllers.yaml", config_text("ros2_control.yaml", robot))
+    own = spawner_environment(controllers.parent)
+    launch.environment = {**launch.environment, **own}
     text = description(robot, sim, controllers)
     file = launch.file("robot.urdf", text)
     if is_gz:

@@ -109,8 +109,7 @@ class Ros2ControlSimulatorNode(Node):
             return
         if not self._launch.is_ready:
             self._commanders.presence.keep_waiting()
-            return
-        if not self._said_ready:
+        elif not self._said_ready:
             self._said_ready = True
             self.get_logger().info("the robot can be driven")
         if self.values.leave_when_alone:
