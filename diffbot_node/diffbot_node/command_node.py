@@ -239,9 +239,12 @@ class TorqueInterface(RobotInterface):
     def held_by(self) -> str:
         """The watchdog, as long as it gives the wheels zero whatever is commanded.
 
-        It lets commands pass from zero on only: who went on commanding would never pass.
+        It lets commands pass from zero on only: who went on commanding would never pass. And a
+        driver that does not take commands: what it will take next should be zero.
         """
-        return "effort_watchdog holds zero; its diagnostics say why" if self._watchdog_holds else ""
+        if self._watchdog_holds:
+            return "effort_watchdog holds zero; its diagnostics say why"
+        return self._watch.late if self._watch else ""
 
     def _on_watchdog(self, message: Bool) -> None:
         self._watchdog_holds = message.data

@@ -6,8 +6,9 @@ gain energy against it; WheelStandstill finds an angle that repeats itself while
 turning. Both hold for every robot whose masses, radii, friction, torque delay and floor are within
 stated bounds of its YAML: what such a robot can do is never blamed.
 
-Only angles and stamps are looked at: reported speeds may be filtered, or missing. Impossible jumps
-of an angle are refused by JointOdometry; here the watch begins anew.
+Only angles and stamps are blamed: reported speeds may be filtered, or missing. Impossible jumps
+of an angle are refused by JointOdometry; here the watch begins anew. Reported effort may only
+excuse the wheels, where it shows that their driver does not take the commands: TakenCommands.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ SIGNS_ADVICE = (
     "and that nobody pushes the robot"
 )
 STUCK_ADVICE = "check the encoder's cable, and whether the wheel or the robot is blocked"
+LATE_ADVICE = "see the load of the computer that it runs on"
 
 
 class WheelWatch:
@@ -85,6 +87,10 @@ class WheelWatch:
         limit: largest torque per wheel that will be commanded, N m, > 0; None for the robot's
             traction limit. Three quarters of it may hold a wheel (friction, a slope): the less, the
             sooner a wheel that stands is called stuck.
+
+    Attributes:
+        late: why the motion says nothing at present, and zero should be commanded: the driver does
+            not take commands; empty while it does.
 
     Raises:
         ValueError: limit is not finite and > 0.
@@ -99,10 +105,15 @@ class WheelWatch:
         self._wheels = [WheelStandstill(robot, model, side, limit) for side in (0, 1)]
         # Found as the least change of an angle that was ever seen.
         self._count = math.tau / min(robot.encoder.counts or COARSE, COARSE)
+        self._taken = TakenCommands()
+        self.late = ""
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: after a gap, a reset of time, or when torque is enabled again."""
+        """Begin anew: after a gap, a reset of time, or when torque is enabled again.
+
+        What the effort has told of the driver stays true.
+        """
         self._energy.reset()
         for wheel in self._wheels:
             wheel.reset()
@@ -116,7 +127,7 @@ class WheelWatch:
         """Take in a joint sample.
 
         Args:
-            sample: its stamp and its angles count.
+            sample: its stamp and its angles count, and its effort, N m, as an excuse.
             torque: commanded for the period that ends with the sample, [left, right], N m.
 
         Returns:
@@ -137,13 +148,26 @@ class WheelWatch:
             self._impulse[side] += torque[side] * period
             if abs(turn[side]) > ROUNDING:
                 self._count = min(self._count, abs(turn[side]))
-        return self._judge() if self._period >= STEP else None
+        return self._judge(sample.effort) if self._period >= STEP else None
 
-    def _judge(self) -> str | None:
-        """End a step, and ask both tests."""
+    def _judge(self, effort: Pair) -> str | None:
+        """End a step, and ask both tests and the excuse."""
         period, turn = self._period, (self._turn[0], self._turn[1])
         torque = (self._impulse[0] / period, self._impulse[1] / period)
         self._begin_step()
+        self._taken.update(period, torque, effort)
+        if self.late and self._taken.stood == 0.0:
+            self.late = ""
+            self.reset()
+        contradiction = self._contradiction(period, turn, torque)
+        if contradiction and (late := self._taken.problem()):
+            self.late = f"{late}; {LATE_ADVICE}"
+            self.reset()
+            return None
+        return contradiction
+
+    def _contradiction(self, period: float, turn: Pair, torque: Pair) -> str | None:
+        """What a step, with those before it, says against the torque that was commanded."""
         step = (period, turn, torque, self._count)
         for wheel in self._wheels:
             if stuck := wheel.update(*step):
@@ -163,6 +187,53 @@ def _turn(last: JointSample, sample: JointSample) -> Pair | None:
     except ValueError:
         return None
     return left, right
+
+
+class TakenCommands:
+    """Tells by the effort in the joint states whether the wheels' driver takes the commands.
+
+    The loop of a controller manager has the priority of real time, and the thread that takes
+    commands has not: on a computer that is too busy the loop goes on with an old torque, for longer
+    than DELAYS steps. The effort then stands, from before the command of a wheel changed its sign
+    on. Where only the sign of the effort is wrong, it changes soon after the command; where drivers
+    tell no effort it is always zero. Neither is an excuse.
+
+    Attributes:
+        stood: for how long the effort has not changed, s.
+    """
+
+    def __init__(self) -> None:
+        self._told = False
+        self._effort: Pair = (0.0, 0.0)
+        self.stood, self._standing = 0.0, 0
+        self._against = [0, 0]  # steps, of each wheel, in which its command had another sign
+
+    def update(self, period: float, torque: Pair, effort: Pair) -> None:
+        """Take in a step.
+
+        Args:
+            period: its duration, s, > 0.
+            torque: commanded, mean over the step, [left, right], N m.
+            effort: as told at its end, [left, right], N m.
+        """
+        self._told = self._told or any(math.isfinite(told) and told != 0.0 for told in effort)
+        stands = effort == self._effort
+        self._effort = effort
+        self.stood = self.stood + period if stands else 0.0
+        self._standing = self._standing + 1 if stands else 0
+        for side in (0, 1):
+            differs = torque[side] != 0.0 and _sign(torque[side]) != _sign(effort[side])
+            self._against[side] = self._against[side] + 1 if differs else 0
+
+    def problem(self) -> str:
+        """That commands are not taken, with numbers; empty where nothing shows it."""
+        if not (self._told and DELAYS < max(self._against) < self._standing):
+            return ""
+        left, right = self._effort
+        return (
+            f"the wheels' driver does not take the commands: it tells an effort of {left:.3g} and "
+            f"{right:.3g} N m for {self.stood:.3f} s now, whatever is commanded"
+        )
 
 
 class EnergyBalance:

@@ -11,6 +11,8 @@ rclpy = pytest.importorskip("rclpy")
 from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
+from diffbot_description import closed_form  # noqa: E402
+
 
 @pytest.fixture
 def graph():
@@ -135,3 +137,36 @@ def test_close_leaves_zero_torque_as_the_last_command(graph):
         graph.say()
     graph.node.close()
     graph.spin_until(lambda: graph.commands[-3:] == [(0.0, 0.0)] * 3, "three zeros")
+
+
+def test_zero_goes_out_while_the_driver_does_not_take_commands():
+    # The wheels keep a torque that was commanded before its sign changed, and speed up backwards.
+    rclpy.init(args=["--ros-args", "-p", QUIET[0]])
+    graph = Graph()
+    gain = 2.0 * closed_form(graph.node.robot.model).k7 / graph.node.robot.wheels.radius
+    angle, speed, acting = 0.0, 0.0, -0.5
+
+    def answer(wanted):
+        nonlocal angle, speed
+        before, graph.node.wanted = graph.stamp, (wanted, wanted)
+        command = graph.say(position=[angle, angle], effort=[acting, acting])
+        speed += gain * acting * (graph.stamp - before)
+        angle += speed * (graph.stamp - before)
+        return command
+
+    try:
+        for _ in range(20):
+            taken = answer(-0.5)
+        for _ in range(60):
+            late = answer(0.5)
+        assert taken == (-0.5, -0.5)
+        assert late == (0.0, 0.0)
+        acting = 0.0
+        for _ in range(20):
+            again = answer(0.5)
+        assert again == (0.5, 0.5)
+        assert not graph.node.stopped_by
+    finally:
+        graph.node.destroy_node()
+        graph.robot.destroy_node()
+        rclpy.shutdown()

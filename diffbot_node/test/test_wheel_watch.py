@@ -76,6 +76,56 @@ def test_flipped_torque_from_rest_is_found_soon(torque, longest):
     assert "check the signs" in why
 
 
+def late_driver(effort, *, taken=0.7):
+    """Drive on and back by torques of 0.5 N m; the change at 0.3 s is taken at a later time."""
+
+    def torque(time):
+        return 0.5 if time < 0.3 - 1e-9 else -0.5
+
+    def acting(time):
+        return 0.5 if time < taken - 1e-9 else -0.5
+
+    told = [0.0, *(effort(acting(i * PERIOD), torque(i * PERIOD)) for i in range(100))]
+    return [
+        (replace(sample, effort=(now, now)), command)
+        for (sample, command), now in zip(straight(torque, acting), told, strict=True)
+    ]
+
+
+def test_a_driver_that_takes_a_command_late_is_not_called_wired_wrongly():
+    # The loop of a controller manager went on with an old torque for 0.4 s, on a busy computer.
+    watch = WheelWatch(ROBOT)
+    late = []
+    for sample, torque in late_driver(lambda acting, commanded: acting):
+        assert watch.update(sample, (torque, torque)) is None
+        if watch.late:
+            late.append(sample.stamp)
+            assert "does not take the commands" in watch.late
+            assert "effort of 0.5 and 0.5 N m" in watch.late
+    # From when the torque would have been blamed until the command is taken.
+    assert late[0] == pytest.approx(0.42, abs=0.04)
+    assert late[-1] == pytest.approx(0.70)
+    assert len(late) == round((late[-1] - late[0]) / PERIOD) + 1
+
+
+@pytest.mark.parametrize(
+    "effort",
+    [
+        lambda acting, commanded: commanded,
+        lambda acting, commanded: -commanded,
+        lambda acting, commanded: 0.0,
+        lambda acting, commanded: math.nan,
+    ],
+    ids=["echoed", "of the wrong sign", "none", "missing"],
+)
+def test_effort_that_tells_nothing_of_lateness_excuses_nobody(effort):
+    watch = WheelWatch(ROBOT)
+    stamp, why = first(watch, late_driver(effort))
+    assert "both wheels turn against their torque" in why
+    assert 0.36 <= stamp <= 0.46  # 6 steps and more after the command
+    assert not watch.late
+
+
 def test_a_robot_that_rolls_down_a_slope_against_its_torque_is_let_roll():
     # 10 degrees: 9.81 sin(10 deg) = 1.70 m/s^2, against 0.2 N m on each wheel, which give 1.1.
     pull = 1.70 / (2.0 * K7)
