@@ -296,6 +296,9 @@ class CommandLoop:
         if why := self._why_to_end():
             self._law.finish(1, why)
             return
+        through = self.output.through_watchdog and not self.clock.is_simulated
+        if through and (why := self.robot.cut_off()):
+            self.output.stop_cut_off(why)
         if self.presence.waits_long and self.presence.reminds():
             awaited = self._missing() or f"nothing new on {self.states.topic}"
             self._node.get_logger().info(f"waiting: {awaited}")
@@ -515,6 +518,12 @@ class CommandOutput:
         self.met = self.met or why
         self.stop(why)
 
+    def stop_cut_off(self, why: str) -> None:
+        """Stop, and tell the wheels themselves, once: who passes commands on to them is dead."""
+        if self.guard.began and self.guard.may_command:
+            self.stop(why)
+            self._tell_wheels()
+
     def end(self, why: str) -> None:
         """Zero for ever; not sent where it never began because another node drives the robot."""
         zero = self.guard.end(why)
@@ -527,19 +536,26 @@ class CommandOutput:
             self.end("the process ends")
             time.sleep(LAST_PERIOD)
         if self._is_cut_off():
-            zero = self._message_of((0.0, 0.0), self.answered)
-            zero_to_wheels(self._node, self._commands, zero, self._what)
+            self._tell_wheels()
         self._diagnostics.publish(self.guard, "", refused)
+
+    def _tell_wheels(self) -> None:
+        zero = self._message_of((0.0, 0.0), self.answered)
+        zero_to_wheels(self._node, self._commands, zero, self._what)
+
+    @property
+    def through_watchdog(self) -> bool:
+        """Whether commands go to the watchdog, which passes them on to the wheels."""
+        return self.topic.endswith(f"/{WATCHDOG}/commands")
 
     def _is_cut_off(self) -> bool:
         """Whether the watchdog, which passes commands on to the wheels, is dead.
 
         DDS counts a node that was killed for 20 s more; the launch knows it at once.
         """
-        if not (self.guard.began and self.topic.endswith(f"/{WATCHDOG}/commands")):
+        if not (self.guard.began and self.through_watchdog):
             return False
-        died = any(name.startswith(WATCHDOG) for name in told_failures())
-        return died or not self.has_takers()
+        return not self.has_takers() or any(name.startswith(WATCHDOG) for name in told_failures())
 
     def rivals(self) -> str:
         """What is wrong when others command the same robot; empty when nobody does."""
