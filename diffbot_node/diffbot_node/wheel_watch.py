@@ -69,6 +69,8 @@ LONGEST_GAP = 0.3
 COARSE = 256
 # Smaller changes of an angle are rounding, not counts, rad.
 ROUNDING = 1e-6
+# Drivers tell a torque that stands as a mean, with rounding; share of it.
+EFFORT_ROUNDING = 1e-6
 # Share of the work that a bound leaves for rounding.
 ROUNDING_SHARE = 1e-9
 SIGNS_ADVICE = (
@@ -217,7 +219,10 @@ class TakenCommands:
             effort: as told at its end, [left, right], N m.
         """
         self._told = self._told or any(math.isfinite(told) and told != 0.0 for told in effort)
-        stands = effort == self._effort
+        stands = all(
+            abs(now - then) <= EFFORT_ROUNDING * abs(then)
+            for now, then in zip(effort, self._effort, strict=True)
+        )
         self._effort = effort
         self.stood = self.stood + period if stands else 0.0
         self._standing = self._standing + 1 if stands else 0
