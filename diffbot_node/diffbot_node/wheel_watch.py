@@ -157,8 +157,10 @@ class WheelWatch:
         period, turn = self._period, (self._turn[0], self._turn[1])
         torque = (self._impulse[0] / period, self._impulse[1] / period)
         self._begin_step()
+        was_late = bool(self.late or self._taken.problem())
         self._taken.update(period, torque, effort)
-        if self.late and self._taken.stood == 0.0:
+        if was_late and self._taken.stood == 0.0:
+            # It takes commands again; which acted meanwhile is not what was commanded.
             self.late = ""
             self.reset()
         contradiction = self._contradiction(period, turn, torque)
