@@ -90,6 +90,24 @@ def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
     assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.pending
 
 
+def test_motion_over_a_sample_that_was_left_out_is_not_compared_with_torque(graph, monkeypatch):
+    anews = []
+    robot = graph.node.loop.robot
+    monkeypatch.setattr(robot, "contradiction", lambda sample, torque, anew: anews.append(anew))
+    drive(graph)
+    assert not any(anews[1:])
+    graph.node.missing = "a reference"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node.pending, "the sample")
+    assert graph.say() == ZERO
+    graph.node.missing = ""
+    count = len(anews)
+    graph.node.resume()
+    graph.say()
+    assert anews[count:] == [True, False]
+
+
 def test_a_stop_does_not_wait_for_what_is_missing(graph):
     drive(graph)
     graph.node.missing = "a reference"
