@@ -224,7 +224,9 @@ class Identification:
                 # A driver that stood still between reading and stamping seems to leap, once.
                 self._driven.interrupt()
                 self._advance(None)
-                return 0.0, 0.0
+                if self.ended:
+                    return 0.0, 0.0
+                raise ValueError(too_fast)
             cause = self._estimator.suspicion()
             self.stop(too_fast if cause is None else f"{too_fast}. Probable cause: {cause}")
         self._advance(self.velocity)
