@@ -71,6 +71,8 @@ COARSE = 256
 ROUNDING = 1e-6
 # Drivers tell a torque that stands as a mean, with rounding; share of it.
 EFFORT_ROUNDING = 1e-6
+# Steps for which commands are remembered: how late a driver may be.
+MEMORY = 200
 # Share of the work that a bound leaves for rounding.
 ROUNDING_SHARE = 1e-9
 SIGNS_ADVICE = (
@@ -199,8 +201,9 @@ class TakenCommands:
     The loop of a controller manager has the priority of real time, and the thread that takes
     commands has not: on a computer that is too busy the loop goes on with an old torque, for longer
     than DELAYS steps. The effort then stands, from before the command of a wheel changed its sign
-    on. Where only the sign of the effort is wrong, it changes soon after the command; where drivers
-    tell no effort it is always zero. Neither is an excuse.
+    on; or from within DELAYS steps of that, at a torque that was commanded before. Where only the
+    sign of the effort is wrong, it changes soon after the command, and is what was commanded last,
+    turned round; where drivers tell no effort it is always zero. Neither is an excuse.
 
     Attributes:
         stood: for how long the effort has not changed, s.
@@ -209,6 +212,7 @@ class TakenCommands:
     def __init__(self) -> None:
         self._told = False
         self._effort: Pair = (0.0, 0.0)
+        self._commands: deque[Pair] = deque(maxlen=MEMORY)
         self.stood, self._standing = 0.0, 0
         self._against = [0, 0]  # steps, of each wheel, in which its command had another sign
 
@@ -221,11 +225,9 @@ class TakenCommands:
             effort: as told at its end, [left, right], N m.
         """
         self._told = self._told or any(math.isfinite(told) and told != 0.0 for told in effort)
-        stands = all(
-            abs(now - then) <= EFFORT_ROUNDING * abs(then)
-            for now, then in zip(effort, self._effort, strict=True)
-        )
+        stands = _alike(effort, self._effort)
         self._effort = effort
+        self._commands.append(torque)
         self.stood = self.stood + period if stands else 0.0
         self._standing = self._standing + 1 if stands else 0
         for side in (0, 1):
@@ -234,13 +236,28 @@ class TakenCommands:
 
     def problem(self) -> str:
         """That commands are not taken, with numbers; empty where nothing shows it."""
-        if not (self._told and DELAYS < max(self._against) < self._standing):
+        against = max(self._against)
+        if not self._told or against <= DELAYS or self._standing < against - DELAYS:
+            return ""
+        if self._standing <= against and not self._is_of_before(against):
             return ""
         left, right = self._effort
         return (
             f"the wheels' driver does not take the commands: it tells an effort of {left:.3g} and "
             f"{right:.3g} N m for {self.stood:.3f} s now, whatever is commanded"
         )
+
+    def _is_of_before(self, against: int) -> bool:
+        """Whether the effort is what was commanded so many steps ago or earlier, and told right."""
+        commands, turned = list(self._commands), (-self._effort[0], -self._effort[1])
+        if any(_alike(turned, command) for command in commands[-against - DELAYS :]):
+            return False
+        return any(_alike(self._effort, command) for command in commands[:-against])
+
+
+def _alike(one: Pair, other: Pair) -> bool:
+    """Whether two pairs of torques are the same but for rounding."""
+    return all(abs(a - b) <= EFFORT_ROUNDING * abs(b) for a, b in zip(one, other, strict=True))
 
 
 class EnergyBalance:

@@ -110,6 +110,25 @@ def test_a_driver_that_takes_a_command_late_is_not_called_wired_wrongly():
     assert len(late) == round((late[-1] - late[0]) / PERIOD) + 1
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["late", "of the wrong sign"])
+def test_a_command_that_was_taken_in_time_may_be_the_last_for_a_while(sign):
+    # Commands that change all the time act 2 periods late; the last one before the sign changes
+    # acts until 0.7 s. With effort of the wrong sign, and torque too, nothing is late.
+    def torque(time):
+        return math.copysign(0.5 + 0.2 * math.sin(40.0 * time), 0.3 - 1e-9 - time)
+
+    def acting(time):
+        return sign * torque(time - 0.02 if sign < 0.0 or not 0.32 <= time + 1e-9 < 0.7 else 0.29)
+
+    told = [0.0, *(acting(i * PERIOD) for i in range(100))]
+    watch, late, found = WheelWatch(ROBOT), 0, None
+    for (sample, commanded), now in zip(straight(torque, acting), told, strict=True):
+        sample = replace(sample, effort=(now, now))
+        found = found or watch.update(sample, (commanded, commanded))
+        late += bool(watch.late)
+    assert (found is None and late) if sign > 0.0 else (found and not late)
+
+
 def test_what_acted_before_a_late_command_was_taken_blames_nobody_afterwards():
     # Taken before it would have been blamed: the motion of the late torque is still in the window.
     for taken in (0.36, 0.37, 0.38, 0.39, 0.40, 0.41, 0.42, 0.43, 0.44):
