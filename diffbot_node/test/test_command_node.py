@@ -95,7 +95,11 @@ def test_motion_over_a_sample_that_was_left_out_is_not_compared_with_torque(grap
     robot = graph.node.loop.robot
     monkeypatch.setattr(robot, "contradiction", lambda sample, torque, anew: anews.append(anew))
     drive(graph)
-    assert not any(anews[1:])
+    # Though a busy machine's periods are so long that they are compared with nothing, either.
+    for name in ("_step_problem", "_age_problem"):
+        monkeypatch.setattr(graph.node.loop._age.stamps, name, lambda *times: "")
+    graph.say()
+    assert anews[-1] is False
     graph.node.missing = "a reference"
     graph.stamp += 0.01
     graph.publish()
