@@ -50,7 +50,7 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True)
 class RunawayLimits:
-    """What ends a run at once when exceeded.
+    """What ends a run when two samples running exceed it; the first of them is answered by zero.
 
     Attributes:
         velocity: m/s.
@@ -140,7 +140,7 @@ class Identification:
         self._excitation = excitation
         self._check = check
         self._geometry = geometry
-        self._limits = limits
+        self._limits, self._too_fast = limits, False
         self._duration = duration
         self._verification = verification
         self._nominal = nominal
@@ -217,7 +217,16 @@ class Identification:
             if self.ended:
                 return 0.0, 0.0
             raise
-        if (too_fast := self._beyond_limits()) is not None:
+        too_fast, before = self._beyond_limits(), self._too_fast
+        self._too_fast = too_fast is not None
+        if too_fast is not None:
+            if not before:
+                # A driver that stood still between reading and stamping seems to leap, once.
+                self._driven.interrupt()
+                self._advance(None)
+                if self.ended:
+                    return 0.0, 0.0
+                raise ValueError(too_fast)
             cause = self._estimator.suspicion()
             self.stop(too_fast if cause is None else f"{too_fast}. Probable cause: {cause}")
         self._advance(self.velocity)

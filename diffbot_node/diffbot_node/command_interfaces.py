@@ -75,6 +75,10 @@ class RobotInterface(ABC):
         """Why zero is to be commanded for now, though the state is good; empty otherwise."""
         return ""
 
+    def cut_off(self) -> str:
+        """Why commands do not reach the robot any more, asked every few ms; empty if they do."""
+        return ""
+
 
 class CommandLaw(Protocol):
     """What gives commands, and is told what has become of them.

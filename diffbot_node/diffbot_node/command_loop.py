@@ -99,6 +99,7 @@ class CommandLoop:
         self.presence = Presence(values.patience, PARTING)
         self._alone = Presence(0.0, PARTING)
         self._pending: Any = None
+        self._left_out = False  # a sample before the next one that is answered
         self.states = StateSubscription(
             node, robot.states, self._on_state, robot.state_name, robot.counts
         )
@@ -195,7 +196,7 @@ class CommandLoop:
             why = self._law.awaits(self._pending) or older
             self._law.on_left_out(self._pending)
             self._leave_out(why)
-            self._pending = None
+            self._pending, self._left_out = None, True
         self.guard.begin()
         self._age.take(stamp)
         if isinstance(sample, ValueError):
@@ -218,7 +219,9 @@ class CommandLoop:
 
     def _answer(self, sample: Any) -> None:
         self._name_newest()
-        anew = bool(self.stopped_by or self._age.stamps.problem)
+        # While a sample was left out another torque acted than the zero that answered it.
+        anew = bool(self.stopped_by or self._age.stamps.problem or self._left_out)
+        self._left_out = False
         if contradiction := self.robot.contradiction(sample, self.guard.command, anew):
             self.output.stop(contradiction)
         if self.stopped_by:
@@ -296,6 +299,8 @@ class CommandLoop:
         if why := self._why_to_end():
             self._law.finish(1, why)
             return
+        if not self.clock.is_simulated and (why := self.robot.cut_off()):
+            self.output.stop_cut_off(why)
         if self.presence.waits_long and self.presence.reminds():
             awaited = self._missing() or f"nothing new on {self.states.topic}"
             self._node.get_logger().info(f"waiting: {awaited}")
@@ -515,6 +520,12 @@ class CommandOutput:
         self.met = self.met or why
         self.stop(why)
 
+    def stop_cut_off(self, why: str) -> None:
+        """Stop, and tell the wheels themselves, once: who passes commands on to them is dead."""
+        if self.through_watchdog and self.guard.began and self.guard.may_command:
+            self.stop(why)
+            self._tell_wheels()
+
     def end(self, why: str) -> None:
         """Zero for ever; not sent where it never began because another node drives the robot."""
         zero = self.guard.end(why)
@@ -527,19 +538,25 @@ class CommandOutput:
             self.end("the process ends")
             time.sleep(LAST_PERIOD)
         if self._is_cut_off():
-            zero = self._message_of((0.0, 0.0), self.answered)
-            zero_to_wheels(self._node, self._commands, zero, self._what)
+            self._tell_wheels()
         self._diagnostics.publish(self.guard, "", refused)
+
+    def _tell_wheels(self) -> None:
+        zero = self._message_of((0.0, 0.0), self.answered)
+        zero_to_wheels(self._node, self._commands, zero, self._what)
+
+    @property
+    def through_watchdog(self) -> bool:
+        """Whether commands go to the watchdog, which passes them on to the wheels."""
+        return self.topic.endswith(f"/{WATCHDOG}/commands")
 
     def _is_cut_off(self) -> bool:
         """Whether the watchdog, which passes commands on to the wheels, is dead.
 
         DDS counts a node that was killed for 20 s more; the launch knows it at once.
         """
-        if not (self.guard.began and self.topic.endswith(f"/{WATCHDOG}/commands")):
-            return False
         died = any(name.startswith(WATCHDOG) for name in told_failures())
-        return died or not self.has_takers()
+        return self.guard.began and self.through_watchdog and (died or not self.has_takers())
 
     def rivals(self) -> str:
         """What is wrong when others command the same robot; empty when nobody does."""

@@ -33,7 +33,7 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import COMMANDER, OwnRun
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.robot_messages import effort_command, label
-from diffbot_node.stopping import LATCHED
+from diffbot_node.stopping import LATCHED, Pulse
 from diffbot_node.wheel_watch import WheelWatch
 
 
@@ -53,6 +53,8 @@ class EffortParameters(CommandParameters, RobotParameters):
 
 
 WATCHDOG_HOLDS = "effort_watchdog/holds"
+# Silence of the watchdog after which it counts as dead, s of wall time: five of its pulses.
+WATCHDOG_PATIENCE = 0.5
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5
 
@@ -206,7 +208,7 @@ class TorqueInterface(RobotInterface):
             robot.joints.left, robot.joints.right, fields, robot.drive.torque_of((1.0, 1.0))
         )
         self._watch = watch
-        self._watchdog_holds = False
+        self._watchdog_holds, self._pulse = False, Pulse(WATCHDOG_PATIENCE)
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
         self._command = effort_command(len(robot.joints.names))
 
@@ -239,12 +241,21 @@ class TorqueInterface(RobotInterface):
     def held_by(self) -> str:
         """The watchdog, as long as it gives the wheels zero whatever is commanded.
 
-        It lets commands pass from zero on only: who went on commanding would never pass.
+        It lets commands pass from zero on only: who went on commanding would never pass. And a
+        driver that does not take commands: what it will take next should be zero.
         """
-        return "effort_watchdog holds zero; its diagnostics say why" if self._watchdog_holds else ""
+        if self._watchdog_holds:
+            return "effort_watchdog holds zero; its diagnostics say why"
+        return self._watch.late if self._watch else ""
+
+    def cut_off(self) -> str:
+        """The watchdog, if it was alive and is silent: nobody passes commands on to the wheels."""
+        silence = self._pulse.look()
+        return silence and f"nothing from effort_watchdog for {silence}: it died or hangs"
 
     def _on_watchdog(self, message: Bool) -> None:
         self._watchdog_holds = message.data
+        self._pulse.beat()
 
     def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
         """Torques [left, right], N m, and the stamp of the state that they answer, s."""

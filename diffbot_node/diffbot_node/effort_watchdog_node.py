@@ -6,7 +6,8 @@ alone publishes `effort_controller/commands`, one message for each that comes, a
 it is fit, else zero that answers the same state (robot_messages.py). What is fit says
 EffortWatchdog.
 Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
-true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero.
+true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero;
+again and again, so that a controller notices when its watchdog has died.
 Controllers count who takes their commands before they begin: `~/commands` is subscribed to only
 while somebody takes the watchdog's, and there is the clock that commands are judged by.
 """
@@ -44,6 +45,7 @@ LOOK_PERIOD = 0.01  # s of wall time
 # Wall time after which the status is said again, and between two that differ, s.
 REPORT_PERIOD = 1.0
 LEAST_PERIOD = 0.1
+PULSE_PERIOD = 0.1  # s of wall time between two `~/holds` at most
 LEVELS = {
     WatchdogState.WAITING: DiagnosticStatus.WARN,
     WatchdogState.PASSING: DiagnosticStatus.OK,
@@ -104,7 +106,7 @@ class EffortWatchdogNode(Node):
         self._takers = Takers(self, self._wheels)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
-        self._told_holds: bool | None = None
+        self._told_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and what
         self._named = 0.0  # stamp of the state that the newest command names, s
         EmergencyStop(self, self._on_emergency_stop)
         create_wall_timer(self, LOOK_PERIOD, self._look)
@@ -180,9 +182,7 @@ class EffortWatchdogNode(Node):
             )
 
     def _report(self) -> None:
-        if self.watchdog.holds is not self._told_holds:
-            self._told_holds = self.watchdog.holds
-            self._holds.publish(Bool(data=self._told_holds))
+        self._tell_holds()
         watchdog, since = self.watchdog, time.monotonic() - self._reported
         state, reason = watchdog.state, watchdog.reason
         if self._commands is None:
@@ -205,6 +205,13 @@ class EffortWatchdogNode(Node):
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
+
+    def _tell_holds(self) -> None:
+        at, told = self._told_holds
+        holds, now = self.watchdog.holds, time.monotonic()
+        if holds is not told or now - at >= PULSE_PERIOD:
+            self._told_holds = now, holds
+            self._holds.publish(Bool(data=holds))
 
     def _now(self) -> float:
         """The clock, s; a simulator's that is behind the state that a command names is late."""

@@ -121,6 +121,38 @@ class StopInputs:
         return response
 
 
+class Pulse:
+    """Notices the silence of one who should be heard again and again, once it was heard.
+
+    Where the own process stands still, messages wait and nobody is silent: of the time between two
+    looks LONGEST_LOOK counts at most.
+
+    Args:
+        patience: silence that is too long, s of wall time.
+    """
+
+    LONGEST_LOOK = 0.05  # s
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._looked: float | None = None
+        self._silence = 0.0
+
+    def beat(self) -> None:
+        """It was heard."""
+        self._looked = self._looked or time.monotonic()
+        self._silence = 0.0
+
+    def look(self) -> str:
+        """Called every few ms: the silence, with its unit, where it is too long; else empty."""
+        if self._looked is None:
+            return ""
+        now = time.monotonic()
+        self._silence += min(now - self._looked, self.LONGEST_LOOK)
+        self._looked = now
+        return f"{self._silence:.2g} s" if self._silence > self._patience else ""
+
+
 def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: str) -> None:
     """Zero to the wheels themselves, as the watchdog is dead: they may hold the last torque.
 

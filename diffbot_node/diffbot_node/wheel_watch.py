@@ -6,8 +6,9 @@ gain energy against it; WheelStandstill finds an angle that repeats itself while
 turning. Both hold for every robot whose masses, radii, friction, torque delay and floor are within
 stated bounds of its YAML: what such a robot can do is never blamed.
 
-Only angles and stamps are looked at: reported speeds may be filtered, or missing. Impossible jumps
-of an angle are refused by JointOdometry; here the watch begins anew.
+Only angles and stamps are blamed: reported speeds may be filtered, or missing. Impossible jumps
+of an angle are refused by JointOdometry; here the watch begins anew. Reported effort may only
+excuse the wheels, where it shows that their driver does not take the commands: TakenCommands.
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ LONGEST_GAP = 0.3
 COARSE = 256
 # Smaller changes of an angle are rounding, not counts, rad.
 ROUNDING = 1e-6
+# Drivers tell a torque that stands as a mean, with rounding; share of it.
+EFFORT_ROUNDING = 1e-6
+# Steps for which commands are remembered: how late a driver may be.
+MEMORY = 200
 # Share of the work that a bound leaves for rounding.
 ROUNDING_SHARE = 1e-9
 SIGNS_ADVICE = (
@@ -75,6 +80,7 @@ SIGNS_ADVICE = (
     "and that nobody pushes the robot"
 )
 STUCK_ADVICE = "check the encoder's cable, and whether the wheel or the robot is blocked"
+LATE_ADVICE = "see the load of the computer that it runs on"
 
 
 class WheelWatch:
@@ -85,6 +91,10 @@ class WheelWatch:
         limit: largest torque per wheel that will be commanded, N m, > 0; None for the robot's
             traction limit. Three quarters of it may hold a wheel (friction, a slope): the less, the
             sooner a wheel that stands is called stuck.
+
+    Attributes:
+        late: why the motion says nothing at present, and zero should be commanded: the driver does
+            not take commands; empty while it does.
 
     Raises:
         ValueError: limit is not finite and > 0.
@@ -99,10 +109,15 @@ class WheelWatch:
         self._wheels = [WheelStandstill(robot, model, side, limit) for side in (0, 1)]
         # Found as the least change of an angle that was ever seen.
         self._count = math.tau / min(robot.encoder.counts or COARSE, COARSE)
+        self._taken = TakenCommands()
+        self.late = ""
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: after a gap, a reset of time, or when torque is enabled again."""
+        """Begin anew: after a gap, a reset of time, or when torque is enabled again.
+
+        What the effort has told of the driver stays true.
+        """
         self._energy.reset()
         for wheel in self._wheels:
             wheel.reset()
@@ -116,7 +131,7 @@ class WheelWatch:
         """Take in a joint sample.
 
         Args:
-            sample: its stamp and its angles count.
+            sample: its stamp and its angles count, and its effort, N m, as an excuse.
             torque: commanded for the period that ends with the sample, [left, right], N m.
 
         Returns:
@@ -137,13 +152,28 @@ class WheelWatch:
             self._impulse[side] += torque[side] * period
             if abs(turn[side]) > ROUNDING:
                 self._count = min(self._count, abs(turn[side]))
-        return self._judge() if self._period >= STEP else None
+        return self._judge(sample.effort) if self._period >= STEP else None
 
-    def _judge(self) -> str | None:
-        """End a step, and ask both tests."""
+    def _judge(self, effort: Pair) -> str | None:
+        """End a step, and ask both tests and the excuse."""
         period, turn = self._period, (self._turn[0], self._turn[1])
         torque = (self._impulse[0] / period, self._impulse[1] / period)
         self._begin_step()
+        was_late = bool(self.late or self._taken.problem())
+        self._taken.update(period, torque, effort)
+        if was_late and self._taken.stood == 0.0:
+            # It takes commands again; which acted meanwhile is not what was commanded.
+            self.late = ""
+            self.reset()
+        contradiction = self._contradiction(period, turn, torque)
+        if contradiction and (late := self._taken.problem()):
+            self.late = f"{late}; {LATE_ADVICE}"
+            self.reset()
+            return None
+        return contradiction
+
+    def _contradiction(self, period: float, turn: Pair, torque: Pair) -> str | None:
+        """What a step, with those before it, says against the torque that was commanded."""
         step = (period, turn, torque, self._count)
         for wheel in self._wheels:
             if stuck := wheel.update(*step):
@@ -163,6 +193,71 @@ def _turn(last: JointSample, sample: JointSample) -> Pair | None:
     except ValueError:
         return None
     return left, right
+
+
+class TakenCommands:
+    """Tells by the effort in the joint states whether the wheels' driver takes the commands.
+
+    The loop of a controller manager has the priority of real time, and the thread that takes
+    commands has not: on a computer that is too busy the loop goes on with an old torque, for longer
+    than DELAYS steps. The effort then stands, from before the command of a wheel changed its sign
+    on; or from within DELAYS steps of that, at a torque that was commanded before. Where only the
+    sign of the effort is wrong, it changes soon after the command, and is what was commanded last,
+    turned round; where drivers tell no effort it is always zero. Neither is an excuse.
+
+    Attributes:
+        stood: for how long the effort has not changed, s.
+    """
+
+    def __init__(self) -> None:
+        self._told = False
+        self._effort: Pair = (0.0, 0.0)
+        self._commands: deque[Pair] = deque(maxlen=MEMORY)
+        self.stood, self._standing = 0.0, 0
+        self._against = [0, 0]  # steps, of each wheel, in which its command had another sign
+
+    def update(self, period: float, torque: Pair, effort: Pair) -> None:
+        """Take in a step.
+
+        Args:
+            period: its duration, s, > 0.
+            torque: commanded, mean over the step, [left, right], N m.
+            effort: as told at its end, [left, right], N m.
+        """
+        self._told = self._told or any(math.isfinite(told) and told != 0.0 for told in effort)
+        stands = _alike(effort, self._effort)
+        self._effort = effort
+        self._commands.append(torque)
+        self.stood = self.stood + period if stands else 0.0
+        self._standing = self._standing + 1 if stands else 0
+        for side in (0, 1):
+            differs = torque[side] != 0.0 and _sign(torque[side]) != _sign(effort[side])
+            self._against[side] = self._against[side] + 1 if differs else 0
+
+    def problem(self) -> str:
+        """That commands are not taken, with numbers; empty where nothing shows it."""
+        against = max(self._against)
+        if not self._told or against <= DELAYS or self._standing < against - DELAYS:
+            return ""
+        if self._standing <= against and not self._is_of_before(against):
+            return ""
+        left, right = self._effort
+        return (
+            f"the wheels' driver does not take the commands: it tells an effort of {left:.3g} and "
+            f"{right:.3g} N m for {self.stood:.3f} s now, whatever is commanded"
+        )
+
+    def _is_of_before(self, against: int) -> bool:
+        """Whether the effort is what was commanded so many steps ago or earlier, and told right."""
+        commands, turned = list(self._commands), (-self._effort[0], -self._effort[1])
+        if any(_alike(turned, command) for command in commands[-against - DELAYS :]):
+            return False
+        return any(_alike(self._effort, command) for command in commands[:-against])
+
+
+def _alike(one: Pair, other: Pair) -> bool:
+    """Whether two pairs of torques are the same but for rounding."""
+    return all(abs(a - b) <= EFFORT_ROUNDING * abs(b) for a, b in zip(one, other, strict=True))
 
 
 class EnergyBalance:

@@ -90,6 +90,34 @@ def test_a_sample_without_an_answer_is_refused_by_the_next_one(graph):
     assert graph.node.refused == 1 and graph.node.silences == 1 and graph.node.pending
 
 
+def test_motion_over_a_sample_that_was_left_out_is_not_compared_with_torque(graph, monkeypatch):
+    anews = []
+    robot = graph.node.loop.robot
+    monkeypatch.setattr(robot, "contradiction", lambda sample, torque, anew: anews.append(anew))
+    drive(graph)
+    # A busy machine's periods are so long that they are compared with nothing, either.
+    for name in ("_step_problem", "_age_problem"):
+        monkeypatch.setattr(graph.node.loop._age.stamps, name, lambda *times: "")
+
+    def say_until(condition):
+        for _ in range(100):
+            graph.say()
+            if condition():
+                break
+        assert condition()
+
+    say_until(lambda: anews[-1] is False)
+    graph.node.missing = "a reference"
+    graph.stamp += 0.01
+    graph.publish()
+    graph.spin_until(lambda: graph.node.pending, "the sample")
+    assert graph.say() == ZERO
+    count, graph.node.missing = len(anews), ""
+    say_until(lambda: len(anews) > count)
+    assert anews[count] is True
+    say_until(lambda: anews[-1] is False)
+
+
 def test_a_stop_does_not_wait_for_what_is_missing(graph):
     drive(graph)
     graph.node.missing = "a reference"

@@ -11,6 +11,8 @@ rclpy = pytest.importorskip("rclpy")
 from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
+from diffbot_description import closed_form  # noqa: E402
+
 
 @pytest.fixture
 def graph():
@@ -135,3 +137,40 @@ def test_close_leaves_zero_torque_as_the_last_command(graph):
         graph.say()
     graph.node.close()
     graph.spin_until(lambda: graph.commands[-3:] == [(0.0, 0.0)] * 3, "three zeros")
+
+
+def test_zero_goes_out_while_the_driver_does_not_take_commands():
+    # The wheels keep a torque that was commanded before its sign changed, and speed up backwards.
+    rclpy.init(args=["--ros-args", "-p", QUIET[0]])
+    graph = Graph()
+    gain = 2.0 * closed_form(graph.node.robot.model).k7 / graph.node.robot.wheels.radius
+    angle, speed, acting = 0.0, 0.0, -0.5
+
+    def answer(wanted):
+        nonlocal angle, speed
+        before, graph.node.wanted = graph.stamp, (wanted, wanted)
+        command = graph.say(position=[angle, angle], effort=[acting, acting])
+        speed += gain * acting * (graph.stamp - before)
+        angle += speed * (graph.stamp - before)
+        return command
+
+    def drive_until(wanted, condition):
+        # A busy machine makes long periods, which are answered by zero.
+        for _ in range(1000):
+            if condition(answer(wanted)) or graph.node.stopped_by:
+                break
+        assert not graph.node.stopped_by
+
+    held_by = graph.node.loop.robot.held_by
+    try:
+        drive_until(-0.5, lambda command: command == (-0.5, -0.5))
+        drive_until(0.5, lambda command: command == (0.5, 0.5))
+        drive_until(0.5, lambda command: "does not take the commands" in held_by())
+        assert answer(0.5) == (0.0, 0.0)
+        acting = 0.0
+        drive_until(0.5, lambda command: command == (0.5, 0.5))
+        assert not held_by()
+    finally:
+        graph.node.destroy_node()
+        graph.robot.destroy_node()
+        rclpy.shutdown()

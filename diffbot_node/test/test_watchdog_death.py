@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node whose watchdog has died tells the wheels themselves, as its last words."""
 
+import time
+
 import pytest
 
 rclpy = pytest.importorskip("rclpy")
@@ -8,9 +10,10 @@ rclpy = pytest.importorskip("rclpy")
 from effort_graph import QUIET, SteadyNode  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
 from diffbot_node.running import VARIABLE  # noqa: E402
+from diffbot_node.stopping import LATCHED  # noqa: E402
 
 REMAPPED = ("-r", "effort_controller/commands:=effort_watchdog/commands")
 
@@ -97,6 +100,24 @@ def test_when_the_launch_says_that_the_watchdog_was_killed_the_wheels_get_zero(
     monkeypatch.setenv(VARIABLE, str(told))
     graph.node.close()
     assert graph.until(lambda: zeros(graph.at_wheels))
+
+
+def test_a_watchdog_that_falls_silent_stops_the_node_and_the_wheels(graph):
+    """Killed outright where no launch tells; the node goes on meanwhile."""
+    pulse = graph.robot.create_publisher(Bool, "effort_watchdog/holds", LATCHED)
+    began = time.monotonic()
+    graph.drive()
+    while time.monotonic() - began < 1.0:
+        pulse.publish(Bool(data=False))
+        graph.executor.spin_once(timeout_sec=0.01)
+    assert not graph.node.stopped_by and graph.at_wheels == []
+    assert graph.until(lambda: bool(graph.node.stopped_by))
+    assert "effort_watchdog" in graph.node.stopped_by
+    assert graph.until(lambda: zeros(graph.at_wheels))
+    # Enabled again without it the node stops at once.
+    graph.at_wheels.clear()
+    graph.node.loop.guard.enable()
+    assert graph.until(lambda: bool(graph.node.stopped_by) and zeros(graph.at_wheels))
 
 
 def test_a_node_that_never_began_says_nothing(graph):

@@ -76,6 +76,84 @@ def test_flipped_torque_from_rest_is_found_soon(torque, longest):
     assert "check the signs" in why
 
 
+def late_driver(effort, *, taken=0.7):
+    """Drive on and back by torques of 0.5 N m; the change at 0.3 s is taken at a later time."""
+
+    def torque(time):
+        return 0.5 if time < 0.3 - 1e-9 else -0.5
+
+    def acting(time):
+        return 0.5 if time < taken - 1e-9 else -0.5
+
+    told = [0.0, *(effort(acting(i * PERIOD), torque(i * PERIOD)) for i in range(100))]
+    # As a mean over a period, which is rounded.
+    told = [value * (1.0 + i % 3 * 1e-15) for i, value in enumerate(told)]
+    return [
+        (replace(sample, effort=(now, now)), command)
+        for (sample, command), now in zip(straight(torque, acting), told, strict=True)
+    ]
+
+
+def test_a_driver_that_takes_a_command_late_is_not_called_wired_wrongly():
+    # The loop of a controller manager went on with an old torque for 0.4 s, on a busy computer.
+    watch = WheelWatch(ROBOT)
+    late = []
+    for sample, torque in late_driver(lambda acting, commanded: acting):
+        assert watch.update(sample, (torque, torque)) is None
+        if watch.late:
+            late.append(sample.stamp)
+            assert "does not take the commands" in watch.late
+            assert "effort of 0.5 and 0.5 N m" in watch.late
+    # From when the torque would have been blamed until the command is taken.
+    assert late[0] == pytest.approx(0.42, abs=0.04)
+    assert late[-1] == pytest.approx(0.70)
+    assert len(late) == round((late[-1] - late[0]) / PERIOD) + 1
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["late", "of the wrong sign"])
+def test_a_command_that_was_taken_in_time_may_be_the_last_for_a_while(sign):
+    # Commands that change all the time act 2 periods late; the last one before the sign changes
+    # acts until 0.7 s. With effort of the wrong sign, and torque too, nothing is late.
+    def torque(time):
+        return math.copysign(0.5 + 0.2 * math.sin(40.0 * time), 0.3 - 1e-9 - time)
+
+    def acting(time):
+        return sign * torque(time - 0.02 if sign < 0.0 or not 0.32 <= time + 1e-9 < 0.7 else 0.29)
+
+    told = [0.0, *(acting(i * PERIOD) for i in range(100))]
+    watch, late, found = WheelWatch(ROBOT), 0, None
+    for (sample, commanded), now in zip(straight(torque, acting), told, strict=True):
+        sample = replace(sample, effort=(now, now))
+        found = found or watch.update(sample, (commanded, commanded))
+        late += bool(watch.late)
+    assert (found is None and late) if sign > 0.0 else (found and not late)
+
+
+def test_what_acted_before_a_late_command_was_taken_blames_nobody_afterwards():
+    # Taken before it would have been blamed: the motion of the late torque is still in the window.
+    for taken in (0.36, 0.37, 0.38, 0.39, 0.40, 0.41, 0.42, 0.43, 0.44):
+        watch = WheelWatch(ROBOT)
+        assert first(watch, late_driver(lambda acting, commanded: acting, taken=taken)) is None
+
+
+@pytest.mark.parametrize(
+    "effort",
+    [
+        lambda acting, commanded: commanded,
+        lambda acting, commanded: -commanded,
+        lambda acting, commanded: 0.0,
+        lambda acting, commanded: math.nan,
+    ],
+    ids=["echoed", "of the wrong sign", "none", "missing"],
+)
+def test_effort_that_tells_nothing_of_lateness_excuses_nobody(effort):
+    watch = WheelWatch(ROBOT)
+    stamp, why = first(watch, late_driver(effort))
+    assert "both wheels turn against their torque" in why
+    assert 0.36 <= stamp <= 0.46  # 6 steps and more after the command
+    assert not watch.late
+
+
 def test_a_robot_that_rolls_down_a_slope_against_its_torque_is_let_roll():
     # 10 degrees: 9.81 sin(10 deg) = 1.70 m/s^2, against 0.2 N m on each wheel, which give 1.1.
     pull = 1.70 / (2.0 * K7)

@@ -29,9 +29,10 @@ def straight(torque):
 
 
 def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, wires=straight,
-          lost=lambda time: False, most=60.0):  # fmt: skip
+          lost=lambda time: False, most=60.0, stall=None):  # fmt: skip
     """Run a course to its end; returns it, the farthest |x| or |y| of the hull, and whether
-    the robot stands but for a creep that any friction ends."""
+    the robot stands but for a creep that any friction ends. At `stall` the driver stands still
+    for 0.1 s between reading a sample and stamping it."""
     robot, prior = ROBOT, PRIOR
     own = robot.excitation
     geometry = robot.geometry
@@ -57,13 +58,20 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
             engine, Actuator(5.0, 0, 0.01, seed), Encoders(4096, PERIOD, seed), PERIOD
         )
         sample = virtual.sample
+        torque = (0.0, 0.0)
         while not course.ended and sample.stamp < most:
+            if stall is not None and sample.stamp >= stall:
+                read, stall = sample, None
+                for _ in range(10):
+                    sample = replace(virtual.advance(wires(torque)), effort=torque)
+                with pytest.raises(ValueError, match="time step"):
+                    course.update(replace(read, stamp=sample.stamp - PERIOD))
             torque = (0.0, 0.0)
             if not lost(sample.stamp):
                 try:
                     torque = course.update(sample)
                 except ValueError as error:
-                    assert "time step" in str(error)
+                    assert "time step" in str(error) or "beyond the limit" in str(error)
                 course.follow_up()
             # The driver reports what it was told; the wires may do something else.
             sample = replace(virtual.advance(wires(torque)), effort=torque)
@@ -94,6 +102,13 @@ def test_lost_samples_do_not_lead_out_of_the_arena():
     assert course.phase is Phase.DONE, course.problem
     assert farthest < 1.5
     assert course.verified is not None and course.verified.decided
+
+
+def test_a_driver_that_stood_still_before_it_stamped_a_reading_is_no_runaway():
+    # A controller manager's thread did, in the middle of its read: 6.44 m/s, and the run failed.
+    for stall in (1.0, 1.5, 2.0):
+        course, _, _ = drive(3.0, stall=stall)
+        assert course.phase is Phase.DONE, course.problem
 
 
 def test_time_that_is_reset_does_not_keep_a_run_from_ending():
