@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from arc_odometry import Velocity
 from diffbot_controllers.laws.backstepping_published import NonsmoothGains, PublishedBackstepping
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.motion import State
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
 from diffbot_controllers.nodes.pose_node import PoseTrackingParameters, PoseTuning
 from diffbot_controllers.nodes.references import PoseReferences
@@ -21,7 +21,6 @@ from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
 from diffbot_node import parameter, to_stamp
-from pose2d_trajectories import Reference
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,10 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         values = self.values
         tuning = PoseTuning(values, self.robot, self.torque_limit, self.law_name)
         if self.law_name == "standard":
-            return tuned_backstepping(dynamics, **tuning.arguments(), wheels=wheels)
+            law = tuned_backstepping(dynamics, **tuning.arguments(), wheels=wheels)
+            bounds = law.settings.gains
+            self.fastest = Velocity(bounds.linear_velocity, bounds.angular_velocity)
+            return law
         default = NonsmoothGains()
         gains = NonsmoothGains(
             tuning.numbers("lambdas", 5) or default.lambdas,
@@ -81,20 +83,6 @@ class BackstepNode(ControllerNode[BackstepParameters]):
             # The robot would be driven by the last torque for ever.
             longest_hold=values.input_timeout,
         )
-
-    def drive(self, state: State, reference: Reference, dt: float) -> Torque:
-        """The law's torque, N m; says when the reference is faster than the law may drive."""
-        if isinstance(self.law, StandardBackstepping):
-            bounds = self.law.settings.gains
-            fastest = (bounds.linear_velocity, bounds.angular_velocity)
-            if abs(reference.v) > fastest[0] or abs(reference.omega) > fastest[1]:
-                self.complain(
-                    f"reference asks for {reference.v:.3g} m/s, {reference.omega:.3g} rad/s: the "
-                    f"law keeps to {fastest[0]:.3g} m/s, {fastest[1]:.3g} rad/s with "
-                    f"{self.torque_limit:g} N m, and falls behind; make the trajectory slower "
-                    "(a longer period), or raise torque_limit if the robot can bear it"
-                )
-        return super().drive(state, reference, dt)
 
     def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
         """What Listing 3 publishes."""

@@ -19,7 +19,7 @@ from geometry_msgs.msg import Pose2D, TransformStamped
 from nav_msgs.msg import Odometry
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose
+from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose, Velocity
 from arc_odometry.joints import RateLimit
 from arc_odometry.odometry_messages import fill_odometry, fill_transform
 from diffbot_controllers.laws.approach import PolarError
@@ -193,6 +193,7 @@ class ControllerNode(EffortNode[C_co]):
     Attributes:
         references: that it follows.
         run: its run.
+        fastest: velocity that the law keeps to, m/s and rad/s; infinite where it has no bounds.
 
     Raises:
         ValueError: a parameter is wrong; the message says which and how.
@@ -200,6 +201,7 @@ class ControllerNode(EffortNode[C_co]):
 
     def __init__(self, name: str, parameters: type[C_co], status_type: type) -> None:
         super().__init__(name, parameters)
+        self.fastest = Velocity(math.inf, math.inf)
         values = self.values
         self._feedback = WheelFeedback(
             self.geometry,
@@ -345,6 +347,14 @@ class ControllerNode(EffortNode[C_co]):
 
     def drive(self, state: State, reference: Any, dt: float) -> Torque:
         """Ask the law; a subclass may bound the reference before."""
+        fastest = self.fastest
+        if abs(reference.v) > fastest.v or abs(reference.omega) > fastest.omega:
+            self.complain(
+                f"reference asks for {reference.v:.3g} m/s, {reference.omega:.3g} rad/s: the law "
+                f"keeps to {fastest.v:.3g} m/s, {fastest.omega:.3g} rad/s with "
+                f"{self.torque_limit:g} N m, and falls behind; make the trajectory slower (a "
+                "longer period), or raise torque_limit if the robot can bear it"
+            )
         torque: Torque = self.law.update(state, reference, dt)
         return torque
 
