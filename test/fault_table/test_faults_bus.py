@@ -2,6 +2,7 @@
 """The in-process graph: real nodes, the robot's time, and messages as DDS would deliver them."""
 
 import io
+import re
 import math
 from dataclasses import dataclass
 
@@ -86,7 +87,8 @@ def test_who_waits_at_the_terminal_is_told_of_the_true_time(bus):
     with Progress("faults", 2.0, Console(file=io.StringIO())) as progress:
         bus.advance(bus.time + 3600.0)
         progress.advance()
-        assert progress.times().startswith("50 %, 0 s")
+        # Seconds of a busy machine, and not the hour of the bus.
+        assert re.match(r"50 %, \d{1,2} s\b", progress.times()), progress.times()
 
 
 def test_a_timer_that_is_reset_fires_a_period_later(bus):
