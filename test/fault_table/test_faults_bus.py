@@ -2,8 +2,8 @@
 """The in-process graph: real nodes, the robot's time, and messages as DDS would deliver them."""
 
 import io
-import re
 import math
+import re
 from dataclasses import dataclass
 
 import pytest
