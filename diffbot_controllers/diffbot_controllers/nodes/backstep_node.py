@@ -56,7 +56,8 @@ class BackstepNode(ControllerNode[BackstepParameters]):
 
     def make_references(self) -> PoseReferences:
         """Set points and moving references."""
-        return PoseReferences(self, self.values.odom_frame, True, self.one_count)
+        frame = self.values.odom_frame
+        return PoseReferences(self, frame, set_points=True, count=self.one_count)
 
     def make_law(
         self, dynamics: DynamicParameters, wheels: KnownWheels

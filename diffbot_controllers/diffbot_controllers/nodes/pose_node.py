@@ -136,7 +136,8 @@ class PoseNode(ControllerNode[PoseParameters]):
 
     def make_references(self) -> PoseReferences:
         """Set points and moving references."""
-        return PoseReferences(self, self.values.odom_frame, True, self.one_count)
+        frame = self.values.odom_frame
+        return PoseReferences(self, frame, set_points=True, count=self.one_count)
 
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> PolarPoseController:
         """The law with gains for the robot."""

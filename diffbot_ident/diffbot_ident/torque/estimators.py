@@ -266,11 +266,9 @@ def make_live_estimator(
     """
     k5, k6, k7, k8 = nominal
     largest = robot.limits.traction
-    viscous, coulomb = robot.friction.viscous, robot.friction.coulomb
-
-    def spread(described: float) -> float:
-        return max(settings.friction_spread * described, KNOWN_FRICTION * largest)
-
+    friction = (*robot.friction.viscous, *robot.friction.coulomb)
+    least = KNOWN_FRICTION * largest
+    c_left, c_right, f_left, f_right = (max(settings.friction_spread * f, least) for f in friction)
     estimator = make_estimator(
         "integral",
         robot.geometry,
@@ -280,13 +278,8 @@ def make_live_estimator(
         prior=Prior(
             values=(k5, k6, k7, k8),
             relative=(settings.spread,) * 4,
-            friction=(*viscous, *coulomb),
-            friction_std=(
-                spread(viscous[0]),
-                spread(viscous[1]),
-                spread(coulomb[0]),
-                spread(coulomb[1]),
-            ),
+            friction=friction,
+            friction_std=(c_left, c_right, f_left, f_right),
         ),
         turning=robot.turning is not None,
     )

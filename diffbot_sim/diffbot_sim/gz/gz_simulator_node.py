@@ -337,8 +337,7 @@ class GzSimulatorNode(Node):
             self.get_logger().warning("Gazebo did not hear the torque yet; it is reported as 0")
         if (delay := self._pacer.delay(sample.stamp)) > 0.0:
             time.sleep(delay)
-        self._said = time.monotonic()
-        self._topics.publish_sample(sample)
+        self._say_state()
 
     def _begin(self, reading: WheelReading) -> None:
         self._launch.retries = False  # the robot is in the world
@@ -355,6 +354,9 @@ class GzSimulatorNode(Node):
         if not self._answered:
             # Gazebo says no pose before it has moved.
             self._truth.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
+        self._say_state()
+
+    def _say_state(self) -> None:
         self._said = time.monotonic()
         self._topics.publish_sample(self._sample)
 
