@@ -369,6 +369,10 @@ class Encoder:
         ),
     ]
 
+    def counts_or(self, asked: int) -> int:
+        """Counts per wheel revolution that were asked for; the robot's own where asked < 0."""
+        return self.counts if asked < 0 else asked
+
 
 @dataclass(frozen=True)
 class Contact:

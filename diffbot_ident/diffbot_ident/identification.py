@@ -140,7 +140,8 @@ class Identification:
         self._excitation = excitation
         self._check = check
         self._geometry = geometry
-        self._limits, self._too_fast = limits, False
+        self._limits = limits
+        self._too_fast: str | None = None  # why the last sample was
         self._duration = duration
         self._verification = verification
         self._nominal = nominal
@@ -217,18 +218,10 @@ class Identification:
             if self.ended:
                 return 0.0, 0.0
             raise
-        too_fast, before = self._beyond_limits(), self._too_fast
-        self._too_fast = too_fast is not None
-        if too_fast is not None:
-            if not before:
-                # A driver that stood still between reading and stamping seems to leap, once.
-                self._driven.interrupt()
-                self._advance(None)
-                if self.ended:
-                    return 0.0, 0.0
-                raise ValueError(too_fast)
+        if self._too_fast is not None:
             cause = self._estimator.suspicion()
-            self.stop(too_fast if cause is None else f"{too_fast}. Probable cause: {cause}")
+            because = "" if cause is None else f". Probable cause: {cause}"
+            self.stop(f"{self._too_fast}{because}")
         self._advance(self.velocity)
         if self.ended:
             return 0.0, 0.0
@@ -291,6 +284,11 @@ class Identification:
         # An absurd angle can look like a wrap to the odometry.
         self._check_step.values(sample)
         anomaly = self._odometry.update(sample)
+        if anomaly is None:
+            before, self._too_fast = self._too_fast, self._beyond_limits()
+            if self._too_fast is not None and before is None:
+                # A driver that stood still between reading and stamping seems to leap, once.
+                raise ValueError(self._too_fast)
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING

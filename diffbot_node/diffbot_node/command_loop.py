@@ -278,8 +278,8 @@ class CommandLoop:
             if self.presence.reminds():
                 self._node.get_logger().info(
                     f"the simulator's time stands still at {stamp:g} s: it waits for another node "
-                    "(a busy machine), or it is paused; then press its play button, or call "
-                    "simulator/set_paused with data: false"
+                    "(a busy machine), or it is paused; then press its play button, or, where it has "
+                    "one, call simulator/set_paused with data: false"
                 )
         elif self.presence.waited > LONGEST_REPEAT:
             self._law.refused += 1

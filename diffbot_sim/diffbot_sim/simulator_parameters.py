@@ -71,9 +71,4 @@ def make_actuator(robot: Robot, values: SensorParameters) -> Actuator:
 
 def make_encoders(robot: Robot, values: SensorParameters, period: float) -> Encoders:
     """The robot's encoders, read once per control period (s)."""
-    return Encoders(encoder_counts(robot, values.encoder_counts), period, values.seed)
-
-
-def encoder_counts(robot: Robot, asked: int) -> int:
-    """Counts per wheel revolution, 0 for exact encoders, of a parameter `encoder_counts`."""
-    return robot.encoder.counts if asked < 0 else asked
+    return Encoders(robot.encoder.counts_or(values.encoder_counts), period, values.seed)

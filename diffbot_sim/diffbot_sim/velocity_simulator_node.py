@@ -29,7 +29,7 @@ from diffbot_node.robot_messages import WithSender, named_by
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
-from diffbot_sim.simulator_parameters import NoiseParameters, encoder_counts
+from diffbot_sim.simulator_parameters import NoiseParameters
 from diffbot_sim.simulator_topics import JointTopic, OnCommand, TruthTopics
 from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
@@ -229,7 +229,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
-        counts, geometry = encoder_counts(robot, values.encoder_counts), robot.geometry
+        counts, geometry = robot.encoder.counts_or(values.encoder_counts), robot.geometry
         self._odometry = VelocityOdometry(
             self._robot,
             values.period,

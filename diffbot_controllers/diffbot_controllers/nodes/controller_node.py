@@ -271,8 +271,7 @@ class ControllerNode(EffortNode[C_co]):
 
     @property
     def _counts(self) -> int:
-        given = self.values.encoder_counts
-        return self.robot.encoder.counts if given < 0 else given
+        return self.robot.encoder.counts_or(self.values.encoder_counts)
 
     @property
     def one_count(self) -> tuple[float, float]:
