@@ -111,6 +111,24 @@ def test_a_driver_that_stood_still_before_it_stamped_a_reading_is_no_runaway():
         assert course.phase is Phase.DONE, course.problem
 
 
+def test_nothing_is_learnt_from_a_speed_that_no_torque_made():
+    learnt = []
+
+    class Noting(Estimating):
+        def update(self, sample):
+            learnt.append(sample.stamp)
+
+    course = standing(Noting(1000, EstimateState.ESTIMATED))
+    leap = 1.5 * ROBOT.excitation.linear_velocity * PERIOD / ROBOT.wheels.radius
+    for step in range(10):
+        course.update(at(step))
+    with pytest.raises(ValueError, match="beyond the limit"):
+        course.update(at(10, leap, leap))
+    course.update(at(11, leap, leap))
+    assert learnt == pytest.approx([PERIOD * step for step in (*range(10), 11)])
+    assert course.phase is Phase.EXCITING
+
+
 def test_time_that_is_reset_does_not_keep_a_run_from_ending():
     course, _, _ = drive(3.0)
     assert course.phase is Phase.DONE
