@@ -98,6 +98,7 @@ class CommandLoop:
         self._stall = Stall(values.input_timeout)
         self.presence = Presence(values.patience, PARTING)
         self._alone = Presence(0.0, PARTING)
+        self._next_state = Presence(0.0)
         self._pending: Any = None
         self._left_out = False  # a sample before the next one that is answered
         self.states = StateSubscription(
@@ -204,6 +205,7 @@ class CommandLoop:
             self._leave_out(str(sample))
             return
         self.presence.keep_waiting()
+        self._next_state.keep_waiting()
         self._pending = sample
         self._stall.notice()
         self.resume()
@@ -275,11 +277,11 @@ class CommandLoop:
         if self.clock.is_simulated:
             # A simulator that is paused says its state again and again.
             self.presence.keep_waiting()
-            if self.presence.reminds():
+            if self._next_state.waits_long and self.presence.reminds():
                 self._node.get_logger().info(
                     f"the simulator's time stands still at {stamp:g} s: it waits for another node "
-                    "(a busy machine), or it is paused; then press its play button, or, where it has "
-                    "one, call simulator/set_paused with data: false"
+                    "(a busy machine), or it is paused; then press its play button, or, where it "
+                    "has one, call simulator/set_paused with data: false"
                 )
         elif self.presence.waited > LONGEST_REPEAT:
             self._law.refused += 1

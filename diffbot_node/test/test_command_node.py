@@ -279,6 +279,11 @@ def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph
     graph.publish()
     graph.spin_until(lambda: graph.node.loop.presence._since > received, "patience to begin anew")
     graph.node.loop.presence._reminded = -math.inf
+    received = graph.node.loop.presence._since
+    graph.publish()
+    graph.spin_until(lambda: graph.node.loop.presence._since > received, "the one after it")
+    assert not log.said  # a node that was busy finds a state that was said again meanwhile
+    graph.node.loop._next_state._since = -math.inf
     graph.publish()
     graph.spin_until(lambda: log.heard("the simulator's time stands still at 100.03 s"), "words")
     received = graph.node.loop.presence._since

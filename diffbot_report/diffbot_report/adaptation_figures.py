@@ -17,7 +17,7 @@ from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.drive_metrics import RECOVERY, Change
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
-from diffbot_report.panels import DRIVING_TIME, two_by_two
+from diffbot_report.panels import DRIVING_TIME, draw_logarithmic, plain_number, two_by_two
 from diffbot_report.quantity import UNITS
 
 HEIGHT = 6.6  # inch
@@ -123,15 +123,16 @@ def _draw_errors(
     size = np.hypot(errors.error[:, 0], errors.error[:, 1]) if row == 0 else errors.error[:, 2]
     size = factor * np.abs(size)
     every = max(1, len(size) // MOST_POINTS)
-    axes.semilogy(
-        errors.time[::every], np.maximum(size[::every], 1e-5), color=style.BLUE, linewidth=0.7
-    )
+    shown = np.maximum(size[::every], 1e-5)
+    axes.plot(errors.time[::every], shown, color=style.BLUE, linewidth=0.7)
     for change in changes:
         axes.axvline(change.time, color=style.INK, linewidth=1.0, linestyle="--")
         axes.axvline(change.time + RECOVERY, color=style.QUIET, linewidth=0.8, linestyle=":")
     settled = size[errors.time > 0.1 * errors.time[-1]]
+    low, high = float(shown.min()), float(shown.max())
     if len(settled) and settled.max() > 0.0:
-        axes.set_ylim(max(np.quantile(settled, 0.02), 1e-5), 3.0 * settled.max())
+        low, high = max(float(np.quantile(settled, 0.02)), 1e-5), 3.0 * float(settled.max())
+    draw_logarithmic(axes, low, max(high, 2.0 * low), plain_number)
 
 
 def _said(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:

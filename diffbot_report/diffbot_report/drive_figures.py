@@ -42,6 +42,7 @@ from diffbot_report.panels import (
     draw_logarithmic,
     draw_panels,
     picture,
+    plain_number,
     rms_text,
 )
 from diffbot_report.quantity import significant
@@ -471,11 +472,7 @@ def _sizes(
         axes.plot(time, values, color=colour, linewidth=width, label=label)
     axes.axhline(limit, color=style.GREEN, linewidth=1.1, linestyle=DOTS, label="settled: 1 cm, 1°")
     together = np.concatenate(shown)
-    draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), _plain)
-
-
-def _plain(value: float, _position: int = 0) -> str:
-    return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
+    draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), plain_number)
 
 
 def _settled(tracking: Tracking | None) -> str:

@@ -67,6 +67,11 @@ def two_by_two(
     return panels
 
 
+def plain_number(value: float, _position: int = 0) -> str:
+    """Text at a tick: as it is, or a power of ten where it is very small or large."""
+    return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
+
+
 def draw_logarithmic(
     axes: Axes,
     low: float,

@@ -180,7 +180,11 @@ def draw_study(study: Study, found: Sequence[Cell], path: Path) -> None:
         plot.set_xlim(-0.3, len(ticks) - 0.7)
         plot.set_xlabel(axis)
         plot.set_title(LABELS[name].text, fontsize="medium")
-        plot.set_ylim(bottom=0.0)
+        if name.startswith("coverage_"):
+            plot.axhline(95.0, color="gray", linewidth=0.8, linestyle="--")
+            plot.set_ylim(min(plot.get_ylim()[0], 80.0), 101.0)
+        else:
+            plot.set_ylim(bottom=0.0)
     if others:
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=columns,
