@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any
 
 # s between two looks at what runs, and at the workers.
@@ -91,12 +93,20 @@ class Cluster:
             }
         )
         if scheduler is None:
-            self._local = LocalCluster(
-                n_workers=workers or os.cpu_count() or 1,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
+            # A terminal's Ctrl-C goes to all processes; workers, which inherit the mask from the
+            # thread that starts them, leave it to this one. multiprocessing's tracker lets the signal
+            # through again when it starts.
+            resource_tracker.ensure_running()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                self._local = LocalCluster(
+                    n_workers=workers or os.cpu_count() or 1,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._client = Client(
             self._local if scheduler is None else scheduler, set_as_default=False, timeout="20s"
         )
