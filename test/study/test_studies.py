@@ -2,10 +2,6 @@
 """`diffbot study`: plans, points, the table, and a study that is stopped and goes on."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
@@ -191,28 +187,6 @@ def test_a_study_that_lost_a_task_or_was_interrupted_goes_on(tmp_path, monkeypat
     assert by_cell(one) == by_cell(other)
     assert one["runs"] == 8
     assert (tmp_path / "b" / "study.png").stat().st_size > 1000
-
-
-def test_ctrl_c_ends_the_workers_of_a_study_without_a_word(tmp_path):
-    pytest.importorskip("pyarrow")
-    file = tmp_path / "small.yaml"
-    file.write_text(json.dumps(SMALL | {"repeats": 500, "fixed": {"seconds": 60.0}}))
-    program = "import sys; from diffbot_study.study import main; sys.exit(main(sys.argv[1:]))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(file), "--output", str(tmp_path / "out")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,  # a terminal sends Ctrl-C to all processes of it
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("dashboard"):
-            break
-    os.killpg(process.pid, signal.SIGINT)
-    text = process.communicate(timeout=60)[0]
-    assert process.returncode == command.INTERRUPTED, text
-    assert "interrupted: what was done is kept" in text and "Traceback" not in text, text
 
 
 def test_a_table_has_each_row_once_whoever_is_killed(tmp_path):
