@@ -93,9 +93,9 @@ class Cluster:
             }
         )
         if scheduler is None:
-            # A terminal's Ctrl-C goes to all processes; workers, which inherit the mask from the
-            # thread that starts them, leave it to this one. multiprocessing's tracker lets the signal
-            # through again when it starts.
+            # A terminal's Ctrl-C goes to all processes; workers leave it to this one. They inherit
+            # the mask of the thread that starts them; multiprocessing's tracker, which lets the
+            # signal through again as it starts, is there before.
             resource_tracker.ensure_running()
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
