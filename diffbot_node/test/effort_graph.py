@@ -69,10 +69,17 @@ class Graph:
 
     def say(self, **fields):
         """Publish the next joint state and return the command that answers it."""
+        self.go_on()
+        return self.ask(**fields)
+
+    def go_on(self):
+        """Let the robot's time go on, as it does while it is silent, and on a busy machine."""
         now = time.monotonic()
-        # A robot's time goes on while it is silent, and on a busy machine.
         self.stamp += max(0.01, now - self.said)
         self.said = now
+
+    def ask(self, **fields):
+        """Publish a joint state with the present stamp and return the command that answers it."""
         count = len(self.commands)
         self.publish(**fields)
         self.spin_until(lambda: len(self.commands) > count, "an answer")

@@ -149,10 +149,10 @@ def test_zero_goes_out_while_the_driver_does_not_take_commands():
     def answer(wanted):
         nonlocal angle, speed
         before, graph.node.wanted = graph.stamp, (wanted, wanted)
-        command = graph.say(position=[angle, angle], effort=[acting, acting])
+        graph.go_on()
         speed += gain * acting * (graph.stamp - before)
         angle += speed * (graph.stamp - before)
-        return command
+        return graph.ask(position=[angle, angle], effort=[acting, acting])
 
     def drive_until(wanted, condition):
         # A busy machine makes long periods, which are answered by zero.
