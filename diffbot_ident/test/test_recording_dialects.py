@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from diffbot_ident.recording.options import Options
 from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.table import CsvSource
+from diffbot_ident.recording.table import CsvSource, open_tables
 from diffbot_ident.recording.table_columns import parse_columns
 
 ROWS = [(0.02 * k, 0.1 * (k % 5), 0.05 * (k % 7)) for k in range(60)]
@@ -81,6 +82,58 @@ def test_what_was_understood_is_said_with_columns_and_units(tmp_path):
 def test_a_factor_that_is_given_counts_more_than_the_unit_of_the_name(tmp_path):
     table = source(tmp_path, text("time,cmd_v,speed [rpm]"), ["v=speed*0.01"])
     assert read(table)[1] == pytest.approx([0.01 * row[2] for row in ROWS])
+
+
+TORQUE_HEADER = "time,left_position,right_position,left_effort{0},right_effort{0}"
+TORQUE_NAMES = ("left_position", "right_position", "left_effort", "right_effort")
+
+
+def opened(tmp_path, header, **options):
+    path = tmp_path / "log.csv"
+    rows = [(0.02 * k, *(0.1 * (k % 5) for _ in header.split(",")[1:])) for k in range(60)]
+    path.write_text(text(header, rows))
+    return open_tables([path], Options([path], wheel_radius=0.1, track=0.5, **options))
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "says"),
+    [
+        (TORQUE_HEADER.format(" [A]"), {}, "is in A, and efforts are taken as N m.*unit ampere"),
+        (TORQUE_HEADER.format(" (%)"), {}, "--effort-unit percent"),
+        (TORQUE_HEADER.format(" [Nm]"), {"effort_unit": "ampere"}, "--effort-unit newton_metre"),
+        (TORQUE_HEADER.format(" [lbf in]"), {}, "unit 'lbf in' is not known.*left_effort="),
+        ("time,command_v,v [rad/s]", {}, r"is in rad/s, and v in m/s"),
+        ("time,command_v [rpm],v", {}, r"is in rpm, and command_v in m/s"),
+        (TORQUE_HEADER.format("").replace("_position", "_position [Nm]"), {}, "position in rad"),
+    ],
+)
+def test_a_unit_that_is_not_of_the_channel_is_refused_with_what_to_say(
+    tmp_path, header, options, says
+):
+    """Efforts in A gave a confident K7 that was 40 % wrong."""
+    with pytest.raises(RecordingError, match=says):
+        opened(tmp_path, header, **options)
+
+
+@pytest.mark.parametrize(
+    ("unit", "options"),
+    [
+        (" [mNm]", {}),
+        ("", {"effort_unit": "ampere"}),
+        (" [mA]", {"effort_unit": "ampere"}),
+        (" [furlong]", {"columns": [f"{name}={name}*2" for name in TORQUE_NAMES]}),
+    ],
+)
+def test_units_of_efforts_that_fit_are_taken(tmp_path, unit, options):
+    header = TORQUE_HEADER.format(unit)
+    assert opened(tmp_path, header, **options).kind == "torque"
+
+
+@pytest.mark.parametrize("missing", ["right_effort", "left_position"])
+def test_a_torque_robots_table_is_told_what_a_torque_robot_lacks(tmp_path, missing):
+    header = ",".join(name for name in TORQUE_HEADER.format("").split(",") if name != missing)
+    with pytest.raises(RecordingError, match=f"a torque robot needs .*{missing}"):
+        opened(tmp_path, header)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def ident_pictures(
     }
     if has_trust(recording):
         make["trust"] = partial(trust_figure, recording, title)
-    if recording.verification is not None:
+    if recording.verification is not None and recording.verification.decided:
         make["verification"] = partial(verification_figure, recording.verification, title)
     if recording.state is not None and recording.state.arena is not None:
         make["arena"] = partial(arena_figure, recording, recording.state.arena, title)

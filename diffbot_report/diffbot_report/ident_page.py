@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,12 +51,16 @@ from diffbot_report.quantity import (
 )
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
-from diffbot_report.summary import RunDescription, texts_to_copy
+from diffbot_report.summary import RunDescription, launch_command, texts_to_copy
 
 Array = NDArray[np.float64]
 
 TIME = "robot time since the excitation began, s"
 SYMBOLS = tuple(UNITS)
+NOT_VERIFIED = (
+    "Controllers take verified parameters only: run it again to its end, with verification:=10, "
+    "and more room or torque where it moved too little."
+)
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
 # A parameter's correlation with another beyond which more data of the same kind teach little.
 LARGEST_CORRELATION = 0.95
@@ -91,7 +94,7 @@ def ident_page(
         summary: content of summary.json.
     """
     estimate = recording.estimate
-    tone, verdict, advice = _verdict(recording, parameters, folder, summary)
+    tone, verdict, advice = _verdict(recording, parameters, run, folder, summary)
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
@@ -130,6 +133,7 @@ def ident_page(
 def _verdict(
     recording: IdentRecording,
     parameters: Sequence[Quantity],
+    run: RunDescription,
     folder: Path,
     summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
@@ -148,17 +152,28 @@ def _verdict(
             "A motion that they were not identified from refutes the parameters.",
             ("Look at the residuals below; check for slip, slopes and the wiring of the wheels."),
         )
-    open_ones = [q.symbol for q in parameters if q.state is not EstimateState.ESTIMATED]
     if estimate.state is not EstimateState.ESTIMATED:
         return Tone.CAUTION, f"Not yet: {estimate.reason}", again
-    file = shlex.quote(str(folder / "dynamic_parameters.yaml"))
-    use = f"Drive with them: ./diffbot launch backstepping parameters:={file}"
+    open_ones = [q.symbol for q in parameters if q.state is not EstimateState.ESTIMATED]
+    found = f"but for {', '.join(open_ones)}: not identifiable from this run" if open_ones else ""
+    if verdict is VerificationVerdict.NOT_VERIFIED:
+        stopped = summary["outcome"] == Outcome.STOPPED.value
+        why = f"the run was stopped ({summary['reason']})" if stopped else ""
+        if recording.verification is not None:
+            why = recording.verification.reason
+        said = "; ".join(filter(None, ("Identified, not verified", found, why)))
+        return Tone.CAUTION, f"{said}.", NOT_VERIFIED
+    use = "Drive with them: " + launch_command(
+        "backstepping",
+        robot=run.robot_file or run.robot,
+        sim="" if run.simulator else "none",
+        parameters=str(folder / "dynamic_parameters.yaml"),
+    )
     if open_ones:
-        names = ", ".join(open_ones)
-        return Tone.CAUTION, f"Identified, but for {names}: not identifiable from this run.", use
-    if verdict is VerificationVerdict.VERIFIED:
-        return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
-    return Tone.CAUTION, "K5 to K8 are identified; no other motion has verified them.", use
+        # Controllers take K5 and K6 for 0 together: the centre of mass is on the axle then.
+        both = open_ones == ["K5", "K6"]
+        return Tone.CAUTION, f"Identified, {found}.", use if both else again
+    return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
 
 
 def _answer(

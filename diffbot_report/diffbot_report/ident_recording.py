@@ -71,6 +71,18 @@ class VerificationResult:
     one_step: PredictionErrors
     at_horizon: PredictionErrors
 
+    @property
+    def decided(self) -> bool:
+        """Whether it says anything; of a motion that was too short there are no errors."""
+        return self.passed or all(map(math.isfinite, self.at_horizon.identified))
+
+    @property
+    def verdict(self) -> VerificationVerdict:
+        """What it says; nothing is refuted where it is not decided."""
+        if not self.decided:
+            return VerificationVerdict.NOT_VERIFIED
+        return VerificationVerdict.VERIFIED if self.passed else VerificationVerdict.REFUTED
+
 
 class IdentRecording:
     """Series of K5..K8, their variances, velocities and torques over robot time.
@@ -119,11 +131,7 @@ class IdentRecording:
     def verdict(self) -> VerificationVerdict:
         """What a held-out motion says of the newest estimate, by itself or by the estimate."""
         if self.verification is not None:
-            return (
-                VerificationVerdict.VERIFIED
-                if self.verification.passed
-                else VerificationVerdict.REFUTED
-            )
+            return self.verification.verdict
         return self._verdict if self.estimate else VerificationVerdict.NOT_VERIFIED
 
     def missing(self) -> list[str]:

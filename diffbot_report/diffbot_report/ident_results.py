@@ -238,6 +238,8 @@ def confidence_notes(
 
 
 def _verdict_note(verdict: VerificationVerdict, verification: VerificationResult) -> str:
+    if not verification.decided:
+        return f"not verified: {verification.reason}"
     errors, words = verification.at_horizon, []
     for name, error, base in zip("vω", errors.identified, errors.no_model, strict=True):
         share = 100.0 * error / base if base > 0.0 else math.nan

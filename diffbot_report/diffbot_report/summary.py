@@ -36,11 +36,12 @@ class RunDescription:
 
     Attributes:
         name: kind of run, for example "ident".
-        robot: name or file of the robot.
+        robot: its name.
         sim: simulator; empty for a real robot.
         seed: seed of excitation and noise; None where unknown.
         arguments: launch arguments.
         started: date and time, ISO 8601.
+        robot_file: what a command line names the robot by; empty: its name.
     """
 
     name: str = "ident"
@@ -49,6 +50,7 @@ class RunDescription:
     seed: int | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     started: str = ""
+    robot_file: str = ""
 
     @property
     def truth_due(self) -> bool:
@@ -325,10 +327,15 @@ def yaml_texts(folder: Path) -> dict[str, str]:
 
 def repeat_command(run: RunDescription) -> str:
     """The command line that repeats a run, without what is empty."""
-    words = {"robot": run.robot, "sim": run.sim or "none", "seed": run.seed, **run.arguments}
+    own = {"robot": run.robot_file or run.robot, "sim": run.sim or "none", "seed": run.seed}
+    return launch_command(run.name, **own, **run.arguments)
+
+
+def launch_command(launch: str, **arguments: Any) -> str:
+    """The command line of a launch, without arguments that are empty."""
     said = [
         shlex.quote(f"{name}:={str(value).lower() if isinstance(value, bool) else value}")
-        for name, value in words.items()
+        for name, value in arguments.items()
         if value not in ("", None)
     ]
-    return " ".join(["./diffbot launch", run.name, *said])
+    return " ".join(["./diffbot launch", launch, *said])

@@ -7,6 +7,7 @@ import time
 from abc import abstractmethod
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from rclpy.subscription import Subscription
@@ -50,6 +51,11 @@ class ReportParameters(RobotParameters):
     refresh_rate: float = parameter(
         4.0, "updates of the view, 1/s of wall time", above=0.0, maximum=5.0
     )
+
+
+def _robot_file(named: str) -> str:
+    """What names the robot from any folder."""
+    return str(Path(named).resolve()) if Path(named).is_file() else named
 
 
 POLL_PERIOD = 0.02  # s of wall time
@@ -141,6 +147,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self.run = RunDescription(
             name=self.run_name(),
             robot=self.robot.name,
+            robot_file=_robot_file(self.values.robot),
             sim=self.values.sim,
             seed=self.values.seed if self.values.seed >= 0 else None,
             arguments=parse_arguments(self.values.arguments),

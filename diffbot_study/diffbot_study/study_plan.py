@@ -36,6 +36,11 @@ from diffbot_description.files import LARGEST, closest, parse_yaml, read_regular
 
 IDENTIFICATION, DRIVE = "identification", "drive"
 RANDOM = "random"
+RESULTS = {
+    IDENTIFICATION: ("error_k5", "error_k6", "error_k7", "error_k8"),
+    DRIVE: ("settling_time", "rms_position", "rms_heading", "rms_torque", "torque_share"),
+}
+"""Results of a run that figures are made of, and a tolerance may be of; errors in per cent."""
 
 
 @dataclass(frozen=True)
@@ -246,6 +251,7 @@ def study_from(data: Any, name: str) -> Study:
     names = [key for key, setting in SETTINGS.items() if kind in setting.of]
     for part in ("grid", "sample", "fixed"):
         _check_names(sections[part], names, f"{part}.")
+    _check_names(sections["tolerance"], RESULTS[kind], "tolerance.")
     twice = [key for key in sections["sample"] if key in sections["grid"]]
     if twice:
         raise ValueError(f"{', '.join(twice)}: both in grid and in sample; give one")

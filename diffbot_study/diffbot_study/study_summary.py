@@ -13,17 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_study.parquet_store import Row
-from diffbot_study.study_plan import DRIVE, IDENTIFICATION, Study
+from diffbot_study.study_plan import IDENTIFICATION, RESULTS, Study
 from diffbot_study.study_points import K
 
 # Of the runs of a cell, that have to keep to a tolerance.
 LEAST_SHARE = 0.95
 Cell = dict[str, Any]
-
-_FIGURES = {
-    IDENTIFICATION: [f"error_{name}" for name in K],
-    DRIVE: ["settling_time", "rms_position", "rms_heading", "rms_torque", "torque_share"],
-}
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
         good = [row for row in members if not row["failed"]]
         failed = len(members) - len(good)
         cell |= {"runs": len(members), "failed": failed, "failed_share": failed / len(members)}
-        for name in _FIGURES[study.kind]:
+        for name in RESULTS[study.kind]:
             sizes = np.abs(_column(good, name))
             cell[f"{name}_median"] = _quantile(sizes, 0.5)
             cell[f"{name}_95"] = _quantile(sizes, LEAST_SHARE)
@@ -146,7 +141,7 @@ def answer(study: Study, found: Sequence[Cell]) -> str:
 
 def shown(study: Study) -> list[str]:
     """Names of the figures that pictures and pages show."""
-    names = [f"{name}_95" for name in _FIGURES[study.kind]]
+    names = [f"{name}_95" for name in RESULTS[study.kind]]
     if study.kind == IDENTIFICATION:
         return [*names, *(f"coverage_{name}" for name in K), "failed_share"]
     return [*names, "unsettled"]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html: what it says, that it loads nothing, and that its charts hold the run's numbers."""
 
+import html
 import json
+import math
 import re
+from dataclasses import replace
 
 import browser as chromium
 import numpy as np
@@ -21,6 +24,7 @@ from diffbot_report.drawing import Drawing
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
+from diffbot_report.ident_recording import PredictionErrors
 from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
@@ -117,6 +121,33 @@ def test_it_repeats_the_run(reports):
     )
 
 
+def test_a_verification_that_is_not_decided_refutes_nothing(tmp_path):
+    unknown = PredictionErrors(*[(math.nan, math.nan)] * 3)
+    undecided = replace(
+        VERIFICATION, passed=False, reason="not decided: too short", one_step=unknown,
+        at_horizon=unknown,
+    )  # fmt: skip
+    page, summary = ident_report(example_recording(verification=undecided), tmp_path)
+    assert summary["verification"]["state"] == "not_verified"
+    tone, verdict = verdict_of(page)
+    assert tone == "caution" and "not verified" in verdict and "too short" in verdict
+    text = page.read_text(encoding="utf-8")
+    assert "verification:=10" in text and "Drive with them" not in text
+    assert "refuted" not in text
+
+
+def test_a_robot_is_named_by_its_file_in_commands(tmp_path):
+    run = RunDescription("ident", "hauler", "mujoco", 1, robot_file="/robots/my hauler.yaml")
+    findings = identification_findings(
+        example_recording(verification=VERIFICATION), ROBOT, 100, "hauler"
+    )
+    page, summary = written(findings, tmp_path, run)
+    text = html.unescape(page.read_text(encoding="utf-8"))
+    for launch in ("ident", "backstepping"):
+        assert f"./diffbot launch {launch} 'robot:=/robots/my hauler.yaml'" in text
+    assert summary["robot"] == "hauler"
+
+
 def test_a_run_that_failed_or_found_nothing_has_a_page_that_says_so(tmp_path):
     failed = Ending(Outcome.FAILED, "the <simulator> has gone")
     page, _ = ident_report(IdentRecording(), tmp_path / "failed", ending=failed)
@@ -203,7 +234,7 @@ def test_the_last_line_says_what_to_do_next(tmp_path):
     assert writer.write(findings, Ending(Outcome.COMPLETED), 1.0, 0.0)
     assert console.export_text().splitlines()[-1] == (
         f"Next: open {folder}/report.html in a browser. Drive with them: ./diffbot launch "
-        f"backstepping parameters:='{folder}/dynamic_parameters.yaml'"
+        f"backstepping robot:=twil sim:=none 'parameters:={folder}/dynamic_parameters.yaml'"
     )
 
 

@@ -40,6 +40,8 @@ def changed(**more):
         ({"sample": {"payload": [0.5, 0.1]}}, "the first must be <= the second"),
         ({"sample": {"torque_delay": [0, 1]}}, "both in grid and in sample"),
         ({"repeats": 0}, "repeats = 0: must be a whole number >= 1"),
+        ({"tolerance": {"error_k7": 2.0}}, "tolerance.error_k7: unknown"),
+        ({"tolerance": {"rms_positon": 2.0}}, "did you mean tolerance.rms_position"),
         ({"tolerance": {"rms_position": "small"}}, "must be a number"),
         ({"robot": []}, "must be random, a name or file"),
     ],

@@ -78,6 +78,14 @@ class Options:
     page: bool = True
 
 
+def effort_unit_of(options: Options) -> str:
+    """Unit of efforts and torque commands, one of EFFORT_UNITS: as told, else the robot's."""
+    if options.effort_unit is not None:
+        return options.effort_unit
+    robot = robot_of(options)
+    return NEWTON_METRE if robot is None else robot.drive.effort_unit
+
+
 def torque_scale(options: Options) -> tuple[float, float]:
     """N m of a unit of efforts and torque commands, [left, right].
 

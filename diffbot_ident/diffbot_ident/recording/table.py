@@ -7,7 +7,7 @@ Several tables are of one robot and clock, or runs of it if each has all that is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from diffbot_ident.recording.options import (
     TORQUE,
     VELOCITY,
     Options,
+    effort_unit_of,
     geometry_of,
     needed_geometry,
 )
@@ -38,7 +39,13 @@ from diffbot_ident.recording.samples import (
     RecordingError,
     names_of_runs,
 )
-from diffbot_ident.recording.table_columns import TIME, Column, columns_of, parse_columns
+from diffbot_ident.recording.table_columns import (
+    TIME,
+    Column,
+    columns_of,
+    parse_columns,
+    unit_problem,
+)
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
 # Command and velocity of each axis.
@@ -99,7 +106,11 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
             kind = MOTOR
     needed = _needed(kind, have, options)
     if not needed:
+        if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
+            kind = TORQUE  # that is what it was meant to be
         raise RecordingError(_missing(kind, tables, have))
+    for table in tables:
+        table.check_units(needed, effort_unit_of(options))
     from_wheels: tuple[str, ...] = ()
     if kind == TORQUE:
         needed_geometry(options, "to turn angles into motion")
@@ -222,6 +233,14 @@ class CsvSource:
         self._scale, self._clock = self._time_scale(self._text.first)
         pairs = ", ".join(f"{k} = {self._columns[k]}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
+
+    def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
+        """Raise RecordingError where a unit in a column's name is not one of its channel."""
+        for channel in channels:
+            column = self._columns.get(channel)
+            problem = column and unit_problem(channel, column, effort_unit)
+            if problem:
+                raise RecordingError(f"{self._path}: {problem}")
 
     @property
     def understood(self) -> list[str]:

@@ -48,35 +48,34 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 # Factors into SI that have a name.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
 
-# Units in the names of columns: of time, of speeds and angles, of torques; and what they are in SI.
+# Units in the names of columns, of time and by what else they measure: factors into SI.
 _TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 _DEGREE, _TURN = math.pi / 180.0, math.tau
-_OTHERS = {
-    "m/s": 1.0,
-    "mm/s": 1e-3,
-    "cm/s": 1e-2,
-    "km/h": 1.0 / 3.6,
-    "kmh": 1.0 / 3.6,
-    "rad/s": 1.0,
-    "mrad/s": 1e-3,
-    "deg/s": _DEGREE,
-    "dps": _DEGREE,
-    "°/s": _DEGREE,
-    "rpm": _TURN / 60.0,
-    "rev/s": _TURN,
-    "rps": _TURN,
-    "rad": 1.0,
-    "deg": _DEGREE,
-    "°": _DEGREE,
-    "rev": _TURN,
-    "nm": 1.0,
-    "mnm": 1e-3,
-    "ncm": 1e-2,
-    "v": 1.0,
-    "mv": 1e-3,
-    "a": 1.0,
-    "ma": 1e-3,
+_UNITS: Mapping[str, Mapping[str, float]] = {
+    "m/s": {"m/s": 1.0, "mm/s": 1e-3, "cm/s": 1e-2, "km/h": 1.0 / 3.6, "kmh": 1.0 / 3.6},
+    "rad/s": {
+        "rad/s": 1.0,
+        "mrad/s": 1e-3,
+        "deg/s": _DEGREE,
+        "dps": _DEGREE,
+        "°/s": _DEGREE,
+        "rpm": _TURN / 60.0,
+        "rev/s": _TURN,
+        "rps": _TURN,
+    },
+    "rad": {"rad": 1.0, "deg": _DEGREE, "°": _DEGREE, "rev": _TURN},
+    "N m": {"nm": 1.0, "mnm": 1e-3, "ncm": 1e-2},
+    "V": {"v": 1.0, "mv": 1e-3},
+    "A": {"a": 1.0, "ma": 1e-3},
+    "%": {"%": 1.0, "percent": 1.0},
 }
+_SI = {unit: si for si, units in _UNITS.items() for unit in units}
+_EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
+# What the names of channels end in, and what these are measured in; efforts come beside them.
+_MEASURED_IN = {
+    "position": "rad", "velocity": "rad/s", "voltage": "V", "current": "A",
+    "v": "m/s", "w": "rad/s",
+}  # fmt: skip
 # A unit in brackets, and one at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
 _SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
@@ -96,8 +95,8 @@ class Column:
 
     Attributes:
         name: as the table has it, or as the user gave it.
-        factor: into SI; None: as the name's unit says, else 1.
-        unit: that the name holds; None: none.
+        factor: into SI; None: 1, or a unit that is not known.
+        unit: that the name holds and the factor is of; None: none, or the user gave the factor.
     """
 
     name: str
@@ -205,7 +204,41 @@ def _split(name: str) -> tuple[str, str | None]:
 def _with_unit(channel: str, name: str, factor: float | None) -> Column:
     unit = _split(name)[1]
     if unit is None or factor is not None:
-        return Column(name, factor, unit)
-    units = _TIMES if channel == TIME else _OTHERS
-    spelled = unit.lower().replace(" ", "").replace("·", "").replace("*", "")
-    return Column(name, units.get(spelled), unit)
+        return Column(name, factor)
+    if channel == TIME:
+        return Column(name, _TIMES.get(_spelled(unit)), unit)
+    si = _SI.get(_spelled(unit))
+    return Column(name, None if si is None else _UNITS[si][_spelled(unit)], unit)
+
+
+def _spelled(unit: str) -> str:
+    return unit.lower().replace(" ", "").replace("·", "").replace("*", "")
+
+
+def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
+    """Why a column's unit cannot be that of its channel, and what to do; None: it can, or has none.
+
+    Args:
+        channel: of CHANNELS, but the time.
+        column: with its unit.
+        effort_unit: of efforts and their commands, one of options.EFFORT_UNITS.
+    """
+    if column.unit is None:
+        return None
+    si, kind = _SI.get(_spelled(column.unit)), channel.rpartition("_")[2]
+    wanted = _MEASURED_IN.get(kind, _EFFORTS.get(effort_unit))
+    factor = f"--columns {channel}={column.name!r}*FACTOR"
+    if si is None:
+        return (
+            f"column {column.name!r}: the unit {column.unit!r} is not known; {channel} is in "
+            f"{wanted or 'a unit of its own'}: give the factor, {factor}"
+        )
+    if wanted in (None, si):
+        return None
+    if kind not in _MEASURED_IN and si in _EFFORTS.values():
+        unit = next(name for name, each in _EFFORTS.items() if each == si)
+        return (
+            f"column {column.name!r} is in {column.unit}, and efforts are taken as {wanted}: say "
+            f"so with --effort-unit {unit}"
+        )
+    return f"column {column.name!r} is in {column.unit}, and {channel} in {wanted}; {factor}"
