@@ -242,7 +242,7 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Dyna
     if k5 * k6 > 0.0 and sure:
         raise ValueError(
             f"k5 = {k5} and k6 = {k6} have the same sign, which no robot has (it would gain energy "
-            f"by turning); check the order [left, right] of the wheels, and {ADVICE}"
+            f"by turning); look for slip, and {ADVICE}"
         )
     return dynamics
 

@@ -125,8 +125,8 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
     if k5 * k6 > 0.0 and surely_not_0:
         raise ContradictionError(
             f"K5 = {k5:.4g} and K6 = {k6:.4g} have the same sign, which no robot has (it would "
-            "gain energy by turning); check the order [left, right] of the wheels and the signs "
-            "of their angles"
+            "gain energy by turning); look for slip, a floor that is not level, and torques or "
+            "stamps that belong to other samples"
         )
     apart = abs(gap) / deviation if deviation > 0.0 else math.inf
     larger = max(abs(left), abs(right))
