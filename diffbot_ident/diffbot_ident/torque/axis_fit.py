@@ -451,6 +451,8 @@ LAGS = (1, 2, 3)
 NOTABLE_CORRELATION, CHANCE_STDS = 0.25, 4.0
 # Rows, in lengths of one, before which the parameters are too poor for residuals to mean anything.
 MIN_LENGTHS = 20
+# Standard deviations of chance beyond which a correlation widens the intervals.
+CHANCE_STDS_OF_VARIANCE = 3.0
 # New rows, as a share of those that count, after which the parameters are taken anew.
 REFIT_SHARE = 0.4
 
@@ -544,6 +546,22 @@ class ResidualCorrelation:
         if not power.all():
             return math.nan, math.nan
         linear, angular = (float(r[np.argmax(np.abs(r))]) for r in (products / power).T)
+        return linear, angular
+
+    def variance_factors(self) -> tuple[float, float]:
+        """By how much the parameters' variances are larger than of errors that are independent.
+
+        1 + 2 sum r over the lags (Bartlett 1946, for regressors that change as slowly as the
+        errors), as far as r is beyond chance; [linear, angular], 1 to 7. What moves the robot
+        unknown to the model does not average out as torque noise does.
+        """
+        products, after, before = self._sums
+        power = np.sqrt(after * before)
+        if not power.all():
+            return 1.0, 1.0
+        chance = np.sqrt(self._length / np.maximum(self._pairs, 1.0))[:, None]
+        beyond = np.maximum(products / power - CHANCE_STDS_OF_VARIANCE * chance, 0.0)
+        linear, angular = (1.0 + 2.0 * beyond.sum(axis=0)).tolist()
         return linear, angular
 
     def warnings(self) -> list[str]:

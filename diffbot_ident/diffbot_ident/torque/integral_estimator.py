@@ -517,7 +517,7 @@ class _Regression:
         """What the rows say; not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
-        linear, angular = self._axes(delay)
+        linear, angular = self._correlated(*self._axes(delay))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
         covariance[::2, ::2] = linear.covariance[:2, :2]
@@ -586,6 +586,24 @@ class _Regression:
         others = self._fit_uncertain(delay, (*self._patterns, pattern))
         return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
 
+    def _correlated(self, *axes: AxisFit) -> tuple[AxisFit, AxisFit]:
+        """The fits with covariances for errors as correlated as the residuals are.
+
+        Not where the past is forgotten or was known before: a load that comes leaves correlated
+        residuals until it is learnt, and an estimate that is vague for it would not be followed.
+        """
+        factors = self._residuals.variance_factors() if self._remembers else (1.0, 1.0)
+        linear, angular = (
+            replace(axis, covariance=factor * axis.covariance)
+            for axis, factor in zip(axes, factors, strict=True)
+        )
+        return linear, angular
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether the estimate rests on all of the run and on nothing else."""
+        return self._priors[0] is None and self._forgetting == 1.0
+
     def _fit_uncertain(
         self, delay: TorqueDelay, patterns: tuple[ResidualPattern, ...]
     ) -> tuple[AxisFit, AxisFit]:
@@ -626,8 +644,7 @@ class _Regression:
         of such frictions: with a prior there are none. Nor are there where the past is forgotten:
         they would come and go.
         """
-        remembers = self._priors[0] is None and self._forgetting == 1.0
-        if remembers and self.windows >= PATTERN_WINDOWS:
+        if self._remembers and self.windows >= PATTERN_WINDOWS:
             sums = self.sums.delayed(delay)
             self._patterns = likely_patterns(sums, self._known)
             self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)

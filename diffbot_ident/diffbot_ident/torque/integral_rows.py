@@ -65,6 +65,8 @@ SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 
 # Control periods within which dry friction of the floor would stop a robot that may be held by it.
 SLOW_TURNS = 2.0
+# Share of what dry friction can do to a wheel up to which it may hold it: it is known roughly.
+HELD_SHARE = 1.3
 # Speed up to which friction may differ from that at speed, as a share of the speed to expect.
 SLOW_SHARE = 0.05
 
@@ -128,8 +130,8 @@ class IntegralRows:
         Returns:
             Rows, shape (max(n - overlap, 0), columns), and for each whether both wheels, and the
             robot with skid steer, keep turning one way in it: where one turns round, the integral
-            of its sign is uncertain. A row in which the floor may hold the robot against turning is
-            0, which says nothing.
+            of its sign is uncertain. A row in which friction may hold a wheel, or the floor the
+            robot against turning, is 0, which says nothing.
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool)
@@ -138,17 +140,15 @@ class IntegralRows:
         rows = ends[self.window :] - ends[: -self.window]
         length = self.window + self.smoothing - 1
         turns = moving_sum((~turning).astype(float)[:, None], length)
-        if held is not None:
+        if held.any():
             rows[moving_sum(held.astype(float)[:, None], length)[:, 0] > 0.0] = 0.0
         return rows, turns[:, 0] == 0.0
 
-    def _steps(
-        self, samples: Array, response: TorqueResponse
-    ) -> tuple[Array, Flags, Flags | None, Array]:
+    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Flags, Array]:
         """The columns from the middle of each of n periods to that of the next.
 
-        Also whether the wheels keep turning one way; whether the floor may hold the robot against
-        turning, None where it does not; and the n + 1 periods, s.
+        Also whether the wheels keep turning one way; whether friction may hold a wheel, or the
+        floor the robot against turning; and the n + 1 periods, s.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
@@ -179,11 +179,11 @@ class IntegralRows:
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
         self._add_pattern_columns(steps, wheels, at)
-        speeds, held = wheels, None
+        speeds = wheels
+        held = self._held_wheels(wheels.middle, late, response, period)
         if self._turning:
             yaw = wheels.of_yaw(self._geometry, response)
-            held = self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
-            held = (held[:-1] | held[1:])[at]
+            held |= self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
             rising, falling = yaw.sign_integrals()
             steps[:, SIGN_OMEGA] = (rising[:-1] + falling[1:])[at, 0]
             speeds = wheels.beside(yaw)
@@ -195,7 +195,41 @@ class IntegralRows:
         steps[:, DOMEGA] = np.diff(omega.mean)[at]
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
         turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
+        held = (held[:-1] | held[1:])[at]
         return steps, turning[at], held, period[first : last + 1]
+
+    def _held_wheels(
+        self, speeds: Array, late: Array, response: TorqueResponse, period: Array
+    ) -> Flags:
+        """Periods in which Coulomb friction may hold a wheel, shape (n,).
+
+        It is whatever else moves the wheel then, up to f: taken for none or for f, it makes K5 and
+        K6 of robots with much friction some per cent too large, and K7 too small.
+
+        Args:
+            speeds: of the wheels, rad/s, shape (n, 2).
+            late: the torques' sum and difference as they acted, times the period, shape (2, n).
+            response: how the torques act, and friction, as far as they are known.
+            period: s.
+        """
+        viscous, coulomb = np.reshape(response.friction, (2, 2))
+        held: Flags = np.zeros(len(period), dtype=bool)
+        if not coulomb.any():
+            return held
+        b, k8 = self._geometry.half_track, response.k8
+        radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
+        v, omega = np.array(self._geometry.body_velocity(*speeds.T))
+        torques = 0.5 * np.column_stack((late[0] + late[1], late[0] - late[1])) / period[:, None]
+        resisted = torques - np.sign(speeds) * coulomb - speeds * viscous
+        for side, way in enumerate((-b, b)):
+            # What a wheel would do without its own friction, and what that may keep it from.
+            left, right = np.where(np.arange(2) == side, torques, resisted).T
+            dv = response.products[0] * omega**2 + response.k7 * (left + right)
+            domega = response.products[1] * v * omega + k8 * (left - right)
+            most = (response.k7 + b * abs(k8)) / radius * coulomb[side]
+            slow = np.abs(speeds[:, side]) < SLOW_TURNS * most * period
+            held |= slow & (np.abs(dv + way * domega) / radius < HELD_SHARE * most)
+        return held
 
     def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
         """Periods in which the floor may hold the robot against turning.
