@@ -111,6 +111,7 @@ def test_the_default_may_be_given(name, argument):
         ("siwek", "sigma:=1,2,3", "'1,2,3', not 4 numbers with commas between them"),
         ("siwek", "start:=0,2", "'0,2', not three numbers such as 1.0,-0.5,pi/2"),
         ("pose", "goal:=none", "'none', not three numbers"),
+        ("pose", "goal:=1,0,90", "heading is beyond 2 pi rad: 90 degrees would be 90*pi/180"),
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
         ("ident", "duration:=-5", "argument 'duration' is '-5', below 0 (robot time to excite "),
         ("calibrate", "arena:=-0.5", "argument 'arena' is '-0.5', below 0 (side of the free "),
@@ -181,7 +182,7 @@ def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monke
     ("name", "words"),
     [
         ("ident", ["duration:=5", "encoder_counts:=-1", "until:=k5=5, K6 5", "arena:=3.5 x 4"]),
-        ("backstepping", ["goal:=1 2,-pi/2", "start:=0.5,-.5,2*pi", "trajectory:=none"]),
+        ("backstepping", ["goal:=1 2,-90*pi/180", "start:=0.5,-.5,2*pi", "trajectory:=none"]),
         ("adaptive", ["payload:=2.5,0,0.05,0.06", "payload_time:=-1", "last_good:=new.yaml"]),
         ("linearizing", ["times:=[0, 1]", "linear:=1,0", "angular:=[]", "speed:=1.0e-1"]),
         ("siwek", ["sigma:=[1,2,3,4]", "initial_sigma:=1,1.0,1,1e-3", "velocity_noise:=0,0"]),

@@ -365,9 +365,11 @@ def _numbers(text: str) -> str | None:
 
 def _pose(text: str) -> str | None:
     words = re.split(r"\s*,\s*|\s+", text.strip())
-    if len(words) == 3 and all(_is_finite(word) or _PI.fullmatch(word) for word in words):
-        return None
-    return "not three numbers such as 1.0,-0.5,pi/2"
+    if len(words) != 3 or not all(_is_finite(word) or _PI.fullmatch(word) for word in words):
+        return "not three numbers such as 1.0,-0.5,pi/2"
+    if _is_finite(words[2]) and abs(float(words[2])) > math.tau:
+        return f"whose heading is beyond 2 pi rad: {words[2]} degrees would be {words[2]}*pi/180"
+    return None
 
 
 def _payload(text: str) -> str | None:
