@@ -216,19 +216,21 @@ class IntegralRows:
         held: Flags = np.zeros(len(period), dtype=bool)
         if not coulomb.any():
             return held
-        b, k8 = self._geometry.half_track, response.k8
+        b, k7, k8 = self._geometry.half_track, response.k7, response.k8
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
         v, omega = np.array(self._geometry.body_velocity(*speeds.T))
         torques = 0.5 * np.column_stack((late[0] + late[1], late[0] - late[1])) / period[:, None]
-        resisted = torques - np.sign(speeds) * coulomb - speeds * viscous
+        most = (k7 + b * abs(k8)) / radius * coulomb
+        slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
+        against = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
+        resisted = torques - against - speeds * viscous
         for side, way in enumerate((-b, b)):
             # What a wheel would do without its own friction, and what that may keep it from.
             left, right = np.where(np.arange(2) == side, torques, resisted).T
-            dv = response.products[0] * omega**2 + response.k7 * (left + right)
+            dv = response.products[0] * omega**2 + k7 * (left + right)
             domega = response.products[1] * v * omega + k8 * (left - right)
-            most = (response.k7 + b * abs(k8)) / radius * coulomb[side]
-            slow = np.abs(speeds[:, side]) < SLOW_TURNS * most * period
-            held |= slow & (np.abs(dv + way * domega) / radius < HELD_SHARE * most)
+            freely = np.abs(dv + way * domega) / radius
+            held |= slow[:, side] & (freely < HELD_SHARE * most[side])
         return held
 
     def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
