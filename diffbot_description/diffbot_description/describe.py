@@ -483,11 +483,12 @@ def _found(
 ) -> tuple[str, ...]:
     wheels, body = content["wheels"], content["body"]
     total = body["mass"] + 2 * wheels["mass"]
+    ahead = 1000 * body["center_of_mass"]["x"]
     return (
         f"wheels {', '.join(' + '.join(side) for side in joints)} ({chosen_by}): radius "
         f"{wheels['radius']:.4g} m, track {wheels['separation']:.4g} m",
         f"{total:.4g} kg in {len(links)} links of the body and "
-        f"{_COUNTS.get(len(joints[0]), 'the')} wheels, centre of mass "
-        f"{1000 * body['center_of_mass']['x']:.3g} mm ahead of the axle, "
+        f"{_COUNTS.get(len(joints[0]), 'the')} wheels, the body's centre of mass "
+        f"{abs(ahead):.3g} mm {'behind' if ahead < 0.0 else 'ahead of'} the axle, "
         f"{len(content['casters'])} casters",
     )

@@ -178,7 +178,8 @@ def _friction(
         findings.replaced(
             f"joint '{joints[0].name}'",
             f"damping {viscous[0]:.3g} N m s/rad and friction {coulomb[0]:.3g} N m take "
-            f"{most:.3g} N m at {speed:.3g} m/s, of {traction:.3g} N m that the wheel carries",
+            f"{most:.3g} N m at {speed:.3g} m/s, of {traction:.3g} N m that the wheel carries"
+            + (", and friction below 0 drives it" if min([*viscous, *coulomb]) < 0 else ""),
             "0",
         )
         findings.sources["friction"] = "0; the URDF's cannot be"

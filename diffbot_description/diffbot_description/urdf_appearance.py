@@ -52,7 +52,8 @@ def with_shapes(generated: str, robot: Robot) -> str:
         text = read_urdf(path)
         return _with_shapes(generated, text, robot, path)
     except ValueError as error:
-        raise ValueError(f"{robot.path}: appearance.urdf: {error}") from error
+        advice = "" if path.exists() else " Copy it there, or leave the key out."
+        raise ValueError(f"{robot.path}: appearance.urdf: {error}{advice}") from error
 
 
 @functools.lru_cache(maxsize=32)

@@ -126,7 +126,7 @@ def read_urdf(
         ValueError: names the file, what xacro did not find, and what to write.
     """
     if not path.exists():
-        raise ValueError(f"robot file {path} does not exist. Check the path.")
+        raise ValueError(f"file {path} does not exist. Check the path.")
     text = read_text(path)
     holds_xacro = "xacro" in text or "$(" in text
     if not holds_xacro:
