@@ -218,7 +218,9 @@ class TestShapes:
         output = tmp_path / "mine.yaml"
         main([str(file), "--output", str(output)])
         file.unlink()
-        with pytest.raises(ValueError, match=r"mine.yaml: appearance.urdf: file .* not exist.*Copy"):
+        with pytest.raises(
+            ValueError, match=r"mine.yaml: appearance.urdf: file .* not exist.*Copy"
+        ):
             urdf(load_robot(output))
 
     def test_stay_with_an_identified_robot_elsewhere(self, file, tmp_path):
