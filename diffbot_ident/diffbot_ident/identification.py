@@ -34,9 +34,6 @@ ROUNDING = 1e-6
 MAX_BRAKING = 2.0
 # Wheel speed that counts as standing, rad/s.
 STANDING = 0.2
-# Share of the excitation's speed limits up to which its guards bring the robot back: a command that
-# comes late, as on a busy computer, acts longer than they counted on. Beyond, a run is given up.
-RUNAWAY = 1.2
 # Share of a wheel's speed that one period of braking may take away: more could swing with a delay.
 MAX_DECAY = 0.15
 
@@ -53,7 +50,7 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True)
 class RunawayLimits:
-    """What ends a run when two samples running exceed it by far; the first is answered by zero.
+    """What ends a run when two samples running exceed it; the first of them is answered by zero.
 
     Attributes:
         velocity: m/s.
@@ -392,10 +389,10 @@ class Identification:
             ("velocity", self.velocity[0], limits.velocity, "m/s"),
             ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s"),
         ):
-            if abs(value) > RUNAWAY * limit:
+            if abs(value) > limit:
                 return (
-                    f"{name} {value:.3g} {unit} is beyond {RUNAWAY:g} times the limit {limit:g} "
-                    f"{unit} that robot '{limits.robot}' has for its excitation; lower amplitude, "
-                    "or raise the limit in its YAML"
+                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
+                    f"'{limits.robot}' has for its excitation; lower amplitude, or raise the "
+                    "limit in its YAML"
                 )
         return None

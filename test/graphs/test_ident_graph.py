@@ -115,13 +115,14 @@ def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domai
     twil = load_robot("twil").path.read_text()
     strong = tmp_path / "strong.yaml"
     strong.write_text(twil.replace("traction: 1.0", "traction: 5.0"))
-    words = (f"robot:={strong}", "sim:=ideal", "amplitude:=5.0", "torque_delay:=2")
-    status, output = run("ident", tmp_path, *words, "duration:=20.0")
-    assert status == 1 and "times the limit" in output and "lower amplitude" in output
+    status, output = run(
+        "ident", tmp_path, f"robot:={strong}", "sim:=ideal", "amplitude:=5.0", "duration:=20.0"
+    )
+    assert status == 1 and "is beyond the limit" in output and "lower amplitude" in output
     assert parameters(tmp_path)["seconds"] < 20.0
     with open(tmp_path / "summary.json", encoding="utf-8") as file:
         summary = json.load(file)
-    assert summary["outcome"] == "failed" and "times the limit" in summary["reason"]
+    assert summary["outcome"] == "failed" and "beyond the limit" in summary["reason"]
     assert processes_of(domain) == []
 
 
