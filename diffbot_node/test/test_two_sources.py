@@ -91,16 +91,16 @@ def test_a_driver_that_is_started_anew_stops_it_until_it_is_enabled(graph):
     graph.robot.destroy_publisher(graph.states)
     graph.states = graph.robot.create_publisher(JointState, "joint_states", 10)
     graph.spin_until(graph.states.get_subscription_count, "the new driver to match")
-    begun = time.monotonic()
     graph.say()
-    while "started anew" not in graph.node.stopped_by:
+    end = time.monotonic() + 2.0 * SETTLING
+    while time.monotonic() < end:
         assert graph.say() == ZERO
-        assert time.monotonic() < begun + 10.0
-    assert time.monotonic() > begun + SETTLING and graph.say() == ZERO
+    # A busy machine may let a single state through until then: what was said after it counts.
+    assert graph.say() == ZERO
+    assert "started anew" in graph.node.stopped_by
     assert graph.node.loop.guard.enable() == ""
-    end = time.monotonic() + 10.0
     while graph.say() != TORQUE:
-        assert time.monotonic() < end
+        assert time.monotonic() < end + 5.0
 
 
 def test_a_publisher_of_other_joints_is_welcome(graph):

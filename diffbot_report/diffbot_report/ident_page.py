@@ -165,9 +165,11 @@ def _verdict(
         return Tone.CAUTION, f"{said}.", NOT_VERIFIED
     use = "Drive with them: " + launch_command(
         "backstepping",
-        robot=run.robot_file or run.robot,
-        sim="" if run.simulator else "none",
-        parameters=str(folder / "dynamic_parameters.yaml"),
+        {
+            "robot": run.robot_file or run.robot,
+            "sim": "" if run.simulator else "none",
+            "parameters": folder / "dynamic_parameters.yaml",
+        },
     )
     if open_ones:
         # Controllers take K5 and K6 for 0 together: the centre of mass is on the axle then.

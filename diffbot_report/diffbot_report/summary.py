@@ -328,10 +328,10 @@ def yaml_texts(folder: Path) -> dict[str, str]:
 def repeat_command(run: RunDescription) -> str:
     """The command line that repeats a run, without what is empty."""
     own = {"robot": run.robot_file or run.robot, "sim": run.sim or "none", "seed": run.seed}
-    return launch_command(run.name, **own, **run.arguments)
+    return launch_command(run.name, {**own, **run.arguments})
 
 
-def launch_command(launch: str, **arguments: Any) -> str:
+def launch_command(launch: str, arguments: Mapping[str, Any]) -> str:
     """The command line of a launch, without arguments that are empty."""
     said = [
         shlex.quote(f"{name}:={str(value).lower() if isinstance(value, bool) else value}")

@@ -53,11 +53,6 @@ class ReportParameters(RobotParameters):
     )
 
 
-def _robot_file(named: str) -> str:
-    """What names the robot from any folder."""
-    return str(Path(named).resolve()) if Path(named).is_file() else named
-
-
 POLL_PERIOD = 0.02  # s of wall time
 # Wall time between two looks at who publishes, s.
 COUNT_PERIOD = 0.2
@@ -144,10 +139,11 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self.values: P = declare(self, parameters)
         self.robot = load_robot(self.values.robot)
         started = datetime.now().astimezone()
+        file = Path(self.values.robot)
         self.run = RunDescription(
             name=self.run_name(),
             robot=self.robot.name,
-            robot_file=_robot_file(self.values.robot),
+            robot_file=str(file.resolve()) if file.is_file() else self.values.robot,
             sim=self.values.sim,
             seed=self.values.seed if self.values.seed >= 0 else None,
             arguments=parse_arguments(self.values.arguments),

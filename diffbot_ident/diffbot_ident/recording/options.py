@@ -78,12 +78,9 @@ class Options:
     page: bool = True
 
 
-def effort_unit_of(options: Options) -> str:
+def effort_unit_of(options: Options, robot: Robot | None) -> str:
     """Unit of efforts and torque commands, one of EFFORT_UNITS: as told, else the robot's."""
-    if options.effort_unit is not None:
-        return options.effort_unit
-    robot = robot_of(options)
-    return NEWTON_METRE if robot is None else robot.drive.effort_unit
+    return options.effort_unit or (NEWTON_METRE if robot is None else robot.drive.effort_unit)
 
 
 def torque_scale(options: Options) -> tuple[float, float]:
@@ -97,14 +94,10 @@ def torque_scale(options: Options) -> tuple[float, float]:
     """
     if (weighing := weighing_of(options)) is not None:
         return weighing.ratio
-    unit, constant = options.effort_unit, options.torque_constant
-    if unit is None:
-        robot = robot_of(options)
-        if robot is not None and robot.drive.effort_unit != NEWTON_METRE:
-            unit = robot.drive.effort_unit
-            if constant is None:
-                return robot.drive.torque_of((1.0, 1.0))
-        unit = unit or NEWTON_METRE
+    robot = robot_of(options) if options.effort_unit is None else None
+    unit, constant = effort_unit_of(options, robot), options.torque_constant
+    if robot is not None and unit != NEWTON_METRE and constant is None:
+        return robot.drive.torque_of((1.0, 1.0))
     if unit == NEWTON_METRE:
         if constant is not None:
             raise RecordingError(
@@ -146,7 +139,7 @@ def weighing_of(options: Options) -> Weighing | None:
         return None
     robot = robot_of(options)
     drive = None if robot is None else robot.drive
-    unit = options.effort_unit or (drive.effort_unit if drive is not None else NEWTON_METRE)
+    unit = effort_unit_of(options, robot)
     if unit not in UNIT_NAMES:
         raise RecordingError(
             f"{given}: efforts in {unit} have no torque of a unit to be found; say what they are "

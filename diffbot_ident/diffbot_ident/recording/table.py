@@ -22,6 +22,7 @@ from diffbot_ident.recording.options import (
     effort_unit_of,
     geometry_of,
     needed_geometry,
+    robot_of,
 )
 from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import (
@@ -109,8 +110,9 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
             kind = TORQUE  # that is what it was meant to be
         raise RecordingError(_missing(kind, tables, have))
+    effort_unit = effort_unit_of(options, robot_of(options))
     for table in tables:
-        table.check_units(needed, effort_unit_of(options))
+        table.check_units(needed, effort_unit)
     from_wheels: tuple[str, ...] = ()
     if kind == TORQUE:
         needed_geometry(options, "to turn angles into motion")

@@ -541,12 +541,22 @@ class ResidualCorrelation:
 
     def correlation(self) -> tuple[float, float]:
         """The largest in size over the lags, [linear, angular], -1 to 1; NaN before that."""
+        found = self._at_lags()
+        if found is None:
+            return math.nan, math.nan
+        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in found.T)
+        return linear, angular
+
+    def _at_lags(self) -> Array | None:
+        """The correlations, shape (lags, 2) for [linear, angular]; None before they are known."""
         products, after, before = self._sums
         power = np.sqrt(after * before)
-        if not power.all():
-            return math.nan, math.nan
-        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in (products / power).T)
-        return linear, angular
+        return products / power if power.all() else None
+
+    def _chance(self) -> Array:
+        """Their standard deviations where nothing is correlated, shape (lags,)."""
+        chance: Array = np.sqrt(self._length / np.maximum(self._pairs, 1.0))
+        return chance
 
     def variance_factors(self) -> tuple[float, float]:
         """By how much the parameters' variances are larger than of errors that are independent.
@@ -555,12 +565,10 @@ class ResidualCorrelation:
         errors), as far as r is beyond chance; [linear, angular], 1 to 7. What moves the robot
         unknown to the model does not average out as torque noise does.
         """
-        products, after, before = self._sums
-        power = np.sqrt(after * before)
-        if not power.all():
+        found = self._at_lags()
+        if found is None:
             return 1.0, 1.0
-        chance = np.sqrt(self._length / np.maximum(self._pairs, 1.0))[:, None]
-        beyond = np.maximum(products / power - CHANCE_STDS_OF_VARIANCE * chance, 0.0)
+        beyond = np.maximum(found - CHANCE_STDS_OF_VARIANCE * self._chance()[:, None], 0.0)
         linear, angular = (1.0 + 2.0 * beyond.sum(axis=0)).tolist()
         return linear, angular
 
@@ -568,8 +576,7 @@ class ResidualCorrelation:
         """What the correlations say, in words."""
         found = []
         for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
-            chance = math.sqrt(self._length / max(self._pairs[0], 1.0))
-            if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * chance):
+            if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * self._chance()[0]):
                 found.append(
                     f"residuals of {name} are not white (correlation {value:+.2f}): something "
                     "moves the robot that the model does not know of; check for slopes, slip, a "

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
+from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights, delayed
 from diffbot_ident.torque.wheel_speeds import (
@@ -216,19 +217,18 @@ class IntegralRows:
         held: Flags = np.zeros(len(period), dtype=bool)
         if not coulomb.any():
             return held
-        b, k7, k8 = self._geometry.half_track, response.k7, response.k8
+        b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
         v, omega = np.array(self._geometry.body_velocity(*speeds.T))
         torques = 0.5 * np.column_stack((late[0] + late[1], late[0] - late[1])) / period[:, None]
-        most = (k7 + b * abs(k8)) / radius * coulomb
+        most = (response.k7 + b * abs(response.k8)) / radius * coulomb
         slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
         against = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
         resisted = torques - against - speeds * viscous
         for side, way in enumerate((-b, b)):
             # What a wheel would do without its own friction, and what that may keep it from.
             left, right = np.where(np.arange(2) == side, torques, resisted).T
-            dv = response.products[0] * omega**2 + k7 * (left + right)
-            domega = response.products[1] * v * omega + k8 * (left - right)
+            dv, domega = accelerations(k, v, omega, left, right)
             freely = np.abs(dv + way * domega) / radius
             held |= slow[:, side] & (freely < HELD_SHARE * most[side])
         return held
