@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differential-drive robots: geometry of the wheels, their samples, and exact arc odometry."""
 
-from arc_odometry.geometry import REST, Arc, Pose, Velocity, WheelGeometry, sinc, sinc_derivative
+from arc_odometry.geometry import (
+    REST,
+    UNLIMITED_RIMS,
+    Arc,
+    Pose,
+    RimLimit,
+    Velocity,
+    WheelGeometry,
+    sinc,
+    sinc_derivative,
+)
 from arc_odometry.joints import EncoderJumpError, JointReader, JointSample
 from arc_odometry.odometry import Anomaly, AnomalyKind, DiffOdometry, JointOdometry
 
 __all__ = [
     "REST",
+    "UNLIMITED_RIMS",
     "Arc",
     "DiffOdometry",
     "EncoderJumpError",
@@ -16,6 +27,7 @@ __all__ = [
     "Anomaly",
     "AnomalyKind",
     "Pose",
+    "RimLimit",
     "Velocity",
     "WheelGeometry",
     "sinc",

@@ -111,6 +111,45 @@ class Velocity(NamedTuple):
 REST = Velocity(0.0, 0.0)
 
 
+@dataclass(frozen=True)
+class RimLimit:
+    """How fast the rims of the wheels may move; the faster one does with |v| + b |omega|.
+
+    Attributes:
+        speed: of the faster rim, m/s, > 0; infinite: no limit.
+        half_track: b, m, > 0; it does not matter without a limit.
+
+    Raises:
+        ValueError: a number is outside its range.
+    """
+
+    speed: float = math.inf
+    half_track: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_limit("limit of the rims", speed=self.speed)
+        check_positive("limit of the rims", half_track=self.half_track)
+
+    def within(self, wanted: Velocity, v: float = 0.0) -> Velocity:
+        """The velocity, slowed down on its circle where a rim would be too fast.
+
+        Args:
+            wanted: velocity.
+            v: that the robot has, m/s: it slows down before it turns.
+        """
+        fastest = abs(wanted.v) + self.half_track * abs(wanted.omega)
+        if fastest > self.speed:
+            share = self.speed / fastest
+            wanted = Velocity(share * wanted.v, share * wanted.omega)
+        if abs(v) + self.half_track * abs(wanted.omega) <= self.speed:
+            return wanted
+        return Velocity(wanted.v, within(wanted.omega, self.turning(v)))
+
+    def turning(self, v: float) -> float:
+        """Largest |omega| at a velocity v in m/s, rad/s."""
+        return max(self.speed - abs(v), 0.0) / self.half_track
+
+
 class Arc(NamedTuple):
     """A piece of a circle, or of a straight line (turn = 0), or a turn on the spot (length = 0).
 
@@ -218,6 +257,10 @@ class WheelGeometry:
         turn = self.half_track * angular
         return (linear - turn) / self.left_radius, (linear + turn) / self.right_radius
 
+    def rim_limit(self, speed: float) -> RimLimit:
+        """What keeps both wheels within a speed, rad/s, > 0; infinite: no limit."""
+        return RimLimit(speed * min(self.left_radius, self.right_radius), self.half_track)
+
     def body_wrench(self, left: float, right: float) -> tuple[float, float]:
         """Force (N, forward) and yaw moment (N m) on the body from wheel torques in N m."""
         left_force = left / self.left_radius
@@ -277,3 +320,6 @@ def within(value: float, limit: float) -> float:
 def within_each(values: Array, low: Array | float, high: Array | float) -> Array:
     """The values, each within its limits; np.clip takes several times as long on short arrays."""
     return np.minimum(np.maximum(values, low), high)
+
+
+UNLIMITED_RIMS = RimLimit()  # made here, where its checks are known

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from arc_odometry import Velocity
+from arc_odometry import UNLIMITED_RIMS, RimLimit, Velocity
 from arc_odometry.geometry import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
 from diffbot_controllers.laws.backstepping_standard import (
@@ -56,6 +56,7 @@ def approach_gains(
     near: float = ApproachGains.near,
     friction: float = 0.0,
     turning_friction: float = 0.0,
+    rims: RimLimit = UNLIMITED_RIMS,
 ) -> ApproachGains:
     """Gains of the approach for a robot.
 
@@ -72,6 +73,7 @@ def approach_gains(
         near: distance at which the robot has arrived, m, > 0.
         friction: torque of a wheel that it leaves nothing of for accelerations, N m, >= 0.
         turning_friction: of a wheel that there is less while the robot turns, N m, >= 0.
+        rims: how fast those of the wheels may move.
 
     Raises:
         ValueError: a limit or a gain is not > 0.
@@ -96,6 +98,7 @@ def approach_gains(
         deceleration=BRAKE * limits.linear_acceleration,
         angular_deceleration=BRAKE * limits.angular_acceleration,
         lateral_acceleration=lateral_acceleration,
+        rims=rims,
         near=near,
     )
 
@@ -208,6 +211,10 @@ def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | N
     return replace(wheels, limit=min(wheels.limit, torque_limit), rise=rise)
 
 
+def _rims(wheels: KnownWheels | None) -> RimLimit:
+    return UNLIMITED_RIMS if wheels is None else wheels.rims
+
+
 def tuned_backstepping(
     dynamics: DynamicParameters,
     torque_limit: float,
@@ -251,6 +258,7 @@ def tuned_backstepping(
     linear_velocity, angular_velocity = speeds_against_friction(
         torque_limit, wheels, linear_velocity, angular_velocity
     )
+    rims = _rims(wheels)
     gains = approach_gains(
         dynamics,
         torque_limit,
@@ -263,6 +271,7 @@ def tuned_backstepping(
         arrival(wheels),
         friction,
         floor,
+        rims,
     )
     return StandardBackstepping(
         dynamics,
@@ -274,6 +283,7 @@ def tuned_backstepping(
                     dynamics, torque_limit - friction, linear_velocity, angular_velocity, floor
                 ),
                 torque=torque_limit,
+                rims=rims,
             )
         ),
         direction,
@@ -321,6 +331,7 @@ def tuned_polar_pose(
         near=arrival(wheels),
         friction=friction,
         turning_friction=floor,
+        rims=_rims(wheels),
     )
     most = servo_limits(dynamics, torque_limit - friction, turning_friction=floor)
     loops = LinearizingController(

@@ -73,6 +73,10 @@ def add_limits(
         "linear_velocity": speed,
         "angular_velocity": yaw_rate,
     }
+    wheel_speed = _wheel_speed(geometry)
+    if wheel_speed is not None:
+        content["limits"]["wheel_velocity"] = wheel_speed
+        sources["limits.wheel_velocity"] = "velocity limit of the joints"
     _excitation(content, geometry, findings)
 
 
@@ -140,21 +144,35 @@ def _torque(
     return torque, "effort limit of the wheels' joints or of <ros2_control>"
 
 
-def _speed(geometry: WheelPair, findings: DescriptionFindings) -> tuple[float, str]:
-    radius = geometry.radius
+def _joint_speed(geometry: WheelPair) -> float | None:
+    """Velocity limit of the wheels' joints, rad/s, plausible or not; None: the URDF has none."""
     limits = [wheel.joint.velocity for wheel in (geometry.left, geometry.right)]
-    given = [value for value in limits if value is not None and value > 0]
+    return min((value for value in limits if value is not None and value > 0), default=None)
+
+
+def _wheel_speed(geometry: WheelPair) -> float | None:
+    """The joints' velocity limit where it is plausible, rad/s."""
+    given = _joint_speed(geometry)
+    if given is None or not RIM_SPEEDS[0] <= given * geometry.radius <= RIM_SPEEDS[1]:
+        return None
+    return given
+
+
+def _speed(geometry: WheelPair, findings: DescriptionFindings) -> tuple[float, str]:
+    radius, given = geometry.radius, _joint_speed(geometry)
+    plausible = _wheel_speed(geometry)
     low, high = USUAL_SPEEDS
     fallback = min(max(WHEEL_SPEED * radius, low), high)
     rule = f"{WHEEL_SPEED:g} rad/s of the wheel, from {low} to {high} m/s"
-    if given and RIM_SPEEDS[0] <= min(given) * radius <= RIM_SPEEDS[1]:
-        return min(
-            given
-        ) * radius, f"velocity limit of the joints, {min(given):.4g} rad/s, x radius"
-    if given:
+    if plausible is not None:
+        return (
+            plausible * radius,
+            f"velocity limit of the joints, {plausible:.4g} rad/s, x radius",
+        )
+    if given is not None:
         findings.replaced(
             f"joint '{geometry.left.joint.name}'",
-            f"velocity limit {min(given):.4g} rad/s is {min(given) * radius:.3g} m/s",
+            f"velocity limit {given:.4g} rad/s is {given * radius:.3g} m/s",
             f"{fallback:.3g} m/s, {rule}",
         )
     else:

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from arc_odometry import WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, RimLimit, WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
@@ -337,6 +337,13 @@ class Limits:
         float, FieldSpec("m/s", "largest forward speed", above=0, maximum=100)
     ]
     angular_velocity: Annotated[float, FieldSpec("rad/s", "largest yaw rate", above=0, maximum=100)]
+    wheel_velocity: (
+        Annotated[
+            float,
+            FieldSpec("rad/s", "largest speed of a wheel; absent: no limit", above=0, maximum=1e4),
+        ]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True)
@@ -442,6 +449,19 @@ class Robot:
     def geometry(self) -> WheelGeometry:
         """Radii and separation of the wheels."""
         return WheelGeometry(*self.wheels.rolling_radii, self.wheels.separation)
+
+    @property
+    def wheel_speed(self) -> float:
+        """Largest speed of a wheel that the limits allow, rad/s."""
+        limits = self.limits
+        fastest = max(self.geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity))
+        return fastest if limits.wheel_velocity is None else min(fastest, limits.wheel_velocity)
+
+    @cached_property
+    def rim_limit(self) -> RimLimit:
+        """limits.wheel_velocity as a bound of v and omega together."""
+        most = self.limits.wheel_velocity
+        return UNLIMITED_RIMS if most is None else self.geometry.rim_limit(most)
 
     @cached_property
     def model(self) -> RobotModel:

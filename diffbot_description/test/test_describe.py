@@ -470,6 +470,7 @@ class TestLimits:
         limits = found.content["limits"]
         assert limits["torque"] == 3
         assert limits["linear_velocity"] == pytest.approx(20 * RADIUS)
+        assert limits["wheel_velocity"] == 20
         assert found.content["friction"] == {"viscous": [0.002] * 2, "coulomb": [0.01] * 2}
         assert len(found.assumed) == 1  # the encoder
 

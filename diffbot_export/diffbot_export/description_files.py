@@ -200,6 +200,8 @@ def _wheel(model: ElementTree.Element, robot: Robot, side: int, sign: float, joi
     _text(dynamics, "friction", _numbers(friction.coulomb[side]))
     limit = ElementTree.SubElement(axis, "limit")
     _text(limit, "effort", _numbers(robot.limits.torque))
+    if robot.limits.wheel_velocity is not None:
+        _text(limit, "velocity", _numbers(robot.limits.wheel_velocity))
 
 
 def _link(

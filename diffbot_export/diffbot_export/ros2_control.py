@@ -114,12 +114,16 @@ def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> W
 
 
 def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> float:
-    """Largest wheel speed that the limits of one axis alone ask for, rad/s; 0: not known."""
+    """Largest wheel speed that the limits of one axis alone ask for, rad/s; 0: not known.
+
+    No more than limits.wheel_velocity of the robot's file.
+    """
     geometry = robot.geometry
     if geometry is None:
         return 0.0
     v, omega = (0.0 if axis.velocity is None else axis.velocity.value for axis in limits)
-    return max(*geometry.wheel_velocity(v, 0.0), geometry.wheel_velocity(0.0, omega)[1])
+    fastest = max(*geometry.wheel_velocity(v, 0.0), geometry.wheel_velocity(0.0, omega)[1])
+    return fastest if robot.description is None else min(fastest, robot.description.wheel_speed)
 
 
 def _largest_gain(robot: KnownRobot, limit: SourcedValue | None) -> float:

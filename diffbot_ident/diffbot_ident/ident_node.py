@@ -9,6 +9,7 @@ says so; publishes `effort_controller/commands`, `~/dynamic_parameters` at each 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -204,7 +205,13 @@ class IdentNode(EffortNode[IdentParameters]):
             estimator,
             self._excitation(values.excitation, values.seed),
             self.geometry,
-            RunawayLimits(own.linear_velocity, own.angular_velocity, amplitude, self.robot.name),
+            RunawayLimits(
+                own.linear_velocity,
+                own.angular_velocity,
+                amplitude,
+                self.robot.name,
+                self.robot.limits.wheel_velocity or math.inf,
+            ),
             values.duration,
             check=lambda: self._excitation(other, values.seed + 1),
             verification=values.verification,

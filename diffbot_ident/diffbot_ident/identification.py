@@ -57,12 +57,14 @@ class RunawayLimits:
         yaw_rate: rad/s.
         torque: largest braking torque, N m.
         robot: its name, for messages.
+        wheel_speed: rad/s; infinite: no limit.
     """
 
     velocity: float
     yaw_rate: float
     torque: float
     robot: str
+    wheel_speed: float = math.inf
 
 
 class _Braking:
@@ -384,15 +386,17 @@ class Identification:
 
     def _beyond_limits(self) -> str | None:
         """What to say when the guards could not keep the robot inside its speed limits."""
-        limits = self._limits
-        for name, value, limit, unit in (
-            ("velocity", self.velocity[0], limits.velocity, "m/s"),
-            ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s"),
+        limits, excitation = self._limits, "for its excitation"
+        fastest = max(self._geometry.wheel_velocity(*self.velocity), key=abs)
+        for name, value, limit, unit, whose in (
+            ("velocity", self.velocity[0], limits.velocity, "m/s", excitation),
+            ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s", excitation),
+            ("speed of a wheel", fastest, limits.wheel_speed, "rad/s", "for its wheels"),
         ):
             if abs(value) > limit:
                 return (
                     f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
-                    f"'{limits.robot}' has for its excitation; lower amplitude, or raise the "
+                    f"'{limits.robot}' has {whose}; lower amplitude, or raise the "
                     "limit in its YAML"
                 )
         return None

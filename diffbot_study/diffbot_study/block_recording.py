@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import JointSample
 from diffbot_description import Robot, closed_form
-from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
+from diffbot_ident.excitation.excitations import excited_wheel_speed
+from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_sim.engines.ideal_block import IdealBlock
 from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
 from diffbot_study.driving import PERIOD
@@ -129,8 +130,6 @@ def record_runs(setting: RunSetting, seeds: Sequence[int], seconds: float) -> li
 
 
 def _excitation(robot: Robot, seed: int) -> GuardedPrbs:
-    own, wheels = robot.excitation, robot.wheels
-    limit = wheel_speed_limit(
-        own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
-    )
+    own = robot.excitation
+    limit = excited_wheel_speed(robot)
     return GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)

@@ -247,11 +247,8 @@ class LiveAdaptation:
         self._estimator = make_live_estimator(robot, self.adaptation.in_use, settings)
         self._law = law
         self._known = wheel_friction(robot)
-        limits = robot.limits
         self.friction = FrictionAdaptation(
-            friction_values(self._known),
-            limits.torque,
-            max(robot.geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity)),
+            friction_values(self._known), robot.limits.torque, robot.wheel_speed
         )
         self._also = also
         self._offers: deque[LiveEstimate] = deque()

@@ -32,7 +32,8 @@ from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Turning
-from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
+from diffbot_ident.excitation.excitations import excited_wheel_speed
+from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders
@@ -300,10 +301,8 @@ def record_random(
         with closing(make_simulator(engine, drawn.robot)) as made:
             return record_random(drawn, seconds, made)
     robot, period, seed = drawn.robot, drawn.period, drawn.seed
-    own, wheels = robot.excitation, robot.wheels
-    limit = wheel_speed_limit(
-        own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
-    )
+    own = robot.excitation
+    limit = excited_wheel_speed(robot)
     source = GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)
     motors = _LateMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     encoders = Encoders(robot.encoder.counts, period, seed)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import DynamicParameters, Robot, load_robot
-from diffbot_ident.excitation.signals import GuardedPrbs, wheel_speed_limit
+from diffbot_ident.excitation.excitations import excited_wheel_speed
+from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
@@ -111,9 +112,7 @@ def record(setting: RunSetting, seed: int, seconds: float) -> RecordedRun:
 
 def driver(setting: RunSetting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:
     """Excitation, actuator and encoders of a run."""
-    own, wheels = robot.excitation, robot.wheels
-    speeds = (own.linear_velocity, own.angular_velocity)
-    limit = wheel_speed_limit(*speeds, wheels.radius, wheels.half_track)
+    own, limit = robot.excitation, excited_wheel_speed(robot)
     return (
         GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed),
         _WiredActuator(setting, robot.limits.torque, seed),

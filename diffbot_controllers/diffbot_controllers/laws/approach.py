@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import UNLIMITED_RIMS, Pose, RimLimit, Velocity
 from arc_odometry.geometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.dual import Dual
@@ -31,6 +31,7 @@ class ApproachGains:
         angular_deceleration: likewise when it turns to its way, rad/s^2, > 0, or infinite.
         lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite: what tyres hold and the
             robot does not tip over at; v gives way to it.
+        rims: how fast those of the wheels may move; v and omega give way together.
         near: distance, m, > 0, at which the robot has arrived: from there on it only turns to the
             goal's heading and drives on its own axis.
 
@@ -46,6 +47,7 @@ class ApproachGains:
     deceleration: float = math.inf
     angular_deceleration: float = math.inf
     lateral_acceleration: float = math.inf
+    rims: RimLimit = UNLIMITED_RIMS
     near: float = 0.004
 
     def __post_init__(self) -> None:
@@ -192,7 +194,15 @@ class Approach:
             eta1 = slower if eta1.value > 0.0 else -slower
         if abs(v * eta2.value) > self.gains.lateral_acceleration:
             eta2 = dual.clamp(eta2, self.gains.lateral_acceleration / abs(v))
-        return dual.clamp(eta1, self.gains.linear_velocity), eta2
+        eta1 = dual.clamp(eta1, self.gains.linear_velocity)
+        rims = self.gains.rims
+        rim = dual.absolute(eta1) + rims.half_track * dual.absolute(eta2)
+        if rim.value > rims.speed:
+            share = rims.speed / rim
+            eta1, eta2 = eta1 * share, eta2 * share
+        if abs(v) + rims.half_track * abs(eta2.value) > rims.speed:
+            eta2 = dual.clamp(eta2, rims.turning(v))
+        return eta1, eta2
 
     def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
         """(psi, alpha) of the driving direction chosen."""

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from arc_odometry import REST, Arc, Pose, Velocity
+from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
 from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import (
@@ -88,6 +88,7 @@ class ServoLimits:
         angular_acceleration: largest |domega/dt| asked for, rad/s^2, > 0.
         linear_velocity: |v| that the acceleration must not lead beyond, m/s, > 0.
         angular_velocity: |omega| likewise, rad/s, > 0.
+        rims: of the wheels, for v and omega together.
 
     Raises:
         ValueError: a limit is not > 0.
@@ -98,6 +99,7 @@ class ServoLimits:
     angular_acceleration: float = math.inf
     linear_velocity: float = math.inf
     angular_velocity: float = math.inf
+    rims: RimLimit = UNLIMITED_RIMS
 
     def __post_init__(self) -> None:
         check_limit(
@@ -147,9 +149,13 @@ class VelocityServo:
         gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
         limits = self.limits
         # eta stops at its bound of speed, but eta' of the sample before does not know that.
-        v = gain * (within(eta.v + rate.v / gain, limits.linear_velocity) - u.v)
-        omega = gain * (within(eta.omega + rate.omega / gain, limits.angular_velocity) - u.omega)
-        return Velocity(v, omega)
+        coming = limits.rims.within(
+            Velocity(
+                within(eta.v + rate.v / gain, limits.linear_velocity),
+                within(eta.omega + rate.omega / gain, limits.angular_velocity),
+            )
+        )
+        return Velocity(gain * (coming.v - u.v), gain * (coming.omega - u.omega))
 
     def acceleration(self, unbounded: Velocity) -> Velocity:
         """The command within the limits of acceleration, too, m/s^2 and rad/s^2."""

@@ -60,8 +60,10 @@ class BlockBackstepping:
         self._gains: Any = _arrays([each.gains for each in settings])
         self._tracker: Any = _arrays([each.tracker for each in settings])
         self._limits: Any = _arrays([each.servo.limits for each in settings])
+        self._rims: Any = _arrays([each.servo.limits.rims for each in settings])
         self._settling = np.array([each.servo.settling_time for each in settings])
         self._capture = np.array([each.capture for each in settings])
+        self._gains.rims = _arrays([each.gains.rims for each in settings])
         self._approach = _BlockApproach(self._gains, [each.direction for each in settings])
         self._tracks = np.zeros(len(laws), dtype=bool)
 
@@ -85,7 +87,11 @@ class BlockBackstepping:
         speeds = np.stack((limits.linear_velocity, limits.angular_velocity))
         most = np.stack((limits.linear_acceleration, limits.angular_acceleration))
         gain = (1.0 - ACCURACY ** (dt / self._settling)) / dt
-        unbounded = gain * (within_each(eta + rate / gain, -speeds, speeds) - u)
+        coming = within_each(eta + rate / gain, -speeds, speeds)
+        rim = np.abs(coming[0]) + self._rims.half_track * np.abs(coming[1])
+        fast = rim > self._rims.speed
+        coming[:, fast] *= self._rims.speed[fast] / rim[fast]
+        unbounded = gain * (coming - u)
         acceleration = within_each(unbounded, -most, most)
         wanted = self.drivetrain.torque(u, eta, acceleration, unbounded, dt)
         still = reference.v == 0.0 and reference.omega == 0.0
@@ -215,7 +221,19 @@ class _BlockApproach:
         if skids.any():
             bound: Any = lateral / np.where(skids, np.abs(v), 1.0)
             eta2 = dual.where(skids, dual.clamp(eta2, bound), eta2)
-        return dual.clamp(eta1, self.gains.linear_velocity), eta2
+        eta1 = dual.clamp(eta1, self.gains.linear_velocity)
+        rims = self.gains.rims
+        rim = dual.absolute(eta1) + rims.half_track * dual.absolute(eta2)
+        fast = rim.value > rims.speed
+        if np.any(fast):
+            share = np.where(fast, rims.speed, 0.0) / _where_positive(rim)
+            eta1, eta2 = (dual.where(fast, eta * share, eta) for eta in (eta1, eta2))
+        fast = np.abs(v) + rims.half_track * np.abs(eta2.value) > rims.speed
+        if fast.any():
+            room: Any = np.where(fast, np.maximum(rims.speed - np.abs(v), 0.0), 0.0)
+            room /= rims.half_track
+            eta2 = dual.where(fast, dual.clamp(eta2, room), eta2)
+        return eta1, eta2
 
     def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
         """See Approach._angles."""

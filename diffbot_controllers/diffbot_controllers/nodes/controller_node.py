@@ -346,11 +346,18 @@ class ControllerNode(EffortNode[C_co]):
 
     def drive(self, state: State, reference: Any, dt: float) -> Torque:
         """Ask the law; a subclass may bound the reference before."""
-        fastest = self.fastest
-        if abs(reference.v) > fastest.v or abs(reference.omega) > fastest.omega:
+        fastest, most = self.fastest, self.robot.limits.wheel_velocity
+        rim = abs(reference.v) + self.geometry.half_track * abs(reference.omega)
+        if (
+            abs(reference.v) > fastest.v
+            or abs(reference.omega) > fastest.omega
+            or rim > self.robot.rim_limit.speed
+            and math.isfinite(fastest.v)
+        ):
+            and_wheels = "" if most is None else f" (wheels {most:g} rad/s)"
             self.complain(
                 f"reference asks for {reference.v:.3g} m/s, {reference.omega:.3g} rad/s: the law "
-                f"keeps to {fastest.v:.3g} m/s, {fastest.omega:.3g} rad/s with "
+                f"keeps to {fastest.v:.3g} m/s, {fastest.omega:.3g} rad/s{and_wheels} with "
                 f"{self.torque_limit:g} N m, and falls behind; make the trajectory slower (a "
                 "longer period), or raise torque_limit if the robot can bear it"
             )

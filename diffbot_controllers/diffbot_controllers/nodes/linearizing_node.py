@@ -139,15 +139,20 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
     def drive(self, state: State, reference: Velocity, dt: float) -> Torque:
         """The law's torque for the reference within the robot's speed limits, N m."""
         limits = self.robot.limits
-        bounded = Velocity(
-            within(reference.v, limits.linear_velocity),
-            within(reference.omega, limits.angular_velocity),
+        bounded = self.robot.rim_limit.within(
+            Velocity(
+                within(reference.v, limits.linear_velocity),
+                within(reference.omega, limits.angular_velocity),
+            ),
+            state.velocity.v,
         )
         if bounded != reference:
+            wheels = limits.wheel_velocity
+            and_wheels = "" if wheels is None else f", wheels {wheels:g} rad/s"
             self.complain(
                 f"cmd_vel asks for {reference.v:g} m/s, {reference.omega:g} rad/s: limited to the "
-                f"{limits.linear_velocity:g} m/s, {limits.angular_velocity:g} rad/s of robot "
-                f"'{self.robot.name}'"
+                f"{limits.linear_velocity:g} m/s, {limits.angular_velocity:g} rad/s{and_wheels} of "
+                f"robot '{self.robot.name}'"
             )
         return super().drive(state, bounded, dt)
 

@@ -246,11 +246,10 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
         except ValueError as error:
             node.get_logger().warning(f"last_good refused: {error}; the nominal ones are used")
     known = known_friction(node, values.nominal_parameters)
-    limits, geometry = node.robot.limits, node.geometry
     friction = FrictionAdaptation(
         friction_values(known),
-        limits.torque,
-        max(geometry.wheel_velocity(limits.linear_velocity, limits.angular_velocity)),
+        node.robot.limits.torque,
+        node.robot.wheel_speed,
         settings,
         kept_friction,
     )

@@ -23,6 +23,7 @@ from diffbot_description.robot import ExcitationDefaults
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.information import BodyInformation, predicted_window
 from diffbot_ident.excitation.safety_filter import (
+    SPEED_SHARE,
     Arena,
     Decision,
     FilteredExcitation,
@@ -192,7 +193,7 @@ def make_excitation(
     )
     _check(robot, own.amplitude, own.hold, period)
     if kind == "prbs" and arena is None:
-        limit = _wheel_speed_limit(robot)
+        limit = excited_wheel_speed(robot)
         return PrbsExcitation(GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed))
     if prior is None:
         raise ValueError(
@@ -227,7 +228,7 @@ def _filtered(
             radius,
             half_track,
             amplitude=amplitude,
-            speed=_wheel_speed_limit(robot),
+            speed=excited_wheel_speed(robot),
             counts=robot.encoder.counts,
             period=period,
             interval=interval,
@@ -240,6 +241,7 @@ def _filtered(
         prior,
         room,
         (strength.linear_velocity, strength.angular_velocity),
+        robot.rim_limit,
         amplitude=amplitude,
         interval=interval,
         period=period,
@@ -255,11 +257,17 @@ def _filtered(
     return FilteredExcitation(policy, safety_filter, prior, achieved)
 
 
-def _wheel_speed_limit(robot: Robot) -> float:
-    """Of the robot's excitation, rad/s."""
+def excited_wheel_speed(robot: Robot) -> float:
+    """Largest speed of a wheel that keeps the limits of the robot's excitation, rad/s.
+
+    And SPEED_SHARE of that of the wheels themselves, beyond which a run ends.
+    """
     own, wheels = robot.excitation, robot.wheels
-    return wheel_speed_limit(
-        own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
+    return min(
+        wheel_speed_limit(
+            own.linear_velocity, own.angular_velocity, wheels.radius, wheels.half_track
+        ),
+        SPEED_SHARE * robot.wheel_speed,
     )
 
 

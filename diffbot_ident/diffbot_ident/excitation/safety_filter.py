@@ -25,6 +25,7 @@ from typing import Protocol
 
 import numpy as np
 
+from arc_odometry import UNLIMITED_RIMS, RimLimit
 from diffbot_description import Robot
 from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, Paths, brake_torque
 from diffbot_ident.excitation.information import BodyInformation
@@ -69,6 +70,7 @@ class SafetyFilter:
         prior: K5..K8, how far they may be off, and the friction.
         room: largest |x| and |y| of the axle's midpoint, m; None for no limit.
         speeds: largest |v| in m/s and |omega| in rad/s.
+        rims: how fast those of the wheels may move.
         amplitude: largest torque of the excitation, N m.
         interval: control periods from one decision to the next.
         period: control period, s.
@@ -89,6 +91,7 @@ class SafetyFilter:
         prior: BodyPrior,
         room: tuple[float, float] | None,
         speeds: tuple[float, float],
+        rims: RimLimit = UNLIMITED_RIMS,
         *,
         amplitude: float,
         interval: int,
@@ -104,6 +107,7 @@ class SafetyFilter:
         self._radius, self._half_track = radius, half_track
         self._room = None if room is None else np.array(room)[:, None, None]
         self._speeds = SPEED_SHARE * np.array(speeds)[:, None, None]
+        self._rims = RimLimit(SPEED_SHARE * rims.speed, rims.half_track)
         self._effort = BRAKE_SHARE * amplitude
         self._coasting = 0.0
         self.amplitude, self.interval, self.period = amplitude, interval, period
@@ -220,7 +224,11 @@ class SafetyFilter:
         return self._beyond(self.model.braked(pose, velocity, self._effort))
 
     def _beyond(self, paths: Paths) -> Array:
-        beyond = np.maximum(np.abs(paths.velocity) / self._speeds - 1.0, 0.0).sum(axis=0)
+        sizes = np.abs(paths.velocity)
+        beyond = np.maximum(sizes / self._speeds - 1.0, 0.0).sum(axis=0)
+        if math.isfinite(self._rims.speed):
+            rim = sizes[0] + self._rims.half_track * sizes[1]
+            beyond += np.maximum(rim / self._rims.speed - 1.0, 0.0)
         if self._room is not None:
             beyond += np.maximum(np.abs(paths.pose[:2]) / self._room - 1.0, 0.0).sum(axis=0)
         mean = beyond.mean(axis=0)
