@@ -109,6 +109,14 @@ def test_the_page_of_a_drive(reports):
     assert tone == "good" and verdict == "All 3 steps of true velocity settled to 1 %."
 
 
+def test_a_drive_that_is_cut_off_far_from_its_goal_is_told_a_duration_that_is_enough(tmp_path):
+    page, _ = drive_report(backstepping_example((1000.0, 0.0, 0.0), 4.0), tmp_path)
+    tone, _ = verdict_of(page)
+    (advised,) = re.findall(r"only need longer: duration:=(\d+)", page.read_text(encoding="utf-8"))
+    assert tone == "caution"
+    assert 1000.0 / ROBOT.limits.linear_velocity < int(advised) < 10000
+
+
 def test_it_repeats_the_run(reports):
     text = reports["park"][0].read_text(encoding="utf-8")
     assert (
