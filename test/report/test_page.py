@@ -261,25 +261,34 @@ def test_a_velocity_robot_has_its_commands_and_sigma_and_no_torque(tmp_path):
     assert "largest command of v" in text and "largest torque" not in text
 
 
-def test_the_last_line_says_what_to_do_next(tmp_path):
+@pytest.mark.parametrize(
+    ("shown", "look"),
+    [
+        ("all", "open {}/report.html in a browser"),
+        ("html", "open {}/report.html in a browser"),
+        ("png", "look at the pictures in {}"),
+    ],
+)
+def test_the_last_line_says_what_to_do_next(tmp_path, shown, look):
     console = Console(record=True, width=300)
     findings = identification_findings(
         example_recording(verification=VERIFICATION), ROBOT, 100, "twil"
     )
     folder = tmp_path / "my run"
     folder.mkdir()
-    writer = ReportWriter(RunDescription("ident", "twil"), folder, console, no_pictures())
+    writer = ReportWriter(RunDescription("ident", "twil"), folder, console, no_pictures(), shown)
     assert writer.write(findings, Ending(Outcome.COMPLETED), 1.0, 0.0)
     assert console.export_text().splitlines()[-1] == (
-        f"Next: open {folder}/report.html in a browser. Drive with them: ./diffbot launch "
+        f"Next: {look.format(folder)}. Drive with them: ./diffbot launch "
         f"backstepping robot:=twil sim:=none 'parameters:={folder}/dynamic_parameters.yaml'"
     )
 
 
-def test_a_run_that_never_began_shows_no_table_of_dashes(tmp_path):
+@pytest.mark.parametrize("shown", ["all", "png"])
+def test_a_run_that_never_began_shows_no_table_of_dashes(tmp_path, shown):
     console = Console(record=True, width=300)
     findings = identification_findings(IdentRecording(), ROBOT, 100, "twil")
-    writer = ReportWriter(RunDescription("ident", "twil"), tmp_path, console, no_pictures())
+    writer = ReportWriter(RunDescription("ident", "twil"), tmp_path, console, no_pictures(), shown)
     writer.write(findings, Ending(Outcome.FAILED, "ident-2 (exit code 1)"), None, 0.0)
     text = console.export_text()
     assert "failed: ident-2 (exit code 1)" in text and "K5" not in text
