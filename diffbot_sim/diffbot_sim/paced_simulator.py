@@ -31,6 +31,7 @@ from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.robot_messages import NOTHING, Presence, answers, create_wall_timer
+from diffbot_node.running import say_last_words
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
@@ -401,7 +402,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                 why = why or self._own_run.left()
             if why:
                 self._refused = time.monotonic()
-                self.get_logger().error(why)
+                say_last_words(self, why)
         if self._refused is None:
             return False
         stays = REFUSAL_TIME if self._own_run.named else 0.0

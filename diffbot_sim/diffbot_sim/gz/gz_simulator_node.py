@@ -31,6 +31,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.own_run import ROBOT, OwnRun
 from diffbot_node.robot_messages import answers, create_wall_timer
+from diffbot_node.running import say_last_words
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.launches import (
@@ -403,7 +404,7 @@ class GzSimulatorNode(Node):
 
     def _fail(self, why: str) -> None:
         if self.exit_code is None:
-            self.get_logger().error(why)
+            say_last_words(self, why)
             self.exit_code = 1
 
     def close(self) -> None:
