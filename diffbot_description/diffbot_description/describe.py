@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
-from diffbot_description.findings import DescriptionFindings
+from diffbot_description.findings import DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
     SPIN_SHARES,
@@ -212,6 +212,7 @@ def _with_mass(
                 "no link of the body has a mass (<inertial>). Give that of the whole robot: "
                 "--mass KILOGRAMS."
             )
+        _say_weightless(links, findings)
         return body, pair
     findings.sources["body.mass"] = "--mass, less the wheels"
     if body.mass <= 0:
@@ -226,6 +227,15 @@ def _with_mass(
         return replace(part, mass=part.mass * factor, inertia=part.inertia * factor)
 
     return scaled(body), [scaled(part) for part in pair]
+
+
+def _say_weightless(links: Sequence[PlacedLink], findings: DescriptionFindings) -> None:
+    names = [link.name for link in links if link.has_shape and not link.body_mass() > 0]
+    if names:
+        findings.assumed.append(
+            "body.mass: links with a shape and without a mass (<inertial>), which the model then "
+            f"lacks: {len(names)} ({joined(names, 5)})"
+        )
 
 
 def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:

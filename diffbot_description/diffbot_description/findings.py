@@ -29,11 +29,12 @@ class DescriptionFindings:
     def corrected(self) -> list[str]:
         """One sentence for each; those that say the same of several places are one."""
         return [
-            f"{_joined(where)}: {found}; used: {used}"
+            f"{joined(where)}: {found}; used: {used}"
             for (found, used), where in self._places.items()
         ]
 
 
-def _joined(places: Sequence[str]) -> str:
-    shown = ", ".join(places[:_NAMED])
-    return shown if len(places) <= _NAMED else f"{shown} and {len(places) - _NAMED} more"
+def joined(names: Sequence[str], most: int = _NAMED) -> str:
+    """The first names, so many at most, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -174,6 +174,11 @@ class PlacedLink:
         """Name of the link."""
         return self.element.get("name", "")
 
+    @property
+    def has_shape(self) -> bool:
+        """Whether it has a <visual> or a <collision>."""
+        return any(self.element.find(tag) is not None for tag in ("visual", "collision"))
+
     def body(self) -> RigidBody:
         """Return mass, centre of mass and inertia in the root link's frame."""
         return inertial(self.element).moved(self.rotation, self.translation)

@@ -74,6 +74,27 @@ def test_a_clean_urdf_gives_the_model_that_the_strict_reader_reads():
     assert found.content["name"] == "foreign"
 
 
+@pytest.mark.parametrize(("count", "named"), [(1, 1), (5, 5), (7, 5)])
+@pytest.mark.parametrize("role", ["visual", "collision"])
+def test_links_with_a_shape_and_without_a_mass_are_named(count, named, role):
+    own = shape(box(0.1, 0.1, 0.1), role=role)
+    parts = [
+        link(f"part_{k}", own) + joint(f"to_{k}", "base_link", f"part_{k}") for k in range(count)
+    ]
+    frame = link("frame") + joint("to_frame", "base_link", "frame")
+    weighed = link("weighed", inertial(0.1, 1e-4, 1e-4, 1e-4) + own)
+    weighed += joint("to_weighed", "base_link", "weighed")
+    # Without the casters of `robot()`, which have no mass either.
+    text = robot(base(), LEFT, RIGHT, frame, weighed, *parts)
+    (found,) = [entry for entry in described(text).assumed if entry.startswith("body.mass: ")]
+    assert f"lacks: {count} (" in found and found.count("part_") == named
+    assert found.endswith(" and 2 more)") == (count > named)
+    # The whole mass is told.
+    assert not any(e.startswith("body.mass: ") for e in described(text, mass=9.0).assumed)
+    none = robot(base(), LEFT, RIGHT, frame, weighed)
+    assert not any(e.startswith("body.mass: ") for e in described(none).assumed)
+
+
 @pytest.mark.parametrize("name", ["twil", "agv", "turtlebot2"])
 def test_the_suites_own_robots_come_back(name):
     own = load_robot(name)
@@ -472,7 +493,8 @@ class TestLimits:
         assert limits["linear_velocity"] == pytest.approx(20 * RADIUS)
         assert limits["wheel_velocity"] == 20
         assert found.content["friction"] == {"viscous": [0.002] * 2, "coulomb": [0.01] * 2}
-        assert len(found.assumed) == 1  # the encoder
+        casters, encoder = found.assumed
+        assert casters.startswith("body.mass: ") and encoder.startswith("encoder.counts = ")
 
     def test_of_ros2_control_count_where_they_are_smaller(self):
         more = '<limit effort="3" velocity="20"/>'

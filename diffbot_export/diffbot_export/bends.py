@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 
 from arc_odometry.geometry import within
 from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
@@ -175,8 +176,14 @@ def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES
         for speed, limited in zip(row.speeds, row.limited, strict=True):
             if speed is None:
                 slow = row.slowest
-                cells.append("no speed" if slow is None else f"below {slow:.2f} m/s")
+                cells.append("no speed" if slow is None else f"below {_rounded_down(slow)} m/s")
             else:
-                cells.append(f"{speed:.2f} m/s{' *' if limited else ''}")
+                cells.append(f"{_rounded_down(speed)} m/s{' *' if limited else ''}")
         lines.append(f"| {row.radius:g} m | {' | '.join(cells)} |")
     return lines
+
+
+def _rounded_down(speed: float) -> str:
+    """Three digits: a speed that may not be exceeded is not rounded up, but for the last bits."""
+    digits = Context(prec=3, rounding=ROUND_FLOOR)
+    return f"{digits.create_decimal_from_float(speed * (1.0 + 1e-12)):f}"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from diffbot_description import load_robot
 from diffbot_export.annotated_yaml import scalar
+from diffbot_export.bends import BendRow, table_text
 from diffbot_export.command import main
 from diffbot_export.known_robot import Settings, known_robot, motion_limits
 from diffbot_export.results import read_results
@@ -203,3 +204,19 @@ def test_the_interval_of_a_quotient_is_first_order(a, spread_a, b, spread_b):
     assert found.value == pytest.approx(a / b)
     assert found.low == pytest.approx(a / b - half, rel=1e-6, abs=1e-9)
     assert found.high == pytest.approx(a / b + half, rel=1e-6, abs=1e-9)
+
+
+@given(st.floats(1e-4, 99.0))
+def test_no_speed_of_the_table_is_rounded_up(speed):
+    row = BendRow(0.5, speed, (speed, None), (True, False))
+    _, limited, below = table_text([row], (0.01, 0.02))[-1].strip("| ").split(" | ")
+    for said in (limited.removesuffix(" m/s *"), below.removeprefix("below ").removesuffix(" m/s")):
+        assert 0.99 * speed < float(said) <= speed * (1.0 + 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("speed", "said"), [(1.1551, "1.15"), (3.0, "3.00"), (0.1 + 0.2, "0.300"), (0.0267, "0.0267")]
+)
+def test_speeds_of_the_table_have_three_digits(speed, said):
+    row = BendRow(0.5, None, (speed,), (False,))
+    assert table_text([row], (0.01,))[-1] == f"| 0.5 m | {said} m/s |"

@@ -33,6 +33,7 @@ from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import COMMANDER, OwnRun
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.robot_messages import effort_command, label
+from diffbot_node.running import say_last_words
 from diffbot_node.stopping import LATCHED, Pulse
 from diffbot_node.wheel_watch import WheelWatch
 
@@ -154,8 +155,10 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         """
         self.loop.end(last_words or "done")
         self.last_words = last_words
-        if last_words:
-            (self.get_logger().error if exit_code else self.get_logger().info)(last_words)
+        if last_words and exit_code:
+            say_last_words(self, last_words)
+        elif last_words:
+            self.get_logger().info(last_words)
         self.exit_code = exit_code
 
     def close(self) -> None:

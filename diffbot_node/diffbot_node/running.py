@@ -112,7 +112,7 @@ def run_node(
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
-        get_logger("diffbot").fatal(_explained(str(error)))
+        _refuse(_explained(str(error)))
         return 1
     try:
         try:
@@ -127,12 +127,18 @@ def run_node(
             if signals:
                 return interrupted
             if not isinstance(error, (ValueError, ImportError, OSError)):
+                tell_why(f"{type(error).__name__}: {error}")
                 raise
-            get_logger("diffbot").fatal(str(error))
+            _refuse(str(error))
             return 1
         return _spin(node, signals, interrupted)
     finally:
         rclpy.try_shutdown()
+
+
+def _refuse(why: str) -> None:
+    get_logger("diffbot").fatal(why)
+    tell_why(why)
 
 
 def _explained(error: str) -> str:
@@ -154,7 +160,9 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
         while node.exit_code is None and not signals:
             executor.spin_once(timeout_sec=WAKE_PERIOD)
     except Exception as error:
-        node.get_logger().fatal(f"{type(error).__name__}: {error}")
+        why = f"{type(error).__name__}: {error}"
+        node.get_logger().fatal(why)
+        tell_why(why)
         failed = True
     finally:
         node.close()
@@ -170,14 +178,28 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
 
 # `./diffbot launch` names a file in this environment variable of each of its processes. The file is
 # not there until a process of the launch fails; it then holds a line for each that has, such as
-# "simulator-1 (exit code -9)". A process that is told to end can so tell a user's Ctrl-C from the
-# end of a run that has failed. With `ros2 launch` there is no such variable.
+# "simulator-1 (exit code -9)" or, where the process itself has left its last words beside the file,
+# "ident-2 (exit code 1): parameter ...". A process that is told to end can so tell a user's Ctrl-C
+# from the end of a run that has failed. With `ros2 launch` there is no such variable.
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 
 
 def failures_are_told(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this process's launch tells which of its processes have failed."""
     return VARIABLE in environment
+
+
+def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Leave this process's last words for its launch; nothing where it does not ask for them."""
+    with contextlib.suppress(KeyError, OSError):
+        path = Path(f"{environment[VARIABLE]}.{os.getpid()}")
+        path.write_text(" ".join(why.split()), encoding="utf-8")
+
+
+def say_last_words(node: Node, why: str) -> None:
+    """Why a node is about to end with a status other than 0: on its log, and for its launch."""
+    node.get_logger().error(why)
+    tell_why(why)
 
 
 def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:

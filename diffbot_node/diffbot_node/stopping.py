@@ -25,6 +25,8 @@ LAST_ZEROS, LAST_PERIOD = 3, 0.02
 # Who may stand between a node and the wheels, and how long these may take to be found without it, s
 # of wall time.
 WATCHDOG, FINDING_TIME, ACKNOWLEDGING_TIME = "effort_watchdog", 4.0, 1.0
+# Zero to the wheels themselves takes no longer, s of wall time.
+LONGEST_LAST_ZEROS = FINDING_TIME + LAST_ZEROS * LAST_PERIOD + ACKNOWLEDGING_TIME
 
 
 class EmergencyStop:
@@ -153,6 +155,11 @@ class Pulse:
         return f"{self._silence:.2g} s" if self._silence > self._patience else ""
 
 
+def last_zero_name(name: str) -> str:
+    """Name of the node by which the node `name` tells the wheels zero itself, while it does."""
+    return f"{name}_last_zero"
+
+
 def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: str) -> None:
     """Zero to the wheels themselves, as the watchdog is dead: they may hold the last torque.
 
@@ -167,7 +174,7 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
     kind, name = commands
     topic = expand_topic_name(name, own.get_name(), own.get_namespace())
     node = Node(
-        f"{own.get_name()}_last_zero",
+        last_zero_name(own.get_name()),
         context=own.context,
         namespace=own.get_namespace(),
         use_global_arguments=False,

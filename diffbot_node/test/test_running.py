@@ -67,11 +67,14 @@ def test_a_signal_while_a_wrong_argument_is_reported_leaves_the_report_whole(mon
     assert said == ["duration = 0: must be > 0"]
 
 
-def test_a_program_that_does_not_start_is_reported_in_a_sentence(capfd):
+def test_a_program_that_does_not_start_is_reported_in_a_sentence(capfd, tmp_path, monkeypatch):
     def create():
         raise ConnectionError("gzserver has ended (status 255)")
 
+    monkeypatch.setenv(running.VARIABLE, str(tmp_path / "failures"))
     assert run_node(create, args=[]) == 1
+    (told,) = tmp_path.iterdir()  # for the others of its launch
+    assert told.read_text() == "gzserver has ended (status 255)"
     errors = capfd.readouterr().err
     assert "gzserver has ended (status 255)" in errors and "Traceback" not in errors
 

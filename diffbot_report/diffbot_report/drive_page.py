@@ -120,18 +120,22 @@ def _verdict(
     error = f"{position} mm and {significant(math.degrees(tracking.rms_heading), 2)}°"
     if tracking.settling_time is None:
         text = f"The {whose} did not settle to 1 cm and 1°: {error} rms at the end."
-        return Tone.CAUTION, text, _longer(results, more)
+        return Tone.CAUTION, text, _longer(run, results, more)
     over = f" over the {metrics.window.kind}" if metrics.window else ""
     text = f"Settled after {tracking.settling_time:.2f} s; {whose} {error} rms{over}."
     return Tone.GOOD, text, more
 
 
-def _longer(results: DriveResults, more: str) -> str:
+def _longer(run: DriveRun, results: DriveResults, more: str) -> str:
     """What to do about a robot that has not settled; `more`: what is said of any run."""
     window = results.metrics.window
     if window is None or window.kind != LAST_SECOND:
         return more
-    longer = math.ceil(2.0 * window.end)
+    goal = run.reference[-1, :2]
+    first, last = (math.dist(goal, run.odometry[k, :2]) for k in (0, -1))
+    # As long again, or as the rest of the way takes at this pace, twice.
+    rest = last / (first - last) if last < first else 0.0
+    longer = math.ceil(2.0 * window.end * max(1.0, rest))
     return f"It may only need longer: duration:={longer}. {more}"
 
 

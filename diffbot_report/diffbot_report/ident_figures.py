@@ -31,7 +31,7 @@ from diffbot_report.ident_recording import (
     variance_limits,
 )
 from diffbot_report.panels import DASHES, draw_logarithmic, picture, two_by_two
-from diffbot_report.quantity import UNITS, Quantity, significant, with_uncertainty
+from diffbot_report.quantity import NOT_IDENTIFIABLE, UNITS, Quantity, significant, with_uncertainty
 
 TIME = "robot time since the excitation began, s"
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
@@ -90,7 +90,7 @@ def parameters_figure(
         style.panel_title(
             axes,
             f"{quantity.symbol}  {NAMES[quantity.symbol]}",
-            "not identifiable" if quantity.std is None else f"{value} ± {spread} {quantity.unit}",
+            quantity.lack or f"{value} ± {spread} {quantity.unit}",
         )
         truth = np.empty((0,))
         if len(true_times) and len(times):
@@ -168,7 +168,7 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
 
 def _why(quantity: Quantity) -> str:
     """Why a panel is empty, in lines of about the same length that fit it."""
-    text = f"not identifiable: {quantity.reason or 'no finite variance'}"
+    text = f"{quantity.lack or NOT_IDENTIFIABLE}: {quantity.reason or 'no finite variance'}"
     lines = -(-len(text) // 44)
     return "\n".join(wrap(text, len(text) // lines + 6))
 

@@ -42,6 +42,7 @@ from diffbot_report.page import (
 )
 from diffbot_report.quantity import (
     MISSING,
+    NOT_IDENTIFIABLE,
     UNITS,
     Quantity,
     friction_quantities,
@@ -220,7 +221,7 @@ def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> lis
         charts.append(
             Chart(
                 quantity.symbol, quantity.symbol, quantity.unit, curves, TIME, EXCITING,
-                note="not identifiable" if quantity.std is None else f"{value} ± {spread}",
+                note=quantity.lack or f"{value} ± {spread}",
                 y_range=estimate_limits(times[known], values[known, i], sigma[known], truth),
             )
         )  # fmt: skip
@@ -296,9 +297,10 @@ def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[P
 def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
     """Velocities measured and predicted, and what the prediction leaves over."""
     times, motion = recording.held_out()
-    if recording.estimate is None or len(times) < 3:
+    estimate = recording.estimate
+    if estimate is None or estimate.state is EstimateState.INVALID or len(times) < 3:
         return []
-    predicted = predicted_motion(times, motion, Model.of(recording.estimate), robot)
+    predicted = predicted_motion(times, motion, Model.of(estimate), robot)
     charts: list[Part] = []
     for i, (key, name, unit) in enumerate(
         (("v", "Velocity", "m/s"), ("omega", "Yaw rate", "rad/s"))
@@ -399,11 +401,14 @@ def _what_tells_more(parameters: Sequence[Quantity]) -> Table:
         half, value = quantity.half_width, quantity.value
         return math.inf if half is None or not value else abs(half / value)
 
+    def known_to(quantity: Quantity) -> str:
+        known = math.isfinite(share(quantity))
+        return f"± {100 * share(quantity):.2g} %" if known else quantity.lack or NOT_IDENTIFIABLE
+
     rows = [
-        [q.symbol, f"± {100 * share(q):.2g} %" if math.isfinite(share(q)) else "not identifiable",
-         TEACHES[q.symbol]]
+        [q.symbol, known_to(q), TEACHES[q.symbol]]
         for q in sorted(parameters, key=share, reverse=True)
-    ]  # fmt: skip
+    ]
     return Table(["", "known to", "what tells more"], rows, "What would tell more")
 
 

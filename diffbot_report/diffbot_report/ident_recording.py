@@ -10,7 +10,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.torque.estimate import Estimate
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_report.run_end import IdentState, Pair, RunPhase
 from diffbot_report.sample_buffer import (
     NANOSECONDS,
@@ -173,7 +173,9 @@ class IdentRecording:
         estimate: Estimate,
         verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
     ) -> None:
-        """Take in the newest estimate, with its stamp (ns)."""
+        """Take in the newest estimate, with its stamp (ns); of an invalid one no numbers."""
+        if estimate.state is EstimateState.INVALID:
+            estimate = estimate.without_numbers()
         self.estimate, self._verdict, self._estimated = estimate, verdict, stamp
         # A verification leaves the estimate as it is.
         if self.state is None or self.state.phase is RunPhase.EXCITING:

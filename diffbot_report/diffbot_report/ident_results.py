@@ -24,6 +24,7 @@ from diffbot_report.ident_recording import IdentRecording, VerificationResult, V
 from diffbot_report.page import Page
 from diffbot_report.quantity import (
     MISSING,
+    NOT_IDENTIFIABLE,
     UNITS,
     Quantity,
     friction_quantities,
@@ -37,7 +38,6 @@ from diffbot_report.summary import RunDescription, RunFindings
 
 # Columns that the table needs for the meanings, with errors and without.
 WIDE, NARROW = 106, 78
-NOT_IDENTIFIABLE = "not identifiable"
 FRICTION = {
     "c_l": "viscous friction, left wheel",
     "c_r": "viscous friction, right wheel",
@@ -173,8 +173,7 @@ def state_notes(parameters: Sequence[Quantity]) -> list[str]:
     found: dict[str, list[str]] = {}
     for quantity in parameters:
         if quantity.reason and quantity.state is not EstimateState.ESTIMATED:
-            word = "invalid" if quantity.state is EstimateState.INVALID else NOT_IDENTIFIABLE
-            found.setdefault(f"{word}: {quantity.reason}", []).append(quantity.symbol)
+            found.setdefault(f"{quantity.lack}: {quantity.reason}", []).append(quantity.symbol)
     return [f"{', '.join(symbols)} {text}" for text, symbols in found.items()]
 
 
@@ -223,7 +222,9 @@ def confidence_notes(
     if estimate is None:
         return []
     linear, angular = estimate.residual_std
-    line = f"{estimate.samples} samples, residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
+    line = f"{estimate.samples} samples"
+    if math.isfinite(linear) and math.isfinite(angular):
+        line += f", residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
     if math.isfinite(estimate.delay):
         periods = "period" if estimate.delay == 1.0 else "periods"
         line += f"; torque delay {estimate.delay:g} control {periods}"

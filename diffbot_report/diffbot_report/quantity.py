@@ -24,6 +24,8 @@ from diffbot_ident.torque.physical import smallest_torque as identified_smallest
 
 UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
 
+NOT_IDENTIFIABLE = "not identifiable"
+
 Interval = tuple[float | None, float | None]
 UNBOUNDED: Interval = (None, None)
 
@@ -63,6 +65,13 @@ class Quantity:
             "reason": self.reason,
             "unit": self.unit,
         }
+
+    @property
+    def lack(self) -> str:
+        """Why it may not be used, in a word or two; empty where it has an interval."""
+        if self.state is EstimateState.INVALID:
+            return "invalid"
+        return NOT_IDENTIFIABLE if self.std is None else ""
 
     @property
     def half_width(self) -> float | None:

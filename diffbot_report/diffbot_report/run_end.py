@@ -192,7 +192,8 @@ class RunEnd:
             now: as above.
             state: as above.
             publishers: as above.
-            failures: processes of the launch that have failed, where somebody tells.
+            failures: processes of the launch that have failed, where somebody tells, each with its
+                last words behind a colon where it has said some.
             told: somebody does; then a run without failures was stopped by the user.
             silent: the node has sent nothing since the signal.
         """
@@ -206,7 +207,7 @@ class RunEnd:
         # What the node says of itself tells more than that it, or another one, has failed.
         says = stopped and ending is not None and ending.outcome is Outcome.FAILED
         if failures and not says:
-            return Ending(Outcome.FAILED, f"{', '.join(failures)} ended before the run did")
+            return Ending(Outcome.FAILED, _ended_early(failures))
         if state is None and told:
             return Ending(Outcome.STOPPED, "interrupted before it began")
         if ending is not None:
@@ -243,3 +244,11 @@ class RunEnd:
         end = f" of {state.duration:.1f} s" if state.duration > 0.0 else ""
         reason = f"{node} left after {state.elapsed:.1f} s{end} without saying why"
         return Ending(Outcome.FAILED, reason)
+
+
+def _ended_early(failures: Sequence[str]) -> str:
+    """The sentence about processes that have failed, and what these have said."""
+    parts = [failure.partition(": ") for failure in failures]
+    words = "; ".join(said for _, _, said in parts if said)
+    names = ", ".join(name for name, _, _ in parts)
+    return f"{names} ended before the run did" + (f": {words}" if words else "")

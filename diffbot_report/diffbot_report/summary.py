@@ -296,11 +296,13 @@ class ReportWriter:
     def _write_page(
         self, findings: RunFindings, content: Mapping[str, Any], failures: list[str]
     ) -> str:
-        """Write report.html, and add to the failures what went wrong; what to do next."""
-        if findings.page is None or self.shown == "png":
+        """Write report.html, if it is shown, and add what fails to failures; what to do next."""
+        if findings.page is None:
             return ""
         try:
             page = findings.page(self.run, self.directory, content)
+            if self.shown == "png":
+                return f"Next: look at the pictures in {self.directory}. {page.advice}"
             path = write_page(page, self.directory / REPORT)
         except ModuleNotFoundError as error:
             say(self.console, f"{REPORT} left out: {error}; install plotly")

@@ -18,6 +18,7 @@ from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.own_run import REPORT, OwnRun
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.running import failures_are_told, told_failures
+from diffbot_node.stopping import LONGEST_LAST_ZEROS, last_zero_name
 from diffbot_report.display import RunProgress, make_console, make_display
 from diffbot_report.drawing import Drawing
 from diffbot_report.polled_node import PolledNode
@@ -301,16 +302,23 @@ class WatchingNode(PolledNode, Generic[R, P]):
         """What to make of a signal: the user's, or that of a launch that ends a failed run."""
         # What had come by now was said before the signal.
         self._take(time.monotonic())
-        begin = time.monotonic()
+        begin = waits_since = time.monotonic()
         while True:
             now = time.monotonic()
             self._take(now)
             state, failures = self.recording.state, told_failures()
             silent = self.received <= begin + IN_FLIGHT_TIME and not failures
+            if silent and now - begin < LONGEST_LAST_ZEROS and self._says_last_zeros():
+                waits_since = now
             ended = state is not None and state.phase.ended and not self.recording.missing()
-            if ended or now - begin >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
+            if ended or now - waits_since >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
                 publishers = self._count_publishers()
                 return self._end.interrupted(
                     now, state, publishers, failures, silent, failures_are_told()
                 )
             time.sleep(POLL_PERIOD)
+
+    def _says_last_zeros(self) -> bool:
+        """Whether the watched node tells the wheels zero itself, before its own last words."""
+        own = last_zero_name(self._node), self.get_namespace()
+        return own in self.get_node_names_and_namespaces()

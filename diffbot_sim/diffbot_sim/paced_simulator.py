@@ -31,6 +31,7 @@ from diffbot_node import declare, parameter
 from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.robot_messages import NOTHING, Presence, answers, create_wall_timer
+from diffbot_node.running import say_last_words
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
@@ -211,6 +212,44 @@ class CommandPublishers:
         )
 
 
+class Refusal:
+    """Ends a simulator whose states somebody else publishes, or whose run ended before it began.
+
+    Of a run with a name it stays for REFUSAL_TIME, silent, for the others to find out.
+
+    Args:
+        node: the simulator.
+        states: publishers of topics that nobody else may publish.
+        own_run: that the node belongs to.
+    """
+
+    def __init__(self, node: Node, states: tuple[Publisher[Any], ...], own_run: OwnRun) -> None:
+        self._node, self._states, self._own_run = node, states, own_run
+        self._since: float | None = None  # s of wall time
+
+    @property
+    def stands(self) -> bool:
+        """Whether the simulator has been refused, and moves nothing any more."""
+        return self._since is not None
+
+    def exit_code(self, begun: bool) -> int | None:
+        """Look who is there; the exit status once the simulator has to end, else None.
+
+        Args:
+            begun: whether the run has begun; who leaves it then ends it otherwise.
+        """
+        if self._since is None:
+            why = second_publisher(self._node, self._states)
+            if self._own_run.named and not begun:
+                why = why or self._own_run.left()
+            if not why:
+                return None
+            self._since = time.monotonic()
+            say_last_words(self._node, why)
+        stays = REFUSAL_TIME if self._own_run.named else 0.0
+        return 1 if time.monotonic() - self._since >= stays else None
+
+
 class PacedSimulator(Node, ABC, Generic[S_co]):
     """Moves a robot period by period.
 
@@ -252,7 +291,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._obeyed = False  # any command, so far
         self._warned = False  # of silence, or of what is awaited, since the last answer
         self._conflict = False
-        self._refused: float | None = None  # since another run was met, s of wall time
         self._last_answer = self._said = time.monotonic()
         self._pacer = Pacer(self.values.speed)
 
@@ -264,7 +302,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             commands: topic of the commands.
             quantity: that is commanded, for messages.
         """
-        self._states = states
+        self._refusal = Refusal(self, states, self._own_run)
         self._commanders = CommandPublishers(
             self, commands, self.values.patience, self._own_run, quantity
         )
@@ -313,7 +351,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             sender: who has sent it; None: not known.
         """
         self._commanders.heard(sender)
-        if self._refused is not None or (not self._obeyed and self._own_run.missing()):
+        if self._refusal.stands or (not self._obeyed and self._own_run.missing()):
             return
         if self.values.lock_step and not answers(named, self.stamp):
             return
@@ -327,7 +365,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def _go_on(self) -> None:
         """Advance in lock-step by the period that the answer is for, unless time stands still."""
-        if not self._waits or self.paused or self._refused is not None or self._awaited():
+        if not self._waits or self.paused or self._refusal.stands or self._awaited():
             return
         self._waits = False
         if not self._answered:
@@ -341,7 +379,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
-        if not self.paused and self._refused is None:
+        if not self.paused and not self._refusal.stands:
             self.advance(self._command)
             self._say_state()
 
@@ -368,7 +406,9 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         if paused:
             self._last_answer = time.monotonic()
         self._go_on()
-        if self._is_refused():
+        if self.exit_code is None:
+            self.exit_code = self._refusal.exit_code(self._obeyed)
+        if self._refusal.stands:
             return
         begun = self._obeyed or not self._own_run.named
         if self.exit_code is None and self.values.leave_when_alone and begun:
@@ -392,22 +432,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                     f"no command for {SILENCE} s of wall time: the robot's time stands still in "
                     "lock-step until one comes"
                 )
-
-    def _is_refused(self) -> bool:
-        """Whether somebody else publishes the robot's states, or its run ended before it began."""
-        if self._refused is None and self.exit_code is None:
-            why = second_publisher(self, self._states)
-            if self._own_run.named and not self._obeyed:
-                why = why or self._own_run.left()
-            if why:
-                self._refused = time.monotonic()
-                self.get_logger().error(why)
-        if self._refused is None:
-            return False
-        stays = REFUSAL_TIME if self._own_run.named else 0.0
-        if time.monotonic() - self._refused >= stays:
-            self.exit_code = 1
-        return True
 
     def _look_for_conflict(self) -> None:
         """Obey nobody while two nodes command: neither knows what the other makes of the robot."""

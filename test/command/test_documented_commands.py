@@ -11,6 +11,8 @@ import pytest
 
 from diffbot_bringup import cli
 from diffbot_bringup.workspace.packages import check_arguments, find_packages
+from diffbot_bringup.xml_launch.arguments import Arguments
+from diffbot_bringup.xml_launch.document import read
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -67,3 +69,31 @@ def test_a_command_of_the_documents_is_taken(document, line, tmp_path, monkeypat
         with contextlib.suppress(SystemExit):
             cli.COMMANDS[command].run(["--help"])
         assert options <= set(OPTION.findall(capsys.readouterr().out))
+
+
+CONTROLLERS = ("backstepping", "pose", "linearizing", "adaptive")
+
+
+def arguments_of_the_controllers():
+    """(argument, launch files that have it) in the table of control.md; without names: all."""
+    text = (ROOT / "docs" / "control.md").read_text(encoding="utf-8")
+    table = text[text.index("| argument | meaning | default |") :].partition("\n\n")[0]
+    for row in table.splitlines()[2:]:
+        for group in re.finditer(r"((?:`\w+`(?:, )?)+)(?: \(([\w, ]+)\))?", row.split(" | ")[0]):
+            files = tuple(group[2].split(", ")) if group[2] else CONTROLLERS
+            yield from ((name, files) for name in re.findall(r"\w+", group[1]))
+
+
+def test_the_arguments_of_the_controllers_are_those_of_their_launch_files():
+    files = {name: ROOT / "launch" / f"{name}.launch.xml" for name in CONTROLLERS}
+    has = {
+        name: {argument.name for argument in Arguments.of(read(path).root).declared}
+        for name, path in files.items()
+    }
+    documented = dict(arguments_of_the_controllers())
+    assert len(documented) > 25
+    included = {"camera", "paused"}  # of simulator.launch.xml
+    for argument, told in documented.items():
+        missing = [name for name in told if argument not in has[name] | included]
+        others = [name for name in CONTROLLERS if argument in has[name] and name not in told]
+        assert not missing and not others, argument

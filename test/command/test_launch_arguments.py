@@ -259,6 +259,39 @@ def test_so_does_the_command_of_an_installed_workspace(name, word, tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "sentence"),
+    [
+        ("backstepping", ["goal:=1e6,0,0"],
+         "'1e6,0,0', 1e+06 m from the start: robot 'twil' comes 180 m far at most, at 3 m/s for "
+         "60 s; give a nearer goal, or duration:=333334.0 or more"),
+        ("pose", ["goal:=0,8,pi/2", "start:=0,-8,0", "duration:=5"], "duration:=6.0 or more"),
+        ("backstepping", ["goal:=80,0,0", "robot:=agv"], "72 m far at most, at 1.2 m/s for 60 s"),
+    ],
+)  # fmt: skip
+def test_a_goal_beyond_what_the_robot_can_drive_is_refused(name, words, sentence, capsys):
+    pytest.importorskip("ament_index_python")
+    assert main(["--print", str(FILES[name]), *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1
+    assert sentence in err and err.startswith("diffbot launch: argument 'goal' is ")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("pose", ["goal:=0,8,pi/2", "start:=0,-8,0", "duration:=6"]),
+        ("pose", ["duration:=0.1"]),  # its own goal
+        ("backstepping", ["goal:=170,0,0"]),
+        ("backstepping", ["goal:=none"]),
+        ("backstepping", ["goal:=1e6,0,0", "trajectory:=circle"]),
+    ],
+)
+def test_a_goal_that_the_robot_may_reach_is_not_refused(name, words, capsys):
+    pytest.importorskip("ament_index_python")
+    assert main(["--print", str(FILES[name]), *words]) == 0
+
+
 @pytest.mark.parametrize("words", [["diffbot"], ["-m", "diffbot_bringup.cli"]])
 def test_a_reader_who_has_enough_ends_help_without_a_complaint(words):
     reading, writing = os.pipe()

@@ -16,8 +16,10 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun  # noqa: E402
+from diffbot_node.stopping import FINDING_TIME, zero_to_wheels  # noqa: E402
 
 TRUE = (0.08444, -3.7706, 2.6468, -16.084)
 DURATION = 3.0
@@ -148,6 +150,28 @@ def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert read["outcome"] == "stopped"
     assert read["parameters"]["K7"]["value"] == TRUE[2]
+
+
+@pytest.mark.wall_time
+def test_an_interrupted_node_that_tells_the_wheels_zero_itself_does_not_hang(
+    fake, report, tmp_path
+):
+    """A driver that was killed takes no zero: it is waited for, longer than silence is borne."""
+    fake.wait_for_listener()
+    for tick in range(100):
+        fake.tick(tick)
+        time.sleep(0.01)
+    time.sleep(0.3)  # all that was said has come
+    report.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    commands = Float64MultiArray, "effort_controller/commands"
+    zero_to_wheels(fake.node, commands, Float64MultiArray(data=[0.0, 0.0]), "torque")
+    assert time.monotonic() - begin >= FINDING_TIME
+    fake.tick(100, 3, "interrupted")
+    output, _ = report.communicate(timeout=30)
+    assert report.returncode == 0, output
+    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert (read["outcome"], read["reason"]) == ("stopped", "interrupted")
 
 
 def test_failed_run(fake, report, tmp_path):

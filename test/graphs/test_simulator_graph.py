@@ -244,7 +244,7 @@ def test_a_refused_simulator_stays_silent_for_others_to_find_out(named, monkeypa
     monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 1.0)
     named.step(0.1, 0.1)
     rival = named.other.create_publisher(JointState, "joint_states", 10)
-    named.spin(lambda: named.simulator._refused is not None)
+    named.spin(lambda: named.simulator._refusal.stands)
     count, begun = len(named.states), time.monotonic()
     assert named.simulator.exit_code is None
     named.commands.publish(Float64MultiArray(data=[0.1, 0.1]))

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a launch tells its processes of those that have failed."""
 
-from diffbot_bringup.xml_launch.processes import FAILURES, tell_failures
-from diffbot_node.running import VARIABLE, told_failures
+import os
+
+from diffbot_bringup.xml_launch.processes import FAILURES, last_words, tell_failures
+from diffbot_node.running import VARIABLE, tell_why, told_failures
 
 
 def test_told_and_read(tmp_path):
@@ -21,3 +23,12 @@ def test_a_folder_that_is_gone_costs_the_explanation_only(tmp_path):
 
 def test_both_sides_mean_the_same_variable():
     assert FAILURES == VARIABLE
+
+
+def test_last_words_of_a_process_are_a_line(tmp_path):
+    path = tmp_path / "failures"
+    assert last_words(path, os.getpid()) == ""
+    tell_why("duration = 0:\n  must be > 0; raise it", {VARIABLE: str(path)})
+    tell_why("unheard", {})
+    tell_why("unheard", {VARIABLE: str(tmp_path / "gone" / "failures")})
+    assert last_words(path, os.getpid()) == "duration = 0: must be > 0; raise it"

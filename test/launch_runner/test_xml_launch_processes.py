@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from launched import default_signals, wait_for
 
-from diffbot_bringup.xml_launch.processes import Tee
+from diffbot_bringup.xml_launch.processes import FAILURES, Tee
 
 RUNNER = """
 import sys
@@ -154,6 +154,26 @@ def test_a_failure_is_named_and_ends_the_others(launch: Launch) -> None:
     assert "exit code 3" in err
     assert "[INFO] [launch]: stopping: bad-2 has failed" in err
     assert "failed: bad-2 (exit code 3)" in err
+
+
+def test_the_others_are_told_why_a_process_failed(launch: Launch) -> None:
+    heard = launch.folder / "rest"
+    copy = (
+        f"open({str(launch.folder / 'told')!r}, 'w').write(open(os.environ[{FAILURES!r}]).read())"
+    )
+    waiter = launch.waiter("rest", before=f"import atexit\natexit.register(lambda: {copy})")
+    launch.prefix.executable(
+        "bad",
+        "import os, sys, time\n"
+        f"while not os.path.exists({str(heard)!r}): time.sleep(0.01)\n"
+        f"with open(os.environ[{FAILURES!r}] + f'.{{os.getpid()}}', 'w') as file:\n"
+        "    file.write('gain = 0: must be > 0')\n"
+        "sys.exit(1)",
+    )
+    code, _, err = launch.run(waiter + node("bad"))
+    assert code == 1 and "failed: bad-2 (exit code 1)\n" in err
+    told = (launch.folder / "told").read_text()
+    assert told == "bad-2 (exit code 1): gain = 0: must be > 0\n"
 
 
 def test_command_lines_are_in_the_log_and_not_on_the_terminal(launch: Launch) -> None:

@@ -2,6 +2,7 @@
 """report.html: what it says, that it loads nothing, and that its charts hold the run's numbers."""
 
 import html
+import io
 import json
 import math
 import re
@@ -13,11 +14,12 @@ import pytest
 from drive_example import backstepping_example, linearizing_example
 from hypothesis import given
 from hypothesis import strategies as st
-from ident_example import TRUE, VERIFICATION, example_recording
+from ident_example import START, TRUE, VERIFICATION, example_recording, stamp_of
 from rich.console import Console
-from written_pages import assert_drawn, charts_of, numbers, verdict_of
+from written_pages import assert_drawn, charts_of, data_of, numbers, verdict_of
 
 from diffbot_description import load_robot
+from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 from diffbot_report import Ending, IdentRecording, Outcome, ReportWriter, RunDescription
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
 from diffbot_report.drawing import Drawing
@@ -107,6 +109,42 @@ def test_the_page_of_a_drive(reports):
     assert charts["path"]["kind"] == "scene" and charts["path"]["reference"]
     tone, verdict = verdict_of(reports["steps"][0])
     assert tone == "good" and verdict == "All 3 steps of true velocity settled to 1 %."
+
+
+def test_an_invalid_estimate_leaves_its_reason_and_no_numbers(tmp_path):
+    why = "K7 has the wrong sign; check for a flipped torque sign or swapped wheels"
+    wild = replace(
+        example_recording().estimate,
+        values=(7e150, -7e150, -7e150, 7e150),
+        covariance=tuple(map(tuple, (7e150 * np.eye(4)).tolist())),
+        residual_std=(7e150, 7e150),
+        delay=7.0,
+        friction=FrictionEstimate((7e150,) * 4, (1.0,) * 4),
+    ).as_a_whole(EstimateState.INVALID, why)
+    recording = example_recording()
+    recording.add_estimate(stamp_of(START + 20.1), wild)
+    console = Console(width=200, file=io.StringIO())
+    console.print(identification_findings(recording, ROBOT, 200, "twil").table(""))
+    page, summary = ident_report(recording, tmp_path)
+    shown = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.S)
+    table = console.file.getvalue()
+    for text in (shown, table, json.dumps(data_of(page)), json.dumps(summary)):
+        assert not re.search(r"e\+?150|70000|torque delay 7", text)
+    assert verdict_of(page) == ("bad", f"These parameters must not be used: {why}")
+    assert f"K5, K6, K7, K8 invalid: {why}" in table
+    assert "not identifiable" not in shown + table
+    for symbol in SYMBOLS:
+        entry = summary["parameters"][symbol]
+        assert (entry["value"], entry["std"], entry["state"]) == (None, None, "invalid")
+        assert entry["reason"] == why
+
+
+def test_a_drive_that_is_cut_off_far_from_its_goal_is_told_a_duration_that_is_enough(tmp_path):
+    page, _ = drive_report(backstepping_example((1000.0, 0.0, 0.0), 4.0), tmp_path)
+    tone, _ = verdict_of(page)
+    (advised,) = re.findall(r"only need longer: duration:=(\d+)", page.read_text(encoding="utf-8"))
+    assert tone == "caution"
+    assert 1000.0 / ROBOT.limits.linear_velocity < int(advised) < 10000
 
 
 def test_it_repeats_the_run(reports):
@@ -223,25 +261,34 @@ def test_a_velocity_robot_has_its_commands_and_sigma_and_no_torque(tmp_path):
     assert "largest command of v" in text and "largest torque" not in text
 
 
-def test_the_last_line_says_what_to_do_next(tmp_path):
+@pytest.mark.parametrize(
+    ("shown", "look"),
+    [
+        ("all", "open {}/report.html in a browser"),
+        ("html", "open {}/report.html in a browser"),
+        ("png", "look at the pictures in {}"),
+    ],
+)
+def test_the_last_line_says_what_to_do_next(tmp_path, shown, look):
     console = Console(record=True, width=300)
     findings = identification_findings(
         example_recording(verification=VERIFICATION), ROBOT, 100, "twil"
     )
     folder = tmp_path / "my run"
     folder.mkdir()
-    writer = ReportWriter(RunDescription("ident", "twil"), folder, console, no_pictures())
+    writer = ReportWriter(RunDescription("ident", "twil"), folder, console, no_pictures(), shown)
     assert writer.write(findings, Ending(Outcome.COMPLETED), 1.0, 0.0)
     assert console.export_text().splitlines()[-1] == (
-        f"Next: open {folder}/report.html in a browser. Drive with them: ./diffbot launch "
+        f"Next: {look.format(folder)}. Drive with them: ./diffbot launch "
         f"backstepping robot:=twil sim:=none 'parameters:={folder}/dynamic_parameters.yaml'"
     )
 
 
-def test_a_run_that_never_began_shows_no_table_of_dashes(tmp_path):
+@pytest.mark.parametrize("shown", ["all", "png"])
+def test_a_run_that_never_began_shows_no_table_of_dashes(tmp_path, shown):
     console = Console(record=True, width=300)
     findings = identification_findings(IdentRecording(), ROBOT, 100, "twil")
-    writer = ReportWriter(RunDescription("ident", "twil"), tmp_path, console, no_pictures())
+    writer = ReportWriter(RunDescription("ident", "twil"), tmp_path, console, no_pictures(), shown)
     writer.write(findings, Ending(Outcome.FAILED, "ident-2 (exit code 1)"), None, 0.0)
     text = console.export_text()
     assert "failed: ident-2 (exit code 1)" in text and "K5" not in text

@@ -331,20 +331,20 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
 def test_garbage_is_named_and_does_not_hide_the_others(compared, tmp_path, capsys):
     pair = [str(compared / "before"), str(compared / "garbage"), "--output", str(tmp_path / "a")]
     assert view(pair) == 0
-    page = Path(capsys.readouterr().out.strip())
-    tone, said = verdict_of(page)
+    told = capsys.readouterr()
+    tone, said = verdict_of(Path(told.out.strip()))
     assert tone == "caution" and "garbage cannot be read" in said
-    assert view([str(compared / "garbage"), "--output", str(tmp_path / "b")]) == 1
-    assert verdict_of(tmp_path / "b" / "report.html")[0] == "bad"
+    assert told.err.startswith("diffbot view: garbage: summary.json cannot be read: ")
+    assert view([str(compared / "garbage"), "--output", str(tmp_path / "b")]) == 2
+    assert (*capsys.readouterr(), (tmp_path / "b").exists()) == ("", told.err, False)
     # One run that has a page is shown as it is.
-    capsys.readouterr()
     assert view([str(compared / "before")]) == 0
     assert capsys.readouterr().out.strip() == str(compared / "before" / "report.html")
     with pytest.raises(UsageError, match="there is no such folder"):
         results_view.main([str(compared / "nothing")])
     (tmp_path / "bag" / "recording").mkdir(parents=True)
     bag = str(tmp_path / "bag")
-    assert view([bag, "--output", str(tmp_path / "c")]) == 1
+    assert view([bag, "--output", str(tmp_path / "c")]) == 2
     assert f"view {bag}/recording" in capsys.readouterr().err
     assert view(["--help"]) == 0
     text = capsys.readouterr().out

@@ -82,6 +82,14 @@ def test_a_signal_of_a_launch_that_has_failed(state, outcome, reason):
     assert ending.outcome is Outcome(outcome) and ending.reason.startswith(reason)
 
 
+def test_what_failed_says_why_where_it_has_said_so():
+    failures = ["ident-2 (exit code 1): arena: 3 m is too small", "simulator-1 (exit code -9)"]
+    assert RunEnd().interrupted(100.0, None, 0, failures, told=True).reason == (
+        "ident-2 (exit code 1), simulator-1 (exit code -9) ended before the run did: "
+        "arena: 3 m is too small"
+    )
+
+
 @pytest.mark.parametrize(("told", "outcome"), [(True, "stopped"), (False, "failed")])
 def test_a_signal_before_the_node_said_anything(told, outcome):
     """Ctrl-C reaches both: where a launch tells of failures and knows none, it was the user's."""

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError
@@ -58,6 +60,8 @@ def _launch(request: Request) -> int:
         resolver, run = _in_its_domain(request, name)
         if run:
             stack.enter_context(run)
+        if "goal" in request.given:
+            _check_reach(resolver.scope.configurations)
         if request.dry_run:
             for process in resolver.processes:
                 print(f"[{process.name}] {process}")
@@ -127,6 +131,39 @@ def _resolve(request: Request, environment: Mapping[str, str]) -> Resolver:
         raise
     request.arguments.check_names(request.given, resolver.declared)
     return resolver
+
+
+def _check_reach(values: Mapping[str, Any]) -> None:
+    """Refuse a goal that the robot cannot reach in the time that the launch file gives it.
+
+    Args:
+        values: arguments and variables of a launch file; of others than the suite's nothing is
+            known.
+
+    Raises:
+        UsageError: it names the way, how far the robot comes, and what to change.
+    """
+    if not {"goal", "start", "robot", "goal_time", "arrival_time"} <= values.keys():
+        return
+    if values.get("trajectory", "none") != "none":
+        return  # which has its own way
+    from diffbot_description import load_robot  # NumPy takes a while
+    from diffbot_node import pose_from_text
+
+    try:
+        robot = load_robot(values["robot"])
+        goal, start = (pose_from_text(name, values[name]) for name in ("goal", "start"))
+    except (ValueError, ImportError, OSError):
+        return  # the nodes say what is wrong
+    time = float(values["goal_time"]) + float(values["arrival_time"])
+    speed = min(robot.limits.linear_velocity, robot.rim_limit.speed)
+    way = math.dist(goal[:2], start[:2])
+    if way > speed * time:
+        raise UsageError(
+            f"argument 'goal' is {values['goal']!r}, {way:g} m from the start: robot "
+            f"'{robot.name}' comes {speed * time:g} m far at most, at {speed:g} m/s for "
+            f"{time:g} s; give a nearer goal, or duration:={math.ceil(way / speed)}.0 or more"
+        )
 
 
 def _results(resolver: Resolver) -> str:

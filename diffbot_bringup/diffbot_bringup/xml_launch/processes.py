@@ -338,6 +338,7 @@ class Supervisor:
         self._received: list[int] = []
         self._stopped_by: int | None = None
         self._failed: list[str] = []
+        self._told: list[str] = []  # with their last words
         # (signal, when), 0: give up; None: not stopping
         self._ladder: list[tuple[int, float]] | None = None
         self._sent = signal.SIGINT
@@ -486,10 +487,17 @@ class Supervisor:
         for process in self._running:
             process.signal(number)
 
-    def _fail(self, what: str) -> None:
-        """Note it, where the others can read it when they are told to end."""
+    def _fail(self, what: str, number: int | None = None) -> None:
+        """Note it, where the others can read it when they are told to end.
+
+        Args:
+            what: has failed, and how.
+            number: of the process, for its last words; None: it was none.
+        """
         self._failed.append(what)
-        tell_failures(self._failures, self._failed)
+        why = "" if number is None else last_words(self._failures, number)
+        self._told.append(f"{what}: {why}" if why else what)
+        tell_failures(self._failures, self._told)
 
     def _ended(self, process: Process) -> None:
         self._running.remove(process)
@@ -504,7 +512,7 @@ class Supervisor:
         if code not in well and description.looks_on:
             say("WARNING", f"has died (exit code {code}); the others go on", description.name)
         elif code not in well:
-            self._fail(f"{description.name} (exit code {code})")
+            self._fail(f"{description.name} (exit code {code})", process.pid)
             say(
                 "ERROR",
                 f"process has died [pid {process.pid}, exit code {code}]; its command line is in "
@@ -527,6 +535,13 @@ def tell_failures(path: Path, failed: Sequence[str]) -> None:
     with contextlib.suppress(OSError):
         partial.write_text("".join(f"{name}\n" for name in failed), encoding="utf-8")
         partial.replace(path)
+
+
+def last_words(failures: Path, number: int) -> str:
+    """What a process has said of its end beside that file, in a line; else empty."""
+    with contextlib.suppress(OSError):
+        return Path(f"{failures}.{number}").read_text(encoding="utf-8", errors="replace")
+    return ""
 
 
 def _drop_stuck_output() -> None:

@@ -197,6 +197,21 @@ class Estimate:
             parameter_reasons=(reason,) * 4,
         )
 
+    def without_numbers(self) -> Estimate:
+        """What there is to say of an invalid estimate: why it is, and what was seen."""
+        return replace(
+            self,
+            values=(math.nan,) * 4,
+            covariance=NOTHING_KNOWN,
+            residual_std=(math.nan, math.nan),
+            residual_correlation=(math.nan, math.nan),
+            delay=math.nan,
+            friction=None,
+            turning=None,
+            gyro=None,
+            torque_difference=(math.nan, math.inf),
+        )
+
 
 class Estimator(Protocol):
     """Estimates K5..K8 from joint samples, one control period after another."""

@@ -31,6 +31,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.own_run import ROBOT, OwnRun
 from diffbot_node.robot_messages import answers, create_wall_timer
+from diffbot_node.running import say_last_words
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.launches import (
@@ -49,7 +50,7 @@ from diffbot_sim.gz.stepped_robot import (
     damping_gains,
     moves_at_any_torque,
 )
-from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer
+from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer, Refusal
 from diffbot_sim.simulator_parameters import (
     ExternalParameters,
     SensorParameters,
@@ -63,7 +64,6 @@ from diffbot_sim.simulator_topics import (
     SimulatorTopics,
     TruthTopics,
     closed_form_message,
-    second_publisher,
 )
 
 # The ROS side of ros_gz_bridge: torques out and seen, wheels and pose in, and the world's steps.
@@ -289,13 +289,16 @@ class GzSimulatorNode(Node):
         self._world = GzWorld(self, self._fail)
         CommandTopic(self, self.robot, self._on_command)
         self._commanders = CommandPublishers(self, COMMANDS, self.values.patience, self._own_run)
+        self._refusal = Refusal(self, self._topics.publishers, self._own_run)
 
     # A control period: command, torque seen, step, state.
 
     def _on_command(
         self, command: tuple[float, float], named: float | None, _sender: object
     ) -> None:
-        if self._phase is not Exchange.ASKING or not answers(named, self._sample.stamp):
+        if self._refusal.stands or self._phase is not Exchange.ASKING:
+            return
+        if not answers(named, self._sample.stamp):
             return
         if not self._answered:
             if self._own_run.missing():
@@ -323,6 +326,8 @@ class GzSimulatorNode(Node):
             self._world.step(self._steps)
 
     def _on_reading(self, reading: WheelReading) -> None:
+        if self._refusal.stands:
+            return
         if self._phase is Exchange.STARTING:
             self._begin(reading)
             return
@@ -365,6 +370,9 @@ class GzSimulatorNode(Node):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
+        self.exit_code = self._refusal.exit_code(self._answered)
+        if self._refusal.stands:
+            return
         if (fault := self._launch.fault()) is not None:
             self._fail(fault)
             return
@@ -378,8 +386,6 @@ class GzSimulatorNode(Node):
             if silence > self.values.patience:
                 self._fail(f"after {self.values.patience:g} s of wall time {self._missing()}")
             return
-        if rival := second_publisher(self, self._topics.publishers):
-            self._fail(rival)
         if self._phase is Exchange.ASKING:
             if time.monotonic() - self._said >= LOOK_PERIOD:
                 self._ask_again()
@@ -403,7 +409,7 @@ class GzSimulatorNode(Node):
 
     def _fail(self, why: str) -> None:
         if self.exit_code is None:
-            self.get_logger().error(why)
+            say_last_words(self, why)
             self.exit_code = 1
 
     def close(self) -> None:

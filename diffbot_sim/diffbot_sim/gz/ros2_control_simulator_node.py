@@ -21,6 +21,7 @@ from diffbot_description import load_robot
 from diffbot_node import declare, parameter, pose_from_text, seconds
 from diffbot_node.own_run import ROBOT, OwnRun
 from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.running import say_last_words
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.gz_simulator_node import hear_true_motion
@@ -99,12 +100,8 @@ class Ros2ControlSimulatorNode(Node):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        if (fault := self._launch.fault()) is not None:
-            self.get_logger().error(fault)
-            self.exit_code = 1
-            return
-        if met := self._own_run.met():
-            self.get_logger().error(met)
+        if why := self._launch.fault() or self._own_run.met():
+            say_last_words(self, why)
             self.exit_code = 1
             return
         if not self._launch.is_ready:
