@@ -289,7 +289,7 @@ class IdentNode(EffortNode[IdentParameters]):
         if self.values.effort_source == "commands":
             sample = replace(sample, effort=self.commanded)
         before = self.run.phase
-        torque = self.run.update(sample)
+        torque = self.run.update(self.robot.drive.acted(sample))
         if self.run.phase is Phase.VERIFYING and before is Phase.EXCITING:
             self.get_logger().info(
                 f"identified after {self.run.excited:.1f} s; verifying with another motion for "
@@ -322,7 +322,7 @@ class IdentNode(EffortNode[IdentParameters]):
         self._newest = sample.stamp
         commands = self.values.effort_source == "commands"
         try:
-            (self.run.rest if commands else self.run.observe)(sample)
+            (self.run.rest if commands else self.run.observe)(self.robot.drive.acted(sample))
         except ValueError as error:
             self.complain(str(error))
 

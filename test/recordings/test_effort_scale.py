@@ -5,6 +5,7 @@ Recordings are of the ideal engine, 30 s, with encoders of 4096 counts, 1 % torq
 """
 
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import yaml
 from identify_command import identify
 
 from diffbot_description import load_robot
+from diffbot_ident.recording.samples import Block, Recording
 from diffbot_ident.recording.weighing import parse_mass
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
@@ -47,6 +49,17 @@ def tables(tmp_path_factory):
     rows = np.column_stack((np.arange(0, 20, 0.02), *np.zeros((2, 1000))))
     np.savetxt(folder / "axis.csv", rows, delimiter=",", header="time,command_v,v", comments="")
     return folder
+
+
+def test_torques_in_a_described_dead_band_are_none():
+    """In N m, after the scale; what is not known stays so."""
+    block = Block(np.arange(4.0), {"left_effort": np.array([0.2, -0.2, 1.0, np.nan])})
+    source = SimpleNamespace(blocks=lambda: iter([block]))
+    recording = Recording(
+        "torque", [source], ("left_effort",), torque_scale=(0.5, 0.5), dead_band=(0.15, 0.0)
+    )
+    (found,) = recording.blocks()
+    np.testing.assert_array_equal(found.channels["left_effort"], [0.0, 0.0, 0.5, np.nan])
 
 
 def weighed():

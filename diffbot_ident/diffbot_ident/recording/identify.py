@@ -223,7 +223,12 @@ class _Identify:
             )
         recording = open_recording(options)
         if recording.kind == TORQUE:
-            recording = replace(recording, torque_scale=torque_scale(options))
+            robot = robot_of(options)
+            recording = replace(
+                recording,
+                torque_scale=torque_scale(options),
+                dead_band=(0.0, 0.0) if robot is None else robot.drive.dead_band,
+            )
         elif weighing is not None:
             raise RecordingError(
                 f"--mass and --load are for torque robots; this recording is of kind "

@@ -100,6 +100,7 @@ class Recording:
         runs: names of the sources where each is a recording of its own; None: they are parts of
             one, joined by their clocks.
         torque_scale: N m of a unit of efforts and torque commands, [left, right].
+        dead_band: of the drive, N m, [left, right]: torques below it are none.
         apart: whether one reading of the robot comes in several messages.
     """
 
@@ -112,6 +113,7 @@ class Recording:
     notes: list[str] = field(default_factory=list)
     runs: tuple[str, ...] | None = None
     torque_scale: tuple[float, float] = (1.0, 1.0)
+    dead_band: tuple[float, float] = (0.0, 0.0)
     apart: bool = False
 
     def blocks(self) -> Iterator[Block]:
@@ -126,14 +128,14 @@ class Recording:
                 yield replace(block, channels={**block.channels, **added})
 
     def _scaled(self, block: Block) -> Block:
-        if self.torque_scale == (1.0, 1.0):
+        if self.torque_scale == (1.0, 1.0) and not any(self.dead_band):
             return block
-        torques = {
-            name: scale * block.channels[name]
-            for names in (EFFORTS, TORQUE_COMMANDS)
-            for name, scale in zip(names, self.torque_scale, strict=True)
-            if name in block.channels
-        }
+        torques = {}
+        for names in (EFFORTS, TORQUE_COMMANDS):
+            for name, scale, band in zip(names, self.torque_scale, self.dead_band, strict=True):
+                if name in block.channels:
+                    torque = scale * block.channels[name]
+                    torques[name] = np.where(np.abs(torque) < band, 0.0, torque)
         return replace(block, channels={**block.channels, **torques})
 
     def _recorded(self) -> Iterator[Block]:
