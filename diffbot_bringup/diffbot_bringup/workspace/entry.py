@@ -191,6 +191,9 @@ def _replace(
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
     variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))
+    # Matrices are small everywhere: threads of linear algebra would wait for each other, and take
+    # the processors from other processes. In tests of the fits they took as much time again.
+    variables.setdefault("OPENBLAS_NUM_THREADS", "1")
     # -P keeps the current folder, where anything may lie, off the module path.
     options = ["-P"] if sys.version_info >= (3, 11) else []
     python = str(environment.python)
