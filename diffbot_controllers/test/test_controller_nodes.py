@@ -47,6 +47,50 @@ def test_a_set_point_sent_before_any_joint_state_is_reached_at_any_rate(make, ki
     assert (state.k7, state.torque_limit) == (pytest.approx(2.6468, rel=1e-4), graph.limit)
 
 
+@pytest.fixture
+def slow_wheels(tmp_path):
+    """File of a robot like twil whose wheels may turn at 4 rad/s: 0.3 m/s, or 2.2 rad/s."""
+    content = yaml.safe_load(load_robot("twil").path.read_text())
+    content["limits"]["wheel_velocity"] = 4.0
+    path = tmp_path / "slow.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def fastest_wheel(graph, steps, step):
+    fastest = 0.0
+    for _ in range(steps):
+        step()
+        fastest = max(fastest, *map(abs, graph.robot.engine.wheel_velocities()))
+    return fastest
+
+
+@pytest.mark.parametrize("kind", [BackstepNode, PoseNode])
+def test_a_goal_is_driven_to_within_the_limit_of_the_wheels(make, kind, slow_wheels):
+    graph = make(kind, robot=slow_wheels)
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.8, y=0.5))
+    graph.spin()
+    assert 3.5 < fastest_wheel(graph, 150, graph.step) < 4.2
+
+
+def test_a_velocity_is_driven_within_the_limit_of_the_wheels(make, slow_wheels):
+    graph = make(LinearizingNode, robot=slow_wheels)
+    topic = graph.publisher(TwistStamped, "cmd_vel")
+
+    def step():
+        stamp = graph.robot.sample.stamp
+        message = TwistStamped()
+        message.header.stamp = to_stamp(stamp)
+        message.twist.linear.x, message.twist.angular.z = (0.4, 0.0) if stamp < 0.5 else (0.4, 3.0)
+        topic.publish(message)
+        graph.until(lambda: graph.references.reaches(stamp), "the command")
+        graph.step()
+
+    assert 3.9 < fastest_wheel(graph, 120, step) < 4.2
+    v, omega = graph.robot.engine.velocity()
+    assert omega / v == pytest.approx(3.0 / 0.4, rel=1e-2)  # slower on the same circle
+
+
 def test_the_status_holds_together(make):
     graph = make(BackstepNode)
     graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=1.0, y=0.5, theta=1.0))

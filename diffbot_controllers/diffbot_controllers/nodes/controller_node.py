@@ -267,6 +267,7 @@ class ControllerNode(EffortNode[C_co]):
             integral=values.integral_action,
             limit=self.torque_limit,
             turning=known_turning(self),
+            speed=self.robot.limits.wheel_velocity or math.inf,
         )
 
     @property
