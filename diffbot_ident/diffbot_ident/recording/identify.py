@@ -165,6 +165,7 @@ class _Identify:
         self._interrupted = False
         # Whether that was while it read: then what was read is worked off to its end.
         self._cut_short = False
+        self._warnings: list[str] = []  # of the sources
         self._began = time.monotonic()
 
     def run(self) -> int:
@@ -432,9 +433,9 @@ class _Identify:
         self._interrupted = True
 
     def _say_what_was_left_out(self, recording: Recording, segmenter: Segmenter) -> None:
-        for source in recording.sources:
-            for warning in source.warnings:
-                self._say(f"warning: {warning}")
+        self._warnings = [text for source in recording.sources for text in source.warnings]
+        for warning in self._warnings:
+            self._say(f"warning: {warning}")
         lines = segmenter.excluded.lines()
         read = f"read {segmenter.seconds:.1f} s of recording"
         self._say(read + (", left out:" if lines else ""))
@@ -485,6 +486,7 @@ class _Identify:
             "files": [str(path) for path in options.files],
             "outcome": "stopped" if self._interrupted else "completed",
             "wall_time": time.monotonic() - self._began,
+            **({"recording_warnings": self._warnings} if self._warnings else {}),
         }
 
     def _say(self, text: str) -> None:

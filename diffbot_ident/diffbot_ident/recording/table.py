@@ -7,6 +7,7 @@ Several tables are of one robot and clock, or runs of it if each has all that is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -36,9 +37,11 @@ from diffbot_ident.recording.samples import (
     WHEELS,
     Array,
     Block,
+    Mask,
     Recording,
     RecordingError,
     names_of_runs,
+    newest_by,
 )
 from diffbot_ident.recording.table_columns import (
     TIME,
@@ -56,6 +59,10 @@ AXES = (("command_v", "v"), ("command_w", "w"))
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
 # Columns that a message lists at most.
 MANY = 12
+# Why rows are left out, for people.
+NO_TIME = "without a time or with other than {} cells"
+NO_NUMBER = "with a number missing or unreadable"
+BACK, DOUBLED = "whose time goes back", "with the time of a row before"
 # What stands in cells without a number, and how much of a text is shown.
 EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
 # Rows that are looked at to tell whether they are in order, and the share of steps back beyond
@@ -192,7 +199,8 @@ class CsvSource:
     """A table with a header; see samples.Source.
 
     A row counts for its commands where these are numbers, and for what was measured where that is;
-    tables of several topics leave cells empty.
+    tables of several topics leave cells empty. One that counts for nothing, or has a part of
+    either, is counted as left out, and so is one whose time is not later than that of all before.
 
     Args:
         path: of the file.
@@ -208,7 +216,7 @@ class CsvSource:
         self._rows = rows
         self.done = 0
         self.total = path.stat().st_size
-        self._bad = 0
+        self._left_out: Counter[str] = Counter()
         self._read = 0
         self.filtered = 0
         self.warnings: list[str] = []
@@ -222,6 +230,11 @@ class CsvSource:
                 f"{listed}"
             )
         self.channels = tuple(channel for channel in self._columns if channel != TIME)
+        # Commands and what was measured, each with the newest time so far.
+        held = [name for name in self.channels if name in COMMANDS]
+        others = [name for name in self.channels if name not in COMMANDS]
+        self._streams = [names for names in (held, others) if names]
+        self._newest = [-math.inf] * len(self._streams)
         self.unknown = f"{path} has the columns {listed}"
         for name in rows.columns:
             if name not in self._header:
@@ -315,20 +328,27 @@ class CsvSource:
                     f"{name}: {texts} cells of {column} are no numbers, such as "
                     f"{self._example[channel]!r}"
                 )
-        if self._bad:
-            hint = ""
-            if self._bad > self._read:
-                hint = (
-                    f"; its header has {len(self._header)} cells: decimal commas in a table that "
-                    "commas separate? Save it with semicolons"
-                )
-            self.warnings.append(
-                f"{name}: {self._bad} rows without a time or with other than "
-                f"{len(self._header)} cells left out{hint}"
-            )
+        self._say_left_out()
         if self.filtered:
             self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
         self._check_sizes()
+
+    def _say_left_out(self) -> None:
+        """Warn of the rows that were left out, by their causes, in one line."""
+        if not self._left_out.total():
+            return
+        cells, bad = len(self._header), self._left_out[NO_TIME]
+        causes = ", ".join(f"{n} {cause.format(cells)}" for cause, n in self._left_out.items() if n)
+        hint = ""
+        if bad > self._read:
+            hint = (
+                f"; its header has {cells} cells: decimal commas in a table that commas separate? "
+                "Save it with semicolons"
+            )
+        self.warnings.append(
+            f"{self._path.name}: {self._left_out.total()} rows left out of {self._read + bad}: "
+            f"{causes}{hint}"
+        )
 
     def _check_sizes(self) -> None:
         for channel, largest in self._largest.items():
@@ -357,18 +377,47 @@ class CsvSource:
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
-            for held in (True, False):
-                names = [name for name in self.channels if (name in COMMANDS) == held]
+            # Rows of which a number is missing, that count for something, and what is odd in time.
+            partly, told, back, doubled = np.zeros((4, len(part)), bool)
+            for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
-                there = part[np.isfinite(part[:, columns]).all(axis=1)]
-                if names and len(there):
-                    values = {
-                        name: there[:, column] * self._columns[name].scale
-                        for name, column in zip(names, columns, strict=True)
-                    }
-                    for name, column in values.items():
-                        self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
-                    yield Block(there[:, 0], values)
+                numbers = np.isfinite(part[:, columns])
+                there = numbers.all(axis=1)
+                partly |= numbers.any(axis=1) & ~there
+                told |= there
+                if there.any():
+                    newest = self._newest_before(i, part[there, 0])
+                    back[there] |= part[there, 0] < newest
+                    doubled[there] |= part[there, 0] == newest
+                    yield self._block(names, part[there][:, [0, *columns]])
+            self._count(partly | ~told, back, doubled)
+
+    def _newest_before(self, stream: int, times: Array) -> Array:
+        """The newest time of a stream before each of these, s; -inf once the clock was set back."""
+        before = self._newest[stream]
+        newest = newest_by(times, -math.inf if times[0] < before - SET_BACK else before)
+        self._newest[stream] = float(newest[-1])
+        return newest[:-1]
+
+    def _block(self, names: Sequence[str], rows: Array) -> Block:
+        """Rows of [time, channels...] as SI."""
+        values = {
+            name: column * self._columns[name].scale
+            for name, column in zip(names, rows[:, 1:].T, strict=True)
+        }
+        for name, column in values.items():
+            self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
+        return Block(rows[:, 0], values)
+
+    def _count(self, missing: Mask, back: Mask, doubled: Mask) -> None:
+        """Count rows that are left out, each by one cause."""
+        for cause, rows in (
+            (NO_NUMBER, missing),
+            (BACK, back & ~missing),
+            (DOUBLED, doubled & ~back & ~missing),
+        ):
+            if self._streams:
+                self._left_out[cause] += int(np.count_nonzero(rows))
 
     def _table_rows(self) -> Iterator[list[float]]:
         """Rows of [time, channels...] that the filter lets pass; NaN where there is no number."""
@@ -379,14 +428,14 @@ class CsvSource:
             self.done = self._text.done
             # The last row of a file that was cut off is not what it was.
             if cells is None or len(cells) != len(self._header):
-                self._bad += cells is None or bool(cells)
+                self._left_out[NO_TIME] += cells is None or bool(cells)
                 continue
             if tested and not self._rows.holds({k: cells[i] for k, i in tested.items()}):
                 self.filtered += 1
                 continue
             row = [number(cells[i]) for i in indices]
             if not math.isfinite(row[0]):
-                self._bad += 1
+                self._left_out[NO_TIME] += 1
                 continue
             self._read += 1
             for channel, value, i in zip(self.channels, row[1:], indices[1:], strict=True):
