@@ -44,6 +44,8 @@ from diffbot_ident.recording.samples import (
     newest_by,
 )
 from diffbot_ident.recording.table_columns import (
+    DEGREE,
+    TICKS,
     TIME,
     Column,
     columns_of,
@@ -72,14 +74,17 @@ LOOKED_AT, SHUFFLED = 2000, 0.1
 FEW = 10
 # Median step of the time from which on it is not in s.
 LONGEST_STEP = 0.5
+# Multiple of what a robot's limits allow beyond which a wheel's speed cannot be. Positions tell it
+# over this time (s), by this quantile: wrapped ones jump less often where limits allow their speed.
+FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE = 3.0, 0.05, 0.75
 # Sizes that nine of ten samples stay below, in SI; beyond it stands another unit.
 SIZES = {
     "v": (30.0, "m/s", 1e-3),
     "command_v": (30.0, "m/s", 1e-3),
-    "w": (60.0, "rad/s", math.pi / 180.0),
-    "command_w": (60.0, "rad/s", math.pi / 180.0),
-    "left_velocity": (1000.0, "rad/s", math.pi / 180.0),
-    "right_velocity": (1000.0, "rad/s", math.pi / 180.0),
+    "w": (60.0, "rad/s", DEGREE),
+    "command_w": (60.0, "rad/s", DEGREE),
+    "left_velocity": (1000.0, "rad/s", DEGREE),
+    "right_velocity": (1000.0, "rad/s", DEGREE),
     "left_effort": (3000.0, "N m", 1e-3),
     "right_effort": (3000.0, "N m", 1e-3),
 }
@@ -117,12 +122,16 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
             kind = TORQUE  # that is what it was meant to be
         raise RecordingError(_missing(kind, tables, have))
-    effort_unit = effort_unit_of(options, robot_of(options))
+    robot = robot_of(options)
+    effort_unit = effort_unit_of(options, robot)
     for table in tables:
         table.check_units(needed, effort_unit)
     from_wheels: tuple[str, ...] = ()
     if kind == TORQUE:
-        needed_geometry(options, "to turn angles into motion")
+        geometry = needed_geometry(options, "to turn angles into motion")
+        fastest = SIZES["v"][0] / geometry.left_radius
+        for table in tables:
+            table.fastest = fastest if robot is None else FAR_BEYOND * robot.wheel_speed
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
@@ -219,6 +228,8 @@ class CsvSource:
         self._left_out: Counter[str] = Counter()
         self._read = 0
         self.filtered = 0
+        # What no wheel turns as fast as, rad/s: positions that seem to are in another unit.
+        self.fastest = math.inf
         self.warnings: list[str] = []
         self._text = TableText.of(path)
         self._header = self._text.header
@@ -304,7 +315,7 @@ class CsvSource:
             raise RecordingError(
                 f"{self._path.name}: rows are {usual:.4g} s apart if {column} is in s: is it in "
                 f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor] }? Then --columns "
-                f"{self._with_factor(TIME, factor)}; if it is in s: time={column}*1"
+                f"{self._with_factor((TIME,), factor)}; if it is in s: time={column}*1"
             )
         return disorder
 
@@ -332,6 +343,7 @@ class CsvSource:
         if self.filtered:
             self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
         self._check_sizes()
+        self._check_positions()
 
     def _say_left_out(self) -> None:
         """Warn of the rows that were left out, by their causes, in one line."""
@@ -359,16 +371,29 @@ class CsvSource:
                 raise RecordingError(
                     f"{self._path.name}: {column.name} ({channel}) reaches {size:.4g} {unit}, more "
                     f"than {limit:g}: in other units? Then --columns "
-                    f"{self._with_factor(channel, factor)}; if it is right: "
+                    f"{self._with_factor((channel,), factor)}; if it is right: "
                     f"{channel}={column.name}*1"
                 )
 
-    def _with_factor(self, changed: str, factor: float) -> str:
-        """All columns for --columns, one of them with another factor."""
+    def _check_positions(self) -> None:
+        for channel in (name for name in POSITIONS if name in self.channels):
+            column, speeds = self._columns[channel], self._largest[channel]
+            speed = float(np.median(speeds)) if speeds and self._read > FEW else 0.0
+            if column.factor is None and speed > self.fastest:
+                raise RecordingError(
+                    f"{self._path.name}: {column.name} ({channel}) turns at {speed:.4g} rad/s if "
+                    f"it is in rad, and no wheel here beyond {self.fastest:.4g}: positions seem to "
+                    f"be in degrees or encoder ticks. Degrees: --columns "
+                    f"{self._with_factor(POSITIONS, DEGREE)}; ticks: *FACTOR for both, {TICKS}; if "
+                    f"they are in rad: {channel}={column.name}*1"
+                )
+
+    def _with_factor(self, changed: Sequence[str], factor: float) -> str:
+        """All columns for --columns, some of them with another factor."""
         return ",".join(
             f"{channel}={column.name}"
-            + (f"*{factor:.4g}" if channel == changed else "")
-            + (f"*{column.scale:.6g}" if channel != changed and column.scale != 1.0 else "")
+            + (f"*{factor:.6g}" if channel in changed else "")
+            + (f"*{column.scale:.6g}" if channel not in changed and column.scale != 1.0 else "")
             for channel, column in self._columns.items()
         )
 
@@ -406,7 +431,10 @@ class CsvSource:
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():
-            self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
+            if name not in POSITIONS:
+                self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
+            elif len(speeds := _speeds(rows[:, 0], column)):
+                self._largest[name].append(float(np.quantile(speeds, SPEED_QUANTILE)))
         return Block(rows[:, 0], values)
 
     def _count(self, missing: Mask, back: Mask, doubled: Mask) -> None:
@@ -458,3 +486,13 @@ class CsvSource:
                 self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
                 return factor, unit
         return 1.0, "s"
+
+
+def _speeds(times: Array, positions: Array) -> Array:
+    """How fast a wheel turned over each SPEED_SPAN, so that counts do not show, rad/s."""
+    period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    apart = max(1, round(SPEED_SPAN / period)) if period > 0.0 else len(times)
+    lasted = times[apart:] - times[:-apart]
+    turned = np.abs(positions[apart:] - positions[:-apart])
+    found: Array = turned[lasted > 0.0] / lasted[lasted > 0.0]
+    return found
