@@ -244,13 +244,15 @@ class _Identify:
         # Here and below: what loads for long comes once the recording was opened.
         from diffbot_ident.recording.findings import torque_findings
         from diffbot_ident.recording.torque_analysis import learn_weighed
+        from diffbot_ident.recording.wheel_check import WheelCheck
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, weighing = robot_of(self._options), weighing_of(self._options)
         segmenter = Segmenter(
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
-        segments: Iterable[Segment] = self._segments(recording, segmenter)
+        wheels = WheelCheck()
+        segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
         learn, loaded = self._learner(recording.samples, geometry, robot, weighing), None
         if weighing is None:
             result = learn(segments)
@@ -266,6 +268,9 @@ class _Identify:
             )
         if result is None:
             raise RecordingError("no stretch of the recording can be used: nothing was learnt")
+        wrong = wheels.stuck() or (None if result.verified else wheels.no_effort())
+        if wrong is not None:
+            raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
         slow = (
             f"joint states come every {period:.3g} s; torques that change in between are lost, and "
             "the intervals do not count that; record every control period"
