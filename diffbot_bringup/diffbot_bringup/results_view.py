@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_bringup.usage import UsageError
-from diffbot_description.files import dated_folder
+from diffbot_description.files import RECORDING, dated_folder
 
-REPORT, RECORDING = "report.html", "recording"
+REPORT = "report.html"
 
 _EPILOG = """\
 RESULTS are folders that runs left (or a file in them). One is shown as it is; of several the page

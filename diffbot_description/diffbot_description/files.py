@@ -17,6 +17,8 @@ from typing import Any
 
 import yaml
 
+RECORDING = "recording"
+"""Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
 LARGEST = 1_000_000  # characters; the suite's own files have some thousand
 DEEPEST = 50  # values inside one another
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.

@@ -117,3 +117,30 @@ def test_a_clock_that_was_set_back_begins_anew_for_commands_and_states_together(
     order = [(*block.channels, block.times.tolist()) for block in source(tmp_path, text).blocks()]
     before, after = [0.0, 0.1, 9.0, 9.1], [2.0, 2.1]
     assert order == [("command_v", before), ("v", before), ("command_v", after), ("v", after)]
+
+
+def test_rows_that_are_left_out_are_counted_by_cause_in_one_line(tmp_path):
+    """One of each: a cell missing, NaN, text, no time, a time that goes back, and one doubled."""
+    rows = ["0,1,1", "0.1,2", "0.2,nan,3", "0.3,4,error", "x,5,5", "0.4,6,6", "0.35,7,7", "0.4,8,8"]
+    found = source(tmp_path, "\n".join(("t,v,w", *rows, "0.5,9,9\n")))
+    values(found)
+    (line,) = (warning for warning in found.warnings if "rows left out" in warning)
+    assert line == (
+        "log.csv: 6 rows left out of 9: 2 without a time or with other than 3 cells, 2 with a "
+        "number missing or unreadable, 1 whose time goes back, 1 with the time of a row before"
+    )
+
+
+def test_rows_of_several_topics_are_not_left_out(tmp_path):
+    """A command and a reading with one stamp are no doubled rows; nor are cells that wait."""
+    found = source(tmp_path, "t,cmd_v,v\n0,1,\n0,,5\n0.1,2,\n0.1,,6\n")
+    assert [len(found[0]) for found in values(found).values()] == [2, 2]
+    assert found.warnings == []
+
+
+def test_a_clock_that_was_set_back_between_blocks_leaves_nothing_out(tmp_path):
+    """5000 rows are two blocks; the second one begins anew."""
+    times = [*np.arange(4096) * 0.01, *np.arange(904) * 0.01]
+    found = source(tmp_path, "t,v\n" + "".join(f"{t:.2f},1\n" for t in times))
+    assert len(values(found)["v"][0]) == 5000
+    assert found.warnings == []

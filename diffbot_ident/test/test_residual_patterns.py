@@ -9,6 +9,7 @@ import pytest
 from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
 from arc_odometry import JointSample
+from diffbot_ident.torque import integral_estimator
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import (
@@ -29,9 +30,11 @@ from diffbot_ident.torque.residual_patterns import (
     DIRECTION,
     DRAG,
     MIN_PROBABILITY,
+    UNEVEN,
     WITHIN,
     doubtful_pattern,
     likely_patterns,
+    still_sure,
 )
 from diffbot_ident.torque.torque_delay import delay_columns
 
@@ -203,3 +206,23 @@ def test_a_pattern_becomes_likely_before_it_is_sure():
         # What is found already is in doubt no more.
         known = doubtful_pattern(sums(seed, PATTERNS[DRAG], 0.2), (DRAG,), windows)
         assert known is None or known[0] is not DRAG
+
+
+def test_a_pattern_that_later_rows_do_not_bear_out_is_no_longer_sure():
+    """5 seeds: what chance showed at the last look, all rows deny; what is there, they confirm."""
+    for seed in range(5):
+        assert still_sure(sums(seed), tuple(PATTERNS)) == ()
+        for pattern, columns in PATTERNS.items():
+            assert still_sure(sums(seed, columns), tuple(PATTERNS)) == (pattern,)
+
+
+def test_a_warning_names_only_what_all_rows_make_sure(monkeypatch):
+    """The last look took the wheels for uneven, which they are not."""
+    monkeypatch.setattr(integral_estimator, "likely_patterns", lambda *_: (UNEVEN,))
+    for right, named in ((1.0, 0), (0.8, 1)):
+        estimator = IntegralEstimator(GEOMETRY, MotionScale(1.0, 3.0, 1.0))
+        for sample in managed_samples(5, 0.0, means=True):
+            effort = (sample.effort[0], right * sample.effort[1])
+            estimator.update(replace(sample, effort=effort))
+        warnings = estimator.estimate().warnings
+        assert sum("not alike" in warning for warning in warnings) == named

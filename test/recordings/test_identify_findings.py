@@ -229,3 +229,18 @@ def test_a_voltage_against_dry_friction_is_no_power_law(tmp_path):
     assert "exponent" not in found
     assert found["drag"]["value"] == pytest.approx(2.4, rel=0.06)
     assert found["smallest command that moves the robot"]["value"] == pytest.approx(0.6, rel=0.2)
+
+
+def test_rows_that_are_left_out_are_said_and_stand_in_the_summary(tmp_path, capsys):
+    rows = velocity_rows(5)
+    rows[100] = (*rows[100][:4], np.nan)
+    rows[300] = (rows[299][0], *rows[300][1:])
+    rows[500] = (rows[498][0], *rows[500][1:])
+    status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
+    assert status == 0
+    line = (
+        "log.csv: 3 rows left out of 1250: 1 with a number missing or unreadable, 1 whose time "
+        "goes back, 1 with the time of a row before"
+    )
+    assert f"warning: {line}\n" in capsys.readouterr().out
+    assert summary["recording_warnings"] == [line]

@@ -216,3 +216,20 @@ def test_a_stuck_encoder_of_one_of_several_wheels_is_named(run, four_joints, tmp
     status, _ = identify(tmp_path, tmp_path / "bag", "--robot", four_joints)
     assert status == 2
     assert "joint 'rear_left' tells the same angle" in capsys.readouterr().err
+
+
+def test_results_of_a_run_are_read_by_the_recording_in_them(bags, tmp_path, capsys):
+    results = tmp_path / "my_run"
+    shutil.copytree(bags / "mcap", results / "recording")
+    (results / "summary.json").write_text("{}")
+    status, summary = identify(tmp_path, results, "--robot", "twil")
+    assert status == 0
+    _, expected = identify(tmp_path, bags / "mcap", "--robot", "twil")
+    assert summary["parameters"] == expected["parameters"]
+    assert f"{results / 'recording'}: read" in capsys.readouterr().out
+
+
+def test_results_of_a_run_without_a_recording_say_how_to_make_one(tmp_path, capsys):
+    (tmp_path / "summary.json").write_text("{}")
+    assert identify(tmp_path, tmp_path, "--robot", "twil")[0] == 2
+    assert "record:=mcap" in capsys.readouterr().err

@@ -27,6 +27,7 @@ from rosbags.rosbag2.storage_mcap import McapReader
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from diffbot_description.files import RECORDING
 from diffbot_ident.recording.samples import RecordingError
 
 SUFFIXES = (".mcap", ".db3")
@@ -67,9 +68,10 @@ class Bag:
     """The files of a recording, one after another.
 
     Args:
-        path: of a folder or a file.
+        path: of a folder or a file, or of the results of a run with the folder RECORDING in it.
 
     Attributes:
+        path: of what is read.
         topics: by name.
         warnings: what was odd so far.
 
@@ -78,7 +80,7 @@ class Bag:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = _in_results(path)
         self.warnings: list[str] = []
         self._parts = _opened(path, self.warnings)
         self.topics: dict[str, BagTopic] = {}
@@ -160,6 +162,14 @@ def _typestore(topic: BagTopic) -> Typestore:
     return store
 
 
+def _in_results(path: Path) -> Path:
+    """The recording in the results of a run; the path itself where it is no such folder."""
+    inside = path / RECORDING
+    if not inside.is_dir() or (path / METADATA).exists():
+        return path
+    return path if any(file.suffix in SUFFIXES for file in path.iterdir()) else inside
+
+
 def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
     if path.is_dir():
         if (path / METADATA).exists():
@@ -175,8 +185,8 @@ def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
             if any(f.suffix == ".zstd" for f in path.iterdir()):
                 hint = f"; its files are compressed: give {METADATA}, too, or run zstd -d on them"
             raise RecordingError(
-                f"{path}: no rosbag2 recording: no {' or '.join(SUFFIXES)} file in this folder"
-                + hint
+                f"{path}: no rosbag2 recording: no {' or '.join(SUFFIXES)} file in this folder, "
+                f"and no folder {RECORDING}, which a run with record:=mcap leaves{hint}"
             )
     else:
         files = [path]

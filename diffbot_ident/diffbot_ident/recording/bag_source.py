@@ -97,7 +97,11 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
         found = _torque(bags, torque_joints, options)
     else:
         found = _velocity(bags, options)
-    return replace(found, runs=names_of_runs(paths)) if len(paths) > 1 else found
+    inside = [
+        f"{bag.path}: read" for bag, path in zip(bags, paths, strict=True) if bag.path != path
+    ]
+    runs = names_of_runs(paths) if len(paths) > 1 else None
+    return replace(found, notes=[*inside, *found.notes], runs=runs)
 
 
 def _note(kind: str, options: Options) -> str:

@@ -165,6 +165,7 @@ class _Identify:
         self._interrupted = False
         # Whether that was while it read: then what was read is worked off to its end.
         self._cut_short = False
+        self._warnings: list[str] = []  # of the sources
         self._began = time.monotonic()
 
     def run(self) -> int:
@@ -248,13 +249,15 @@ class _Identify:
         # Here and below: what loads for long comes once the recording was opened.
         from diffbot_ident.recording.findings import torque_findings
         from diffbot_ident.recording.torque_analysis import learn_weighed
+        from diffbot_ident.recording.wheel_check import WheelCheck
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, weighing = robot_of(self._options), weighing_of(self._options)
         segmenter = Segmenter(
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
-        segments: Iterable[Segment] = self._segments(recording, segmenter)
+        wheels = WheelCheck()
+        segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
         learn, loaded = self._learner(recording.samples, geometry, robot, weighing), None
         if weighing is None:
             result = learn(segments)
@@ -270,6 +273,9 @@ class _Identify:
             )
         if result is None:
             raise RecordingError("no stretch of the recording can be used: nothing was learnt")
+        wrong = wheels.stuck() or (None if result.verified else wheels.no_effort())
+        if wrong is not None:
+            raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
         slow = (
             f"joint states come every {period:.3g} s; torques that change in between are lost, and "
             "the intervals do not count that; record every control period"
@@ -437,9 +443,9 @@ class _Identify:
         self._interrupted = True
 
     def _say_what_was_left_out(self, recording: Recording, segmenter: Segmenter) -> None:
-        for source in recording.sources:
-            for warning in source.warnings:
-                self._say(f"warning: {warning}")
+        self._warnings = [text for source in recording.sources for text in source.warnings]
+        for warning in self._warnings:
+            self._say(f"warning: {warning}")
         lines = segmenter.excluded.lines()
         read = f"read {segmenter.seconds:.1f} s of recording"
         self._say(read + (", left out:" if lines else ""))
@@ -490,6 +496,7 @@ class _Identify:
             "files": [str(path) for path in options.files],
             "outcome": "stopped" if self._interrupted else "completed",
             "wall_time": time.monotonic() - self._began,
+            **({"recording_warnings": self._warnings} if self._warnings else {}),
         }
 
     def _say(self, text: str) -> None:

@@ -159,3 +159,14 @@ def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[st
     # Its arithmetic is that of arrays, too.
     of_arrays = cast("Callable[[Array, Array], tuple[Array, Array]]", geometry.body_velocity)
     return dict(zip(("v", "w"), of_arrays(left, right), strict=True))
+
+
+def newest_by(times: Array, newest: float) -> Array:
+    """The newest time before each sample, and at the end, shape (n + 1,), s.
+
+    Args:
+        times: of the samples, shape (n,), s.
+        newest: of all samples before them, s.
+    """
+    found: Array = np.maximum.accumulate(np.concatenate(([newest], times)))
+    return found

@@ -30,6 +30,7 @@ from diffbot_ident.recording.samples import (
     Mask,
     RecordingError,
     body_velocity,
+    newest_by,
 )
 
 # Samples made of one that was recorded, at most: more only repeat it.
@@ -302,13 +303,13 @@ class _Stream:
 
     def append(self, block: Block, excluded: Exclusions) -> None:
         """Keep what is newer than all before."""
-        highest = np.maximum.accumulate(np.concatenate(([self._newest], block.times)))
-        newer = block.times > highest[:-1]
+        newest = newest_by(block.times, self._newest)
+        newer = block.times > newest[:-1]
         excluded.add(Cause.DOUBLED, count=int(np.sum(~newer)))
         self._stamps.frombytes(block.times[newer].tobytes())
         for name, values in self._values.items():
             values.frombytes(block.channels[name][newer].tobytes())
-        self._newest = float(highest[-1])
+        self._newest = float(newest[-1])
 
     @cached_property
     def times(self) -> Array:

@@ -7,6 +7,7 @@ Several tables are of one robot and clock, or runs of it if each has all that is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -36,11 +37,15 @@ from diffbot_ident.recording.samples import (
     WHEELS,
     Array,
     Block,
+    Mask,
     Recording,
     RecordingError,
     names_of_runs,
+    newest_by,
 )
 from diffbot_ident.recording.table_columns import (
+    DEGREE,
+    TICKS,
     TIME,
     Column,
     columns_of,
@@ -56,6 +61,10 @@ AXES = (("command_v", "v"), ("command_w", "w"))
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
 # Columns that a message lists at most.
 MANY = 12
+# Why rows are left out, for people.
+NO_TIME = "without a time or with other than {} cells"
+NO_NUMBER = "with a number missing or unreadable"
+BACK, DOUBLED = "whose time goes back", "with the time of a row before"
 # What stands in cells without a number, and how much of a text is shown.
 EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
 # Rows that are looked at to tell whether they are in order, and the share of steps back beyond
@@ -65,14 +74,17 @@ LOOKED_AT, SHUFFLED = 2000, 0.1
 FEW = 10
 # Median step of the time from which on it is not in s.
 LONGEST_STEP = 0.5
+# Multiple of what a robot's limits allow beyond which a wheel's speed cannot be. Positions tell it
+# over this time (s), by this quantile: wrapped ones jump less often where limits allow their speed.
+FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE = 3.0, 0.05, 0.75
 # Sizes that nine of ten samples stay below, in SI; beyond it stands another unit.
 SIZES = {
     "v": (30.0, "m/s", 1e-3),
     "command_v": (30.0, "m/s", 1e-3),
-    "w": (60.0, "rad/s", math.pi / 180.0),
-    "command_w": (60.0, "rad/s", math.pi / 180.0),
-    "left_velocity": (1000.0, "rad/s", math.pi / 180.0),
-    "right_velocity": (1000.0, "rad/s", math.pi / 180.0),
+    "w": (60.0, "rad/s", DEGREE),
+    "command_w": (60.0, "rad/s", DEGREE),
+    "left_velocity": (1000.0, "rad/s", DEGREE),
+    "right_velocity": (1000.0, "rad/s", DEGREE),
     "left_effort": (3000.0, "N m", 1e-3),
     "right_effort": (3000.0, "N m", 1e-3),
 }
@@ -110,12 +122,16 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
             kind = TORQUE  # that is what it was meant to be
         raise RecordingError(_missing(kind, tables, have))
-    effort_unit = effort_unit_of(options, robot_of(options))
+    robot = robot_of(options)
+    effort_unit = effort_unit_of(options, robot)
     for table in tables:
         table.check_units(needed, effort_unit)
     from_wheels: tuple[str, ...] = ()
     if kind == TORQUE:
-        needed_geometry(options, "to turn angles into motion")
+        geometry = needed_geometry(options, "to turn angles into motion")
+        fastest = SIZES["v"][0] / geometry.left_radius
+        for table in tables:
+            table.fastest = fastest if robot is None else FAR_BEYOND * robot.wheel_speed
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
@@ -192,7 +208,8 @@ class CsvSource:
     """A table with a header; see samples.Source.
 
     A row counts for its commands where these are numbers, and for what was measured where that is;
-    tables of several topics leave cells empty.
+    tables of several topics leave cells empty. One that counts for nothing, or has a part of
+    either, is counted as left out, and so is one whose time is not later than that of all before.
 
     Args:
         path: of the file.
@@ -208,9 +225,11 @@ class CsvSource:
         self._rows = rows
         self.done = 0
         self.total = path.stat().st_size
-        self._bad = 0
+        self._left_out: Counter[str] = Counter()
         self._read = 0
         self.filtered = 0
+        # What no wheel turns as fast as, rad/s: positions that seem to are in another unit.
+        self.fastest = math.inf
         self.warnings: list[str] = []
         self._text = TableText.of(path)
         self._header = self._text.header
@@ -222,6 +241,11 @@ class CsvSource:
                 f"{listed}"
             )
         self.channels = tuple(channel for channel in self._columns if channel != TIME)
+        # Commands and what was measured, each with the newest time so far.
+        held = [name for name in self.channels if name in COMMANDS]
+        others = [name for name in self.channels if name not in COMMANDS]
+        self._streams = [names for names in (held, others) if names]
+        self._newest = [-math.inf] * len(self._streams)
         self.unknown = f"{path} has the columns {listed}"
         for name in rows.columns:
             if name not in self._header:
@@ -291,7 +315,7 @@ class CsvSource:
             raise RecordingError(
                 f"{self._path.name}: rows are {usual:.4g} s apart if {column} is in s: is it in "
                 f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor] }? Then --columns "
-                f"{self._with_factor(TIME, factor)}; if it is in s: time={column}*1"
+                f"{self._with_factor((TIME,), factor)}; if it is in s: time={column}*1"
             )
         return disorder
 
@@ -315,20 +339,28 @@ class CsvSource:
                     f"{name}: {texts} cells of {column} are no numbers, such as "
                     f"{self._example[channel]!r}"
                 )
-        if self._bad:
-            hint = ""
-            if self._bad > self._read:
-                hint = (
-                    f"; its header has {len(self._header)} cells: decimal commas in a table that "
-                    "commas separate? Save it with semicolons"
-                )
-            self.warnings.append(
-                f"{name}: {self._bad} rows without a time or with other than "
-                f"{len(self._header)} cells left out{hint}"
-            )
+        self._say_left_out()
         if self.filtered:
             self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
         self._check_sizes()
+        self._check_positions()
+
+    def _say_left_out(self) -> None:
+        """Warn of the rows that were left out, by their causes, in one line."""
+        if not self._left_out.total():
+            return
+        cells, bad = len(self._header), self._left_out[NO_TIME]
+        causes = ", ".join(f"{n} {cause.format(cells)}" for cause, n in self._left_out.items() if n)
+        hint = ""
+        if bad > self._read:
+            hint = (
+                f"; its header has {cells} cells: decimal commas in a table that commas separate? "
+                "Save it with semicolons"
+            )
+        self.warnings.append(
+            f"{self._path.name}: {self._left_out.total()} rows left out of {self._read + bad}: "
+            f"{causes}{hint}"
+        )
 
     def _check_sizes(self) -> None:
         for channel, largest in self._largest.items():
@@ -339,16 +371,29 @@ class CsvSource:
                 raise RecordingError(
                     f"{self._path.name}: {column.name} ({channel}) reaches {size:.4g} {unit}, more "
                     f"than {limit:g}: in other units? Then --columns "
-                    f"{self._with_factor(channel, factor)}; if it is right: "
+                    f"{self._with_factor((channel,), factor)}; if it is right: "
                     f"{channel}={column.name}*1"
                 )
 
-    def _with_factor(self, changed: str, factor: float) -> str:
-        """All columns for --columns, one of them with another factor."""
+    def _check_positions(self) -> None:
+        for channel in (name for name in POSITIONS if name in self.channels):
+            column, speeds = self._columns[channel], self._largest[channel]
+            speed = float(np.median(speeds)) if speeds and self._read > FEW else 0.0
+            if column.factor is None and speed > self.fastest:
+                raise RecordingError(
+                    f"{self._path.name}: {column.name} ({channel}) turns at {speed:.4g} rad/s if "
+                    f"it is in rad, and no wheel here beyond {self.fastest:.4g}: positions seem to "
+                    f"be in degrees or encoder ticks. Degrees: --columns "
+                    f"{self._with_factor(POSITIONS, DEGREE)}; ticks: *FACTOR for both, {TICKS}; if "
+                    f"they are in rad: {channel}={column.name}*1"
+                )
+
+    def _with_factor(self, changed: Sequence[str], factor: float) -> str:
+        """All columns for --columns, some of them with another factor."""
         return ",".join(
             f"{channel}={column.name}"
-            + (f"*{factor:.4g}" if channel == changed else "")
-            + (f"*{column.scale:.6g}" if channel != changed and column.scale != 1.0 else "")
+            + (f"*{factor:.6g}" if channel in changed else "")
+            + (f"*{column.scale:.6g}" if channel not in changed and column.scale != 1.0 else "")
             for channel, column in self._columns.items()
         )
 
@@ -357,18 +402,50 @@ class CsvSource:
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
-            for held in (True, False):
-                names = [name for name in self.channels if (name in COMMANDS) == held]
+            # Rows of which a number is missing, that count for something, and what is odd in time.
+            partly, told, back, doubled = np.zeros((4, len(part)), bool)
+            for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
-                there = part[np.isfinite(part[:, columns]).all(axis=1)]
-                if names and len(there):
-                    values = {
-                        name: there[:, column] * self._columns[name].scale
-                        for name, column in zip(names, columns, strict=True)
-                    }
-                    for name, column in values.items():
-                        self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
-                    yield Block(there[:, 0], values)
+                numbers = np.isfinite(part[:, columns])
+                there = numbers.all(axis=1)
+                partly |= numbers.any(axis=1) & ~there
+                told |= there
+                if there.any():
+                    newest = self._newest_before(i, part[there, 0])
+                    back[there] |= part[there, 0] < newest
+                    doubled[there] |= part[there, 0] == newest
+                    yield self._block(names, part[there][:, [0, *columns]])
+            self._count(partly | ~told, back, doubled)
+
+    def _newest_before(self, stream: int, times: Array) -> Array:
+        """The newest time of a stream before each of these, s; -inf once the clock was set back."""
+        before = self._newest[stream]
+        newest = newest_by(times, -math.inf if times[0] < before - SET_BACK else before)
+        self._newest[stream] = float(newest[-1])
+        return newest[:-1]
+
+    def _block(self, names: Sequence[str], rows: Array) -> Block:
+        """Rows of [time, channels...] as SI."""
+        values = {
+            name: column * self._columns[name].scale
+            for name, column in zip(names, rows[:, 1:].T, strict=True)
+        }
+        for name, column in values.items():
+            if name not in POSITIONS:
+                self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
+            elif len(speeds := _speeds(rows[:, 0], column)):
+                self._largest[name].append(float(np.quantile(speeds, SPEED_QUANTILE)))
+        return Block(rows[:, 0], values)
+
+    def _count(self, missing: Mask, back: Mask, doubled: Mask) -> None:
+        """Count rows that are left out, each by one cause."""
+        for cause, rows in (
+            (NO_NUMBER, missing),
+            (BACK, back & ~missing),
+            (DOUBLED, doubled & ~back & ~missing),
+        ):
+            if self._streams:
+                self._left_out[cause] += int(np.count_nonzero(rows))
 
     def _table_rows(self) -> Iterator[list[float]]:
         """Rows of [time, channels...] that the filter lets pass; NaN where there is no number."""
@@ -379,14 +456,14 @@ class CsvSource:
             self.done = self._text.done
             # The last row of a file that was cut off is not what it was.
             if cells is None or len(cells) != len(self._header):
-                self._bad += cells is None or bool(cells)
+                self._left_out[NO_TIME] += cells is None or bool(cells)
                 continue
             if tested and not self._rows.holds({k: cells[i] for k, i in tested.items()}):
                 self.filtered += 1
                 continue
             row = [number(cells[i]) for i in indices]
             if not math.isfinite(row[0]):
-                self._bad += 1
+                self._left_out[NO_TIME] += 1
                 continue
             self._read += 1
             for channel, value, i in zip(self.channels, row[1:], indices[1:], strict=True):
@@ -409,3 +486,13 @@ class CsvSource:
                 self.warnings.append(f"{self._path.name}: {column.name} read as {unit}")
                 return factor, unit
         return 1.0, "s"
+
+
+def _speeds(times: Array, positions: Array) -> Array:
+    """How fast a wheel turned over each SPEED_SPAN, so that counts do not show, rad/s."""
+    period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    apart = max(1, round(SPEED_SPAN / period)) if period > 0.0 else len(times)
+    lasted = times[apart:] - times[:-apart]
+    turned = np.abs(positions[apart:] - positions[:-apart])
+    found: Array = turned[lasted > 0.0] / lasted[lasted > 0.0]
+    return found

@@ -50,26 +50,35 @@ FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.t
 
 # Units in the names of columns, of time and by what else they measure: factors into SI.
 _TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
-_DEGREE, _TURN = math.pi / 180.0, math.tau
+DEGREE, _TURN = math.pi / 180.0, math.tau
 _UNITS: Mapping[str, Mapping[str, float]] = {
     "m/s": {"m/s": 1.0, "mm/s": 1e-3, "cm/s": 1e-2, "km/h": 1.0 / 3.6, "kmh": 1.0 / 3.6},
     "rad/s": {
         "rad/s": 1.0,
         "mrad/s": 1e-3,
-        "deg/s": _DEGREE,
-        "dps": _DEGREE,
-        "°/s": _DEGREE,
+        "deg/s": DEGREE,
+        "dps": DEGREE,
+        "°/s": DEGREE,
         "rpm": _TURN / 60.0,
         "rev/s": _TURN,
         "rps": _TURN,
     },
-    "rad": {"rad": 1.0, "deg": _DEGREE, "°": _DEGREE, "rev": _TURN},
+    "rad": {
+        "rad": 1.0,
+        "deg": DEGREE,
+        "degree": DEGREE,
+        "degrees": DEGREE,
+        "°": DEGREE,
+        "rev": _TURN,
+    },
     "N m": {"nm": 1.0, "mnm": 1e-3, "ncm": 1e-2},
     "V": {"v": 1.0, "mv": 1e-3},
     "A": {"a": 1.0, "ma": 1e-3},
     "%": {"%": 1.0, "percent": 1.0},
 }
 _SI = {unit: si for si, units in _UNITS.items() for unit in units}
+# What the factor of an encoder's ticks is.
+TICKS = "FACTOR being 2 pi / ticks of one turn of the wheel"
 _EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
 # What the names of channels end in, and what these are measured in; efforts come beside them.
 _MEASURED_IN = {
@@ -79,6 +88,12 @@ _MEASURED_IN = {
 # A unit in brackets, and one at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
 _SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
+# The same of angles, and as a word of its own in a column of positions, as in "enc_ticks_left".
+_ANGLES = r"(rad|deg|degrees?|ticks?|counts?)"
+_ANGLE_SUFFIX = re.compile(rf"(.*(?:position|angle))_{_ANGLES}")
+_ANGLE_WORD = re.compile(rf"(?:.*[\W_])?{_ANGLES}(?:[\W_].*)?")
+# An encoder's own units, whose size is the encoder's.
+_TICKS = ("tick", "ticks", "count", "counts")
 _SPELLED = {
     "mm_s": "mm/s",
     "mmps": "mm/s",
@@ -196,19 +211,28 @@ def _split(name: str) -> tuple[str, str | None]:
     name = name.strip()
     if (found := _BRACKETS.fullmatch(name)) is not None:
         return found[1].strip(), found[2]
-    if (found := _SUFFIX.fullmatch(name.lower())) is not None:
-        return name[: len(found[1])], _SPELLED.get(found[2], found[2])
+    for suffix in (_SUFFIX, _ANGLE_SUFFIX):
+        if (found := suffix.fullmatch(name.lower())) is not None:
+            return name[: len(found[1])], _SPELLED.get(found[2], found[2])
     return name, None
 
 
 def _with_unit(channel: str, name: str, factor: float | None) -> Column:
     unit = _split(name)[1]
+    if unit is None and _kind(channel) == "position":
+        word = _ANGLE_WORD.fullmatch(name.lower())
+        unit = word and word[1]
     if unit is None or factor is not None:
         return Column(name, factor)
     if channel == TIME:
         return Column(name, _TIMES.get(_spelled(unit)), unit)
     si = _SI.get(_spelled(unit))
     return Column(name, None if si is None else _UNITS[si][_spelled(unit)], unit)
+
+
+def _kind(channel: str) -> str:
+    """What a channel is of, such as "position", of either wheel."""
+    return channel.rpartition("_")[2]
 
 
 def _spelled(unit: str) -> str:
@@ -225,9 +249,13 @@ def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
     """
     if column.unit is None:
         return None
-    si, kind = _SI.get(_spelled(column.unit)), channel.rpartition("_")[2]
+    si, kind = _SI.get(_spelled(column.unit)), _kind(channel)
     wanted = _MEASURED_IN.get(kind, _EFFORTS.get(effort_unit))
     factor = f"--columns {channel}={column.name!r}*FACTOR"
+    if kind == "position" and _spelled(column.unit) in _TICKS:
+        return (
+            f"column {column.name!r} is in {column.unit}, and {channel} in rad: {factor}, {TICKS}"
+        )
     if si is None:
         return (
             f"column {column.name!r}: the unit {column.unit!r} is not known; {channel} is in "

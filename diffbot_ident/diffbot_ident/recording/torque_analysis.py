@@ -71,6 +71,12 @@ class TorqueResult:
     nominal: Model | None
     runs: Mapping[str, Estimate] = field(default_factory=dict)
 
+    @property
+    def verified(self) -> bool:
+        """Whether it was estimated, and predicts what was held out."""
+        passed = self.verification is not None and self.verification.passed
+        return passed and self.estimate.state is EstimateState.ESTIMATED
+
 
 def analyse_torque(
     segments: Iterable[Segment],

@@ -455,6 +455,10 @@ MIN_LENGTHS = 20
 CHANCE_STDS_OF_VARIANCE = 3.0
 # New rows, as a share of those that count, after which the parameters are taken anew.
 REFIT_SHARE = 0.4
+# Mean square of the residuals so far, in what new parameters leave of all rows, beyond which the
+# parameters before were too poor: a drive that has not turned yet tells nothing of turning. With 2
+# instead of 4, slow forces are found a little less often; with 6 some such drives are blamed.
+POOR = 4.0
 
 
 class ResidualCorrelation:
@@ -514,6 +518,7 @@ class ResidualCorrelation:
             seen = sums.delayed(delay)
             self._theta = (solution(seen, LINEAR, extra[0]), solution(seen, ANGULAR, extra[1]))
             self._unfitted, self._weights = 0, delay_weights(delay, sums.fine)
+            self._forget_poor(seen, self._theta)
         if self._theta is None:
             return
         errors = np.column_stack(
@@ -538,6 +543,24 @@ class ResidualCorrelation:
                 self._pairs[i] += both.sum()
         keep = max(LAGS) * self._length
         self._last, self._clear = errors[-keep:], flags[-keep:]
+
+    def _forget_poor(self, seen: RowSums, theta: tuple[Array, Array]) -> None:
+        """Forget residuals of parameters that were too poor: these, not the robot, made them.
+
+        Args:
+            seen: sums of all rows, with the torques of one delay.
+            theta: the new parameters.
+        """
+        counted = self._sums[1, 0] / max(self._pairs[0], 1.0)
+        for axis, own, extra, mean in zip(
+            (LINEAR, ANGULAR), theta, self._extra, counted.tolist(), strict=True
+        ):
+            full = np.append(-own, 1.0)
+            products = seen.moments[_block((*axis.regressors, *extra, axis.output))]
+            if mean > POOR * float(full @ products @ full) / float(seen.pairs[0]):
+                self.forget(0.0)
+                self.interrupt()
+                return
 
     def correlation(self) -> tuple[float, float]:
         """The largest in size over the lags, [linear, angular], -1 to 1; NaN before that."""

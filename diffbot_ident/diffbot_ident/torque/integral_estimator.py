@@ -65,6 +65,7 @@ from diffbot_ident.torque.residual_patterns import (
     ResidualPattern,
     doubtful_pattern,
     likely_patterns,
+    still_sure,
     torque_difference,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, Decimation, TorqueDelay, best_delay
@@ -563,7 +564,10 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
-        found += [self._warning(pattern) for pattern in self._patterns if pattern.warning]
+        # What is part of the fit stays that until the next look; named is what is sure by now.
+        if self._patterns:
+            named = still_sure(self.sums.delayed(self._delay), self._patterns, self._known)
+            found += [self._warning(pattern) for pattern in named if pattern.warning]
         return (*found, *self._residuals.warnings())
 
     def _warning(self, pattern: ResidualPattern) -> str:

@@ -178,6 +178,23 @@ def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern,
     return found
 
 
+def still_sure(
+    sums: RowSums, found: tuple[ResidualPattern, ...], known: ExtraColumns = NO_COLUMNS
+) -> tuple[ResidualPattern, ...]:
+    """Those patterns that were found in earlier rows and that all rows by now make as sure.
+
+    Args:
+        sums: of the rows, with the torques of one delay.
+        found: as of `likely_patterns` at its last look.
+        known: columns that are part of the fit anyway.
+    """
+    return tuple(
+        pattern
+        for pattern in found
+        if _evidence(sums, known, tuple(each for each in found if each is not pattern), pattern) > 0
+    )
+
+
 def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
     """How much more a torque of the right wheel moves the robot than the left one's, of their sum.
 

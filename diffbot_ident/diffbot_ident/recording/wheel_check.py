@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encoders that stick and efforts that are always 0, which a fit takes for a robot of another kind.
+
+A wheel that friction holds while the robot turns about it also keeps its angle, with less effort
+than turns it otherwise: only a wheel that keeps it under as much is told to have an encoder that
+sticks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array, Mask
+from diffbot_ident.recording.segments import Segment
+from diffbot_ident.torque.integral_rows import turns
+
+# Time for which an angle stays the same, s, and way of the other wheel meanwhile, rad, from which
+# on an encoder may stick.
+LASTS, OTHER_TURNS = 1.0, math.pi
+# Quantile of the size of efforts that is compared, and the share of that of the wheel as it turns.
+QUANTILE, AS_MUCH = 0.9, 0.8
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class _KeptAngle:
+    """A time in which a wheel kept its angle (rad) while the other one turned (rad) under effort.
+
+    Begin and end are s since the recording's first sample.
+    """
+
+    begin: float
+    end: float
+    angle: float
+    other: float
+    effort: float
+
+
+class WheelCheck:
+    """Looks at the segments of a recording that others learn from."""
+
+    def __init__(self) -> None:
+        self._first = math.nan
+        self._efforts: tuple[str, ...] = EFFORTS
+        self._largest = [0.0, 0.0]
+        self._turned = [0.0, 0.0]
+        self._kept_angles: tuple[list[_KeptAngle], list[_KeptAngle]] = ([], [])
+        # Of each segment, the effort with which either wheel turns.
+        self._usual: tuple[list[float], list[float]] = ([], [])
+
+    def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
+        """The segments, looked at as they pass."""
+        for segment in segments:
+            self._look(segment)
+            yield segment
+
+    def _look(self, segment: Segment) -> None:
+        if math.isnan(self._first):
+            self._first = float(segment.times[0])
+            self._efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
+        angles = np.column_stack([segment.channels[name] for name in POSITIONS])
+        efforts = np.abs([segment.channels[name] for name in self._efforts])
+        way = np.abs(turns(angles))
+        for i in range(2):
+            self._largest[i] = max(self._largest[i], float(efforts[i].max()))
+            self._turned[i] += float(way[:, i].sum())
+            moving = way[:, i] > 0.0
+            if moving.any():
+                self._usual[i].append(float(np.quantile(efforts[i, 1:][moving], QUANTILE)))
+            for a, b in _kept(segment.times, moving):
+                other = float(way[a:b, 1 - i].sum())
+                effort = float(np.quantile(efforts[i, a : b + 1], QUANTILE))
+                if other > OTHER_TURNS and effort > 0.0:
+                    begin, end = (segment.times[[a, b]] - self._first).tolist()
+                    kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort)
+                    self._kept_angles[i].append(kept)
+
+    def stuck(self) -> str | None:
+        """What to say of an encoder that sticks; None: none does."""
+        for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
+            usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
+            found = [each for each in self._kept_angles[i] if each.effort >= AS_MUCH * usual]
+            if found:
+                longest = max(found, key=lambda each: each.end - each.begin)
+                return (
+                    f"{POSITIONS[i]} stays at {longest.angle:.4g} rad from {longest.begin:.1f} "
+                    f"to {longest.end:.1f} s, while the {other} wheel turns by {longest.other:.3g} "
+                    f"rad under a {self._efforts[i]} of up to {longest.effort:.3g}: the {side} "
+                    "wheel's encoder sticks, or the wheel is blocked; mend it and record anew, or "
+                    "leave that part out"
+                )
+        return None
+
+    def no_effort(self) -> str | None:
+        """What to say of an effort that is always 0 though its wheel turns; None: none is."""
+        none = [i for i in range(2) if self._largest[i] == 0.0 and self._turned[i] > OTHER_TURNS]
+        if not none:
+            return None
+        names = " and ".join(self._efforts[i] for i in none)
+        turning = f"the {SIDES[none[0]]} wheel turns" if len(none) == 1 else "both wheels turn"
+        return (
+            f"{names}: always 0, while {turning}, which tells no torque: choose a column or topic "
+            "that does (--columns, --joint-states, --effort-source commands)"
+        )
+
+
+def _kept(times: Array, moving: Mask) -> list[tuple[int, int]]:
+    """First and last index of each time of LASTS or longer in which nothing moves.
+
+    Args:
+        times: of n samples, s.
+        moving: whether a wheel turned from each sample to the next, shape (n - 1,).
+    """
+    bounds = np.concatenate(([-1], np.flatnonzero(moving), [len(moving)]))
+    pairs = zip((bounds[:-1] + 1).tolist(), bounds[1:].tolist(), strict=True)
+    return [(a, b) for a, b in pairs if times[b] - times[a] >= LASTS]

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables whose wheel positions are in degrees or encoder ticks: converted, or refused by name."""
+
+import math
+
+import numpy as np
+import pytest
+from identify_command import identify
+
+from diffbot_study.recorded_runs import RunSetting, record
+
+ROBOT = ("--robot", "twil")
+WHEELS = ("--wheel-radius", 0.075, "--track", 0.27217)
+COUNTS = 4096  # per revolution
+DEGREE = math.pi / 180.0
+
+
+@pytest.fixture(scope="module")
+def run():
+    return record(RunSetting(), 3, 30.0)
+
+
+@pytest.fixture
+def table(run, tmp_path):
+    """Writes a table with the positions in a unit (rad), in columns of these names."""
+
+    def write(left, right, unit, wrapped=False):
+        angles = np.unwrap([s.position for s in run.samples], axis=0)
+        if wrapped:
+            angles = np.remainder(angles + math.pi, math.tau) - math.pi
+        lines = [
+            ",".join(f"{value:.9g}" for value in (s.stamp, *position, *s.effort))
+            for s, position in zip(run.samples, angles / unit, strict=True)
+        ]
+        path = tmp_path / "log.csv"
+        path.write_text("\n".join((f"time,{left},{right},left_effort,right_effort", *lines)))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["{}_position_deg", "{}_position [degrees]", "{}_angle (degree)"])
+def test_degrees_in_a_name_are_converted(run, table, tmp_path, name):
+    path = table(name.format("left"), name.format("right"), DEGREE)
+    status, summary = identify(tmp_path, path, *ROBOT)
+    assert status == 0
+    assert summary["parameters"]["K7"]["value"] == pytest.approx(run.truth[2], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        ("left_position_ticks", "right_position_ticks", ()),
+        ("left_position [counts]", "right_position [counts]", ()),
+        ("enc_ticks_left", "enc_ticks_right", ("left_position=enc_ticks_left,"
+         "right_position=enc_ticks_right,left_effort=left_effort,right_effort=right_effort",)),
+    ],
+)  # fmt: skip
+def test_ticks_in_a_name_are_refused_until_their_factor_is_given(
+    run, table, tmp_path, capsys, left, right, words
+):
+    path = table(left, right, math.tau / COUNTS)
+    columns = ("--columns", *words) if words else ()
+    status, _ = identify(tmp_path, path, *ROBOT, *columns)
+    said = capsys.readouterr().err
+    assert status == 2
+    assert left in said and "2 pi / ticks of one turn of the wheel" in said
+    factor = math.tau / COUNTS
+    chosen = f"left_position={left}*{factor},right_position={right}*{factor}"
+    chosen += ",left_effort=left_effort,right_effort=right_effort"
+    status, summary = identify(tmp_path, path, *ROBOT, "--columns", chosen)
+    assert status == 0
+    assert summary["parameters"]["K7"]["value"] == pytest.approx(run.truth[2], rel=0.01)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("unit", [DEGREE, math.tau / COUNTS], ids=["degrees", "ticks"])
+def test_positions_that_cannot_be_in_rad_are_asked_about(table, tmp_path, capsys, unit, wrapped):
+    path = table("left_position", "right_position", unit, wrapped)
+    status, _ = identify(tmp_path, path, *ROBOT)
+    said = capsys.readouterr().err
+    assert status == 2
+    assert "positions seem to be in degrees or encoder ticks" in said
+    assert "left_position=left_position*0.0174533,right_position=right_position*0.0174533" in said
+
+
+def test_ticks_are_told_without_a_robots_file(table, tmp_path, capsys):
+    path = table("left_position", "right_position", math.tau / COUNTS)
+    assert identify(tmp_path, path, *WHEELS)[0] == 2
+    assert "degrees or encoder ticks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_positions_in_rad_are_taken(table, tmp_path, wrapped):
+    assert (
+        identify(tmp_path, table("left_position", "right_position", 1.0, wrapped), *ROBOT)[0] == 0
+    )
