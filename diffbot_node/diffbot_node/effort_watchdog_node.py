@@ -37,7 +37,6 @@ from diffbot_node.robot_messages import (
     effort_command,
     named_by,
 )
-from diffbot_node.running import say_last_words
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
 # What a torque may change by on its way to another unit and back.
@@ -171,7 +170,7 @@ class EffortWatchdogNode(Node):
         """End when nobody publishes commands any more, or never did, and with a run that is met."""
         absent = "" if self._controllers.met else self._own_run.left()
         if why := self._own_run.met() or absent:
-            say_last_words(self, why)
+            self.get_logger().error(why)
             self.exit_code = 1
         elif self.values.leave_when_alone:
             self.exit_code = self._controllers.leave(

@@ -37,7 +37,7 @@ def refused(tmp_path, capsys, rows, header=COLUMNS):
 @pytest.mark.parametrize("wheel", ["left", "right"])
 @pytest.mark.parametrize(("begin", "end"), [(0.0, 30.0), (20.0, 30.0), (10.0, 12.0)])
 def test_an_encoder_that_sticks_is_named(rows, tmp_path, capsys, wheel, begin, end):
-    """Before, two seconds of it made K7 5 % too small, and nothing was said."""
+    """Before, two seconds of 30 s made K7 3 % too small, and nothing was said."""
     rows, column = rows.copy(), COLUMNS.index(f"{wheel}_position")
     sticks = (rows[:, 0] >= begin) & (rows[:, 0] <= end)
     rows[sticks, column] = rows[sticks, column][0]
