@@ -76,8 +76,8 @@ def test_a_wheel_that_friction_holds_does_not_stick(rows):
 
 
 def test_no_encoder_sticks_in_recordings_of_robots_drawn_at_random():
-    """40 robots, friction up to 0.4 of the excitation, encoders of 500 to 16384 counts, 10 s."""
-    assert [stuck(rows_of(record_random(draw(seed), 10.0))) for seed in range(40)] == [None] * 40
+    """12 robots, friction up to 0.4 of the excitation, encoders of 500 to 16384 counts, 10 s."""
+    assert [stuck(rows_of(record_random(draw(seed), 10.0))) for seed in range(12)] == [None] * 12
 
 
 def test_a_small_wheel_between_two_counts_does_not_stick():

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long a process that appears takes to be met by one that is there, by DDS discovery.
+
+A node is made, grows old, and a process with another node starts; printed is the time from that
+node's making to the moment at which the old one counts its publisher. In turn with the
+announcements of config/fastdds_local.xml and with Fast DDS's own, in a domain of the script's own.
+
+    ./diffbot python benchmarks/discovery.py [--pairs 20] [--age 4]
+
+`--age` is the old node's largest age, s; ages are spread evenly from 0 on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import rclpy
+from std_msgs.msg import Empty
+
+from diffbot_bringup import domains
+
+VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE"
+PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"
+PATIENCE = 20.0  # s
+
+
+def newcomer() -> None:
+    """Make a node with a publisher, say when, and stay until standard input ends."""
+    rclpy.init()
+    node = rclpy.create_node("newcomer")
+    node.create_publisher(Empty, "appears", 1)
+    print(time.time(), flush=True)
+    sys.stdin.read()
+
+
+def met_after(age: float) -> float:
+    """Time from the newcomer's making until a node of this age has met it, s."""
+    rclpy.init()
+    node = rclpy.create_node("old")
+    time.sleep(age)
+    process = subprocess.Popen(
+        [sys.executable, __file__, "--newcomer"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    end = time.time() + PATIENCE
+    try:
+        while not node.count_publishers("appears"):
+            if time.time() > end:
+                raise RuntimeError(f"the newcomer was not met in {PATIENCE:g} s")
+            time.sleep(0.005)
+        met = time.time()
+        assert process.stdout is not None
+        return max(met - float(process.stdout.readline()), 0.0)
+    finally:
+        process.communicate()
+
+
+def in_process(age: float, profile: Path) -> float:
+    """As met_after, by a process that has this profile: Fast DDS reads it once in each.
+
+    Raises:
+        RuntimeError: it failed; with what it said.
+    """
+    done = subprocess.run(
+        [sys.executable, __file__, "--old", str(age)],
+        env={**os.environ, VARIABLE: str(profile)}, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return float(done.stdout)
+
+
+def main() -> None:
+    """Print median and largest time for both."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, default=20, help="of each; 20")
+    parser.add_argument("--age", type=float, default=4.0, help="largest of the old node, s; 4")
+    parser.add_argument("--newcomer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--old", type=float, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.newcomer:
+        newcomer()
+        return
+    if given.old is not None:
+        print(met_after(given.old))
+        return
+    found: dict[str, list[float]] = {"as of the profile": [], "Fast DDS's own": []}
+    own_announcements = re.sub(
+        r"\s*<discovery_config>.*?</discovery_config>", "", PROFILE.read_text(), flags=re.DOTALL
+    )
+    with domains.claim("discovery") as own, tempfile.TemporaryDirectory() as folder:
+        os.environ[domains.VARIABLE] = str(own.domain)
+        other = Path(folder) / "own.xml"
+        other.write_text(own_announcements)
+        for k in range(given.pairs):
+            for times, profile in zip(found.values(), (PROFILE, other), strict=True):
+                times.append(in_process(given.age * k / max(given.pairs - 1, 1), profile))
+    for name, times in found.items():
+        print(
+            f"{name:18} met after {statistics.median(times):.2f} s (median), "
+            f"{max(times):.2f} s (largest of {len(times)})"
+        )
+
+
+if __name__ == "__main__":
+    main()
