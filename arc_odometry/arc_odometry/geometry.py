@@ -137,13 +137,17 @@ class RimLimit:
             wanted: velocity.
             v: that the robot has, m/s: it slows down before it turns.
         """
-        fastest = abs(wanted.v) + self.half_track * abs(wanted.omega)
+        fastest = self.rim(*wanted)
         if fastest > self.speed:
             share = self.speed / fastest
             wanted = Velocity(share * wanted.v, share * wanted.omega)
-        if abs(v) + self.half_track * abs(wanted.omega) <= self.speed:
+        if self.rim(v, wanted.omega) <= self.speed:
             return wanted
         return Velocity(wanted.v, within(wanted.omega, self.turning(v)))
+
+    def rim(self, v: float, omega: float) -> float:
+        """Speed of the faster rim, m/s, of a velocity v, m/s, and a yaw rate omega, rad/s."""
+        return abs(v) + self.half_track * abs(omega)
 
     def turning(self, v: float) -> float:
         """Largest |omega| at a velocity v in m/s, rad/s."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arc_odometry.side_wheels import SideWheels
 
@@ -36,6 +36,16 @@ class JointSample:
     position: tuple[float, float]
     velocity: tuple[float, float]
     effort: tuple[float, float]
+
+    def beyond(self, dead_band: tuple[float, float]) -> JointSample:
+        """The sample with efforts below a drive's dead band, [left, right], N m, as none."""
+        if not any(dead_band):
+            return self
+        left, right = (
+            0.0 if abs(effort) < band else effort
+            for effort, band in zip(self.effort, dead_band, strict=True)
+        )
+        return replace(self, effort=(left, right))
 
 
 class JointReader:

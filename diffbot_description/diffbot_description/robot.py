@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from arc_odometry import UNLIMITED_RIMS, JointSample, RimLimit, WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, RimLimit, WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
@@ -299,16 +299,6 @@ class MotorDrive:
             return torque
         left, right = self.torque_constant
         return torque[0] / left, torque[1] / right
-
-    def acted(self, sample: JointSample) -> JointSample:
-        """The sample with what acted of its efforts, N m: none below the dead band."""
-        if not any(self.dead_band):
-            return sample
-        left, right = (
-            0.0 if abs(effort) < band else effort
-            for effort, band in zip(sample.effort, self.dead_band, strict=True)
-        )
-        return replace(sample, effort=(left, right))
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class EstimatorNode(Node):
         self.exit_code: int | None = None
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
-        self._drive = robot.drive
+        self._dead_band = robot.drive.dead_band
         left, right = robot.joints.left, robot.joints.right
         nominal: Sequence[float] = closed_form(robot.model)
         if values.prior not in ("", NONE):
@@ -174,7 +174,7 @@ class EstimatorNode(Node):
             if apart := self._reader.disagreement:
                 self._reader.compare_anew()
                 raise ValueError(apart)
-            self._estimator.update(self._drive.acted(sample))
+            self._estimator.update(sample.beyond(self._dead_band))
         except ValueError as error:
             if self._complaints.due(str(error)):
                 self.get_logger().warning(f"joint state refused: {error}")

@@ -144,7 +144,6 @@ class IdentNode(EffortNode[IdentParameters]):
         self._arena = Arena.parse(values.arena)
         self._prior = nominal_prior(self.robot)
         self._gyro = YawGyro(self.geometry, memory=LIVE_MEMORY) if values.imu else None
-        self._has_dead_band = any(self.robot.drive.dead_band)
         self.run = self._make_run()
         self._folder = results_folder(values.results) if values.results else None
         self._newest = 0.0
@@ -290,7 +289,7 @@ class IdentNode(EffortNode[IdentParameters]):
         if self.values.effort_source == "commands":
             sample = replace(sample, effort=self.commanded)
         before = self.run.phase
-        torque = self.run.update(self._acted(sample))
+        torque = self.run.update(sample.beyond(self.robot.drive.dead_band))
         if self.run.phase is Phase.VERIFYING and before is Phase.EXCITING:
             self.get_logger().info(
                 f"identified after {self.run.excited:.1f} s; verifying with another motion for "
@@ -299,9 +298,6 @@ class IdentNode(EffortNode[IdentParameters]):
         if self.run.ended:
             self._end(exit_code=1 if self.run.problem else 0)
         return torque
-
-    def _acted(self, sample: JointSample) -> JointSample:
-        return self.robot.drive.acted(sample) if self._has_dead_band else sample
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
         """Look at the estimate, if that is due, and publish what is new."""
@@ -325,8 +321,9 @@ class IdentNode(EffortNode[IdentParameters]):
         """What it tells counts; which commands acted while this node stood still nobody knows."""
         self._newest = sample.stamp
         commands = self.values.effort_source == "commands"
+        sample = sample.beyond(self.robot.drive.dead_band)
         try:
-            (self.run.rest if commands else self.run.observe)(self._acted(sample))
+            (self.run.rest if commands else self.run.observe)(sample)
         except ValueError as error:
             self.complain(str(error))
 

@@ -245,7 +245,7 @@ class LiveAdaptation:
     ) -> None:
         self.adaptation = Adaptation(nominal, robot.geometry.half_track, AdaptationSettings())
         self._estimator = make_live_estimator(robot, self.adaptation.in_use, settings)
-        self._law, self._drive = law, robot.drive
+        self._law, self._dead_band = law, robot.drive.dead_band
         self._known = wheel_friction(robot)
         self.friction = FrictionAdaptation(
             friction_values(self._known), robot.limits.torque, robot.wheel_speed
@@ -259,7 +259,7 @@ class LiveAdaptation:
         """Take a sample in, and give the law what counts from its stamp on."""
         if self._also is not None:
             self._also(sample)
-        self._estimator.update(self._drive.acted(sample))
+        self._estimator.update(sample.beyond(self._dead_band))
         if sample.stamp - self._published >= ESTIMATE_PERIOD - STAMP_ROUNDING:
             self._published = sample.stamp
             self._offers.append(offer_of(self._estimator.estimate(), sample.stamp))

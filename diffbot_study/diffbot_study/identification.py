@@ -183,7 +183,7 @@ def _identify(
     history = []
     sample = virtual.sample
     for step in range(1, steps + 1):
-        estimator.update(robot.drive.acted(sample))
+        estimator.update(sample.beyond(robot.drive.dead_band))
         odometry.update(sample.stamp, sample.position)
         velocity = estimator.velocity or (0.0, 0.0)
         motion = Motion(odometry.pose, velocity, geometry.wheel_velocity(*velocity))
@@ -194,7 +194,7 @@ def _identify(
             history.append(estimator.estimate().values)
         if step % round(LEARN / PERIOD) == 0:
             _teach(source, estimator)
-    estimator.update(robot.drive.acted(sample))
+    estimator.update(sample.beyond(robot.drive.dead_band))
     truth = virtual.engine.parameters()
     return IdentificationRun(
         estimate=estimator.estimate(),

@@ -200,7 +200,7 @@ class Approach:
         if rim.value > rims.speed:
             share = rims.speed / rim
             eta1, eta2 = eta1 * share, eta2 * share
-        if abs(v) + rims.half_track * abs(eta2.value) > rims.speed:
+        if rims.rim(v, eta2.value) > rims.speed:
             eta2 = dual.clamp(eta2, rims.turning(v))
         return eta1, eta2
 

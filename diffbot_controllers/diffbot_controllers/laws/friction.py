@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from arc_odometry import RimLimit, Velocity, WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, RimLimit, Velocity, WheelGeometry
 from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, Torque, wheel_friction
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
@@ -53,7 +53,7 @@ class KnownWheels:
         limit: largest torque of a wheel that is commanded, N m, > 0; infinite: `torque`.
         rise: time that a law's torque takes from 0 to its limit at the least, s, >= 0; 0: none.
         turning: moment with which the floor resists turning, by the yaw rate, N m (skid steer).
-        speed: largest of a wheel, rad/s, > 0, or infinite; tuning.py's laws keep to it.
+        rims: how fast those of the wheels may move; tuning.py's laws keep to it.
 
     Raises:
         ValueError: a number is outside its range, the friction as of check_breakaway, or both
@@ -70,11 +70,11 @@ class KnownWheels:
     limit: float = math.inf
     rise: float = 0.0
     turning: FrictionLaw[float] = NO_FRICTION
-    speed: float = math.inf
+    rims: RimLimit = UNLIMITED_RIMS
 
     def __post_init__(self) -> None:
         check_positive("wheels", torque=self.torque)
-        check_limit("wheels", limit=self.limit, speed=self.speed)
+        check_limit("wheels", limit=self.limit)
         check_finite("wheels", counts=self.counts, delay=self.delay, rise=self.rise)
         for name, value in (("counts", self.counts), ("delay", self.delay), ("rise", self.rise)):
             if value < 0.0:
@@ -103,7 +103,7 @@ class KnownWheels:
             robot.encoder.counts if counts is None else counts,
             delay,
             turning=turning_resistance(robot),
-            speed=robot.limits.wheel_velocity or math.inf,
+            rims=robot.rim_limit,
         )
 
     @property
@@ -111,11 +111,6 @@ class KnownWheels:
         """Way of a wheel in one count, m; 0 with exact encoders."""
         radius = max(self.geometry.left_radius, self.geometry.right_radius)
         return radius * math.tau / self.counts if self.counts else 0.0
-
-    @property
-    def rims(self) -> RimLimit:
-        """`speed` as a bound of v and omega together."""
-        return self.geometry.rim_limit(self.speed)
 
     @property
     def turning_torque(self) -> float:

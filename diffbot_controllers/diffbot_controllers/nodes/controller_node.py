@@ -267,7 +267,7 @@ class ControllerNode(EffortNode[C_co]):
             integral=values.integral_action,
             limit=self.torque_limit,
             turning=known_turning(self),
-            speed=self.robot.limits.wheel_velocity or math.inf,
+            rims=self.robot.rim_limit,
         )
 
     @property
@@ -348,12 +348,11 @@ class ControllerNode(EffortNode[C_co]):
     def drive(self, state: State, reference: Any, dt: float) -> Torque:
         """Ask the law; a subclass may bound the reference before."""
         fastest, most = self.fastest, self.robot.limits.wheel_velocity
-        rim = abs(reference.v) + self.geometry.half_track * abs(reference.omega)
+        rims = self.robot.rim_limit
         if (
             abs(reference.v) > fastest.v
             or abs(reference.omega) > fastest.omega
-            or rim > self.robot.rim_limit.speed
-            and math.isfinite(fastest.v)
+            or (math.isfinite(fastest.v) and rims.rim(reference.v, reference.omega) > rims.speed)
         ):
             and_wheels = "" if most is None else f" (wheels {most:g} rad/s)"
             self.complain(
