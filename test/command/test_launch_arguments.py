@@ -156,6 +156,17 @@ def test_a_file_that_is_no_robots_is_refused_before_each_node_says_so(tmp_path, 
     assert sentence in refusal("ident", f"robot:={path}")
 
 
+@pytest.mark.parametrize("name", ["robot", "simulated_robot"])
+def test_a_robot_that_no_node_could_use_is_refused_once_before_any_starts(tmp_path, name):
+    path = tmp_path / "robot.yaml"
+    twil = (ROOT / "diffbot_description" / "config" / "twil.yaml").read_text()
+    path.write_text(twil.replace("radius: 0.075 ", "radius: -1 ", 1))
+    assert f"{path}: wheels.radius = -1 m must be above 0" in refusal("ident", f"{name}:={path}")
+    path = tmp_path / "robot.urdf"
+    path.write_text("<robot name='x'><link name='base'/></robot>")
+    assert f"{path}: the URDF has no wheel" in refusal("ident", f"{name}:={path}")
+
+
 def test_choices_may_be_of_another_kind_than_the_default(tmp_path):
     path = tmp_path / "own.launch.xml"
     choices = "".join(f"<choice value='{value}'/>" for value in ("0", "1", "true", "auto"))

@@ -422,7 +422,7 @@ def _robot(known: Sequence[str], text: str) -> str | None:
     if text in known:
         return None
     if text.endswith(_ROBOT_FILES) and (path := Path(text).expanduser()).is_file():
-        return _not_yaml(path) if path.suffix in (".yaml", ".yml") else None
+        return path.suffix in (".yaml", ".yml") and _not_yaml(path) or _check_robot(path)
     return (
         f"neither {', '.join(known)} nor a robot's YAML, URDF or xacro file that exists"
         f"{suggestion(text, known)}"
@@ -430,7 +430,7 @@ def _robot(known: Sequence[str], text: str) -> str | None:
 
 
 def _not_yaml(path: Path) -> str | None:
-    """What is wrong with a YAML file at first sight; a robot's fields are for the nodes to read."""
+    """What is wrong with a YAML file at first sight."""
     try:
         import yaml
     except ImportError:  # there is no environment yet; in it this is asked again
@@ -446,6 +446,18 @@ def _not_yaml(path: Path) -> str | None:
     if not isinstance(content, dict):
         return "no robot's file, which holds named values; copy twil.yaml"
     return None
+
+
+def _check_robot(path: Path) -> None:
+    """Refuse a file that every node would refuse by itself. Raises UsageError."""
+    try:
+        from diffbot_description import load_robot
+    except ImportError:  # as above
+        return
+    try:
+        load_robot(path)
+    except ValueError as error:  # it names file, field, limit and what to change
+        raise UsageError(str(error)) from error
 
 
 def _folder(text: str) -> str | None:
