@@ -34,6 +34,10 @@ ROUNDING = 1e-6
 MAX_BRAKING = 2.0
 # Wheel speed that counts as standing, rad/s.
 STANDING = 0.2
+# A robot beyond a limit is braked, as commands that come late let it speed up. It runs away where it
+# is beyond by this share of the limit, or for so long, s.
+RUNAWAY_SHARE = 0.25
+RUNAWAY_TIME = 0.5
 # Share of a wheel's speed that one period of braking may take away: more could swing with a delay.
 MAX_DECAY = 0.15
 
@@ -50,7 +54,9 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True)
 class RunawayLimits:
-    """What ends a run when two samples running exceed it; the first of them is answered by zero.
+    """Speeds beyond which a robot is braked; the first sample gets zero, and nothing is learnt.
+
+    A run ends when a later one is beyond by RUNAWAY_SHARE, or all samples of RUNAWAY_TIME are.
 
     Attributes:
         velocity: m/s.
@@ -143,7 +149,8 @@ class Identification:
         self._check = check
         self._geometry = geometry
         self._limits = limits
-        self._too_fast: str | None = None  # why the last sample was
+        # Stamp of the first of the last samples that were beyond a limit, s.
+        self._too_fast_since: float | None = None
         self._duration = duration
         self._verification = verification
         self._nominal = nominal
@@ -220,16 +227,13 @@ class Identification:
             if self.ended:
                 return 0.0, 0.0
             raise
-        if self._too_fast is not None:
-            cause = self._estimator.suspicion()
-            because = "" if cause is None else f". Probable cause: {cause}"
-            self.stop(f"{self._too_fast}{because}")
         self._advance(self.velocity)
         if self.ended:
             return 0.0, 0.0
         if self._braking is not None:
             return self._braking.torque(self.velocity, max(self._period, 1e-3))
-        return self._driven.torque(self._motion())
+        torque = self._driven.torque(self._motion())
+        return torque if self._too_fast_since is None else self._slowing(torque)
 
     def follow_up(self) -> None:
         """Do what need not be done before the torques of `update` are out; call it after them.
@@ -264,6 +268,7 @@ class Identification:
         if self.ended or self.phase is Phase.WAITING:
             return
         self._stamp = sample.stamp  # no time of the run
+        self._too_fast_since = None
         self._driven.interrupt()
         self._held_out.interrupt()
         self._check_step.values(sample)
@@ -287,10 +292,9 @@ class Identification:
         self._check_step.values(sample)
         anomaly = self._odometry.update(sample)
         if anomaly is None:
-            before, self._too_fast = self._too_fast, self._beyond_limits()
-            if self._too_fast is not None and before is None:
-                # A driver that stood still between reading and stamping seems to leap, once.
-                raise ValueError(self._too_fast)
+            self._watch_speeds(sample.stamp)
+            if self.ended:
+                return
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING
@@ -384,19 +388,48 @@ class Identification:
         model = replace(Model.of(self.estimate), values=as_wheels_see(self.estimate))
         self.verified = self._held_out.verify(model, self._nominal or model)
 
-    def _beyond_limits(self) -> str | None:
-        """What to say when the guards could not keep the robot inside its speed limits."""
+    def _watch_speeds(self, stamp: float) -> None:
+        """End a run that runs away; beyond a limit otherwise the excitation brakes.
+
+        Raises:
+            ValueError: it is the first one.
+        """
+        beyond = self._beyond_limits()
+        if beyond is None:
+            self._too_fast_since = None
+            return
+        share, text = beyond
+        if self._too_fast_since is None:
+            self._too_fast_since = stamp
+            # A driver that stood still between reading and stamping seems to leap, once.
+            raise ValueError(text)
+        lasted = stamp - self._too_fast_since
+        if share > RUNAWAY_SHARE or lasted >= RUNAWAY_TIME - ROUNDING:
+            cause = self._estimator.suspicion()
+            because = "" if cause is None else f". Probable cause: {cause}"
+            self.stop(f"{text}{because}")
+
+    def _slowing(self, torque: tuple[float, float]) -> tuple[float, float]:
+        """Of wheel torques, N m, those that do not speed their wheel up; zero for the others."""
+        speeds = self._geometry.wheel_velocity(*self.velocity)
+        left, right = (t if t * w <= 0.0 else 0.0 for t, w in zip(torque, speeds, strict=True))
+        return left, right
+
+    def _beyond_limits(self) -> tuple[float, str] | None:
+        """By which share the robot is beyond its speed limits at most, and what to say of it."""
         limits, excitation = self._limits, "for its excitation"
         fastest = max(self._geometry.wheel_velocity(*self.velocity), key=abs)
-        for name, value, limit, unit, whose in (
-            ("velocity", self.velocity[0], limits.velocity, "m/s", excitation),
-            ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s", excitation),
-            ("speed of a wheel", fastest, limits.wheel_speed, "rad/s", "for its wheels"),
-        ):
-            if abs(value) > limit:
-                return (
-                    f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
-                    f"'{limits.robot}' has {whose}; lower amplitude, or raise the "
-                    "limit in its YAML"
-                )
-        return None
+        share, name, value, limit, unit, whose = max(
+            (abs(value) / limit - 1.0, name, value, limit, unit, whose)
+            for name, value, limit, unit, whose in (
+                ("velocity", self.velocity[0], limits.velocity, "m/s", excitation),
+                ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s", excitation),
+                ("speed of a wheel", fastest, limits.wheel_speed, "rad/s", "for its wheels"),
+            )
+        )
+        if share <= 0.0:
+            return None
+        return share, (
+            f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
+            f"'{limits.robot}' has {whose}; lower amplitude, or raise the limit in its YAML"
+        )

@@ -10,7 +10,7 @@ from test_estimator_sequences import check
 from test_safety_filter import PERIOD, PRIORS, TWIL, step
 
 from arc_odometry import JointSample
-from diffbot_ident.identification import MAX_BRAKING, Phase
+from diffbot_ident.identification import MAX_BRAKING, RUNAWAY_SHARE, RUNAWAY_TIME, Phase
 from diffbot_ident.torque.estimate import EstimateState
 
 OWN, PRIOR = TWIL.excitation, PRIORS["twil"]
@@ -70,6 +70,7 @@ class CheckedCourse:
         self.course, self.torque, self.refused = course, (0.0, 0.0), 0
         self.count, self._braked_from = Counter(), None
         self._verified, self._joined = False, 0
+        self._fast_since = None
 
     def answer(self, sample, robot):
         """Take a sample as IdentNode does; what goes out is checked."""
@@ -97,7 +98,7 @@ class CheckedCourse:
         if course.phase is Phase.DONE and before[0] is not Phase.DONE:
             self._check_rest(robot)
         if not (refused or course.ended):
-            assert (np.abs(course.velocity) <= SPEEDS).all()
+            self._check_speeds()
             self._check_braking()
         self.count["zero" if self.torque == (0.0, 0.0) else "driven"] += 1
 
@@ -120,6 +121,19 @@ class CheckedCourse:
             return
         assert np.isfinite(estimate.values).all() and not np.isnan(estimate.covariance).any()
         assert min(estimate.variances) >= 0.0 and estimate.reason
+
+    def _check_speeds(self):
+        """Beyond a limit it only brakes, and not for long."""
+        sizes = np.abs(self.course.velocity) / SPEEDS
+        if not (sizes > 1.0).any():
+            self._fast_since = None
+            return
+        if self._fast_since is None:
+            self._fast_since = self.course.elapsed
+        assert self.course.elapsed - self._fast_since < RUNAWAY_TIME
+        assert (sizes <= 1.0 + RUNAWAY_SHARE).all()
+        speeds = GEOMETRY.wheel_velocity(*self.course.velocity)
+        assert all(t * w <= 0.0 for t, w in zip(self.torque, speeds, strict=True))
 
     def _check_braking(self):
         since = self.braked_since()

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diffbot_description import load_robot
+from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
+from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.excitation.signals import GuardedPrbs, SpeedGuard, wheel_speed_limit
 
 
@@ -137,3 +140,15 @@ def test_bad_settings_are_named(change, field):
     good = {"amplitude": 1.0, "hold": 20, "register": 10, "speed_limit": 10.0}
     with pytest.raises(ValueError, match=field):
         GuardedPrbs(**{**good, **change})
+
+
+def test_a_torque_that_is_too_fast_for_the_guards_is_refused_with_the_most_that_is_not():
+    robot = load_robot("twil")
+    with pytest.raises(ValueError, match=r"amplitude = 3 N m: must be <= (\S+) N m without") as error:
+        make_excitation("prbs", robot, amplitude=3.0)
+    most = float(str(error.value).split()[8])
+    assert 2.0 < most < 3.0
+    make_excitation("prbs", robot, amplitude=0.99 * most)
+    with pytest.raises(ValueError, match="amplitude"):  # 50 Hz
+        make_excitation("prbs", robot, amplitude=0.99 * most, period=0.02)
+    make_excitation("prbs", robot, amplitude=3.0, arena=Arena(3.0, 3.0), prior=nominal_prior(robot))

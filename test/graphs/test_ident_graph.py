@@ -112,12 +112,18 @@ def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path
 
 
 def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domain):
-    twil = load_robot("twil").path.read_text()
-    strong = tmp_path / "strong.yaml"
-    strong.write_text(twil.replace("traction: 1.0", "traction: 5.0"))
+    """Of a robot that is described ten times as heavy as it is."""
+    twil = yaml.safe_load(load_robot("twil").path.read_text())
+    body = twil["body"]
+    body["mass"] *= 10.0
+    body["inertia"] = {axis: 10.0 * value for axis, value in body["inertia"].items()}
+    twil["limits"] |= {"torque": 10.0, "traction": 10.0}
+    heavy = tmp_path / "heavy.yaml"
+    heavy.write_text(yaml.safe_dump(twil))
     status, output = run(
-        "ident", tmp_path, f"robot:={strong}", "sim:=ideal", "amplitude:=5.0", "duration:=20.0"
-    )
+        "ident", tmp_path, f"robot:={heavy}", "simulated_robot:=twil", "sim:=ideal",
+        "amplitude:=10.0", "duration:=20.0",
+    )  # fmt: skip
     assert status == 1 and "is beyond the limit" in output and "lower amplitude" in output
     assert parameters(tmp_path)["seconds"] < 20.0
     with open(tmp_path / "summary.json", encoding="utf-8") as file:

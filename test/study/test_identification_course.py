@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The course of an identification on the ideal engine: its ends, lost samples, wrong wiring."""
 
+import random
 from contextlib import closing
 from dataclasses import replace
 
@@ -29,10 +30,11 @@ def straight(torque):
 
 
 def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, wires=straight,
-          lost=lambda time: False, most=60.0, stall=None):  # fmt: skip
+          lost=lambda time: False, most=60.0, stall=None, acting=False):  # fmt: skip
     """Run a course to its end; returns it, the farthest |x| or |y| of the hull, and whether
     the robot stands but for a creep that any friction ends. At `stall` the driver stands still
-    for 0.1 s between reading a sample and stamping it."""
+    for 0.1 s between reading a sample and stamping it. The driver reports what it was told, or the
+    `acting` torque."""
     robot, prior = ROBOT, PRIOR
     own = robot.excitation
     geometry = robot.geometry
@@ -73,8 +75,9 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
                 except ValueError as error:
                     assert "time step" in str(error) or "beyond the limit" in str(error)
                 course.follow_up()
-            # The driver reports what it was told; the wires may do something else.
-            sample = replace(virtual.advance(wires(torque)), effort=torque)
+            # The wires may do something else than what the driver was told.
+            sample = virtual.advance(wires(torque))
+            sample = sample if acting else replace(sample, effort=torque)
             farthest = max(farthest, *extent(outline(robot), engine.pose()))
         v, omega = map(abs, engine.velocity())
         return course, farthest, v < 0.03 and omega < 0.15
@@ -151,6 +154,32 @@ def test_wrong_wiring_ends_the_run_with_its_name(wires, named):
         course, _, _ = drive(20.0, seed, wires=wires)
         assert course.phase is Phase.STOPPED and course.elapsed < 2.5
         assert any(word in course.problem for word in named.split("|")), course.problem
+
+
+class LateCommands:
+    """Once a second or so the wheels keep their torque for 80 to 160 ms, whatever is commanded."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+        self._held, self._next, self._left = (0.0, 0.0), 100, 0
+
+    def __call__(self, torque):
+        self._next -= 1
+        if self._next <= 0:
+            self._left, self._next = self._random.randint(8, 16), self._random.randint(70, 130)
+        if self._left > 0:
+            self._left -= 1
+        else:
+            self._held = torque
+        return self._held
+
+
+@pytest.mark.parametrize("kind", ["prbs", "multisine"])
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_commands_that_come_late_do_not_end_a_run(kind, seed):
+    course, farthest, _ = drive(20.0, seed, kind, "3x3", wires=LateCommands(seed), acting=True)
+    assert (course.phase, course.problem) == (Phase.DONE, None) and farthest < 1.5
+    assert np.abs(course.estimate.values / np.array(PRIOR.values) - 1.0).max() < 0.05
 
 
 class Estimating:

@@ -33,6 +33,7 @@ from diffbot_ident.excitation.safety_filter import (
     reach,
 )
 from diffbot_ident.excitation.signals import (
+    GUARD_DELAY,
     GuardedPrbs,
     Multisine,
     PrbsExcitation,
@@ -46,6 +47,9 @@ KINDS = ("prbs", "multisine", "optimised")
 DECISION_TIME = 0.1
 # Longest hold, s.
 MAX_HOLD = 1.0
+# Share of its speed limit that a wheel may gain until its guard acts; of more, the guards of both
+# wheels brake at once most of the time, and the robot does not turn.
+MAX_GAIN = 0.5
 # Durations of the stages that the optimised excitation plans ahead, in holds.
 STAGES = (1, 2)
 # Bits that a plan loses if its limits are exceeded by all of themselves; its first stage is
@@ -194,6 +198,7 @@ def make_excitation(
     _check(robot, own.amplitude, own.hold, period)
     if kind == "prbs" and arena is None:
         limit = excited_wheel_speed(robot)
+        _check_gain(robot, own.amplitude, limit, period)
         return PrbsExcitation(GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed))
     if prior is None:
         raise ValueError(
@@ -276,6 +281,20 @@ def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:
     k = closed_form(robot.model)
     friction = (*robot.friction.viscous, *robot.friction.coulomb)
     return BodyPrior(k, (spread,) * 4, friction)
+
+
+def _check_gain(robot: Robot, amplitude: float, limit: float, period: float) -> None:
+    """Refuse a torque that speeds a wheel up too fast for its guard; `limit` is of it, rad/s."""
+    values, wheels = closed_form(robot.model), robot.wheels
+    gain = max(values.k7, abs(values.k8) * wheels.half_track) * 2.0 / wheels.radius
+    time = (GUARD_DELAY + 1) * period
+    most = MAX_GAIN * limit / (gain * time)
+    if amplitude > most:
+        raise ValueError(
+            f"amplitude = {amplitude:g} N m: must be <= {most:.3g} N m without an arena, so that a "
+            f"wheel gains at most {MAX_GAIN:.0%} of its {limit:.3g} rad/s within the "
+            f"{1e3 * time:g} ms that its guard takes; lower it, or give an arena"
+        )
 
 
 def _check(robot: Robot, amplitude: float, hold: int, period: float) -> None:
