@@ -34,8 +34,8 @@ ROUNDING = 1e-6
 MAX_BRAKING = 2.0
 # Wheel speed that counts as standing, rad/s.
 STANDING = 0.2
-# A robot beyond a limit is braked, as commands that come late let it speed up. It runs away where it
-# is beyond by this share of the limit, or for so long, s.
+# A robot beyond a limit is braked, as commands that come late let it speed up. It runs away where
+# it is beyond by this share of the limit, or for so long, s.
 RUNAWAY_SHARE = 0.25
 RUNAWAY_TIME = 0.5
 # Share of a wheel's speed that one period of braking may take away: more could swing with a delay.

@@ -422,7 +422,10 @@ def _robot(known: Sequence[str], text: str) -> str | None:
     if text in known:
         return None
     if text.endswith(_ROBOT_FILES) and (path := Path(text).expanduser()).is_file():
-        return path.suffix in (".yaml", ".yml") and _not_yaml(path) or _check_robot(path)
+        if path.suffix in (".yaml", ".yml") and (complaint := _not_yaml(path)):
+            return complaint
+        _check_robot(path)
+        return None
     return (
         f"neither {', '.join(known)} nor a robot's YAML, URDF or xacro file that exists"
         f"{suggestion(text, known)}"

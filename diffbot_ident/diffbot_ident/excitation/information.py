@@ -36,33 +36,6 @@ from diffbot_ident.excitation.body_model import BodyModel, BodyPrior, Motion, Pa
 from diffbot_ident.torque.estimate import Array
 
 
-def marginal_information(information: Array, of: Sequence[int]) -> Array:
-    """Information about some parameters while all others are unknown, too (Schur complement).
-
-    Args:
-        information: of all n parameters, shape (..., n, n).
-        of: indices of the m parameters of interest; the rest are a nuisance.
-
-    Returns:
-        Shape (..., m, m), the inverse of these parameters' block of the covariance.
-
-    Raises:
-        ValueError: an index is not 0 to n - 1, or given twice.
-    """
-    size = information.shape[-1]
-    wanted = list(of)
-    if len(set(wanted)) != len(wanted) or not all(0 <= i < size for i in wanted):
-        raise ValueError(f"of = {wanted}: must be different indices from 0 to {size - 1}")
-    rest = [i for i in range(size) if i not in wanted]
-    own = information[..., wanted, :][..., wanted]
-    if not rest:
-        return own
-    mixed = information[..., rest, :][..., wanted]
-    others = information[..., rest, :][..., rest]
-    known: Array = own - np.swapaxes(mixed, -1, -2) @ np.linalg.solve(others, mixed)
-    return known
-
-
 def log2_determinant(information: Array) -> Array:
     """log2 det of symmetric positive definite matrices, shape (...)."""
     natural: Array = np.linalg.slogdet(information)[1]

@@ -90,11 +90,6 @@ class SteppedRobot:
         self.acting = (0.0, 0.0)
         self.ignored = 0
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether the simulator has been asked to advance and has not said so yet."""
-        return self._target is not None
-
     def begin(self, reading: WheelReading) -> JointSample:
         """Take the first reading; returns the first sample, in which no torque has acted."""
         self._encoders.reset(reading.angles)
