@@ -130,9 +130,10 @@ class CommandLaw(Protocol):
 
     @property
     def in_lock_step(self) -> bool:
-        """Whether the robot is a simulator in lock-step: a run that met another one ends then.
+        """Whether the robot is a simulator in lock-step.
 
-        Such a run is to repeat to the last digit, and nobody will enable it again.
+        A run that met another one ends then, or whose wheels contradict their torque: it is to
+        repeat to the last digit, and nobody will enable it again.
         """
         return False
 

@@ -225,6 +225,9 @@ class CommandLoop:
         anew = bool(self.stopped_by or self._age.stamps.problem or self._left_out)
         self._left_out = False
         if contradiction := self.robot.contradiction(sample, self.guard.command, anew):
+            if self._law.in_lock_step:  # nobody mends the wheels of a simulated robot
+                self._law.finish(1, contradiction)
+                return
             self.output.stop(contradiction)
         if self.stopped_by:
             self.output.send(self.guard.command)

@@ -15,7 +15,8 @@ pytest.importorskip("rclpy")
 from faults.row import Outcome, Promise, Row, problems
 from faults.rows import parameters, saturation
 from faults.rows.making import EVERYWHERE, NO_ENGINE, PHYSICS
-from faults.scene import BACKSTEP, IDENT, LINEARIZING, TRACKING, Scene
+from faults.rows.wheels import flipped
+from faults.scene import BACKSTEP, FAULT, IDENT, LINEARIZING, TRACKING, Scene
 from faults.table import IN_PROCESS, chosen
 
 FIRST = (IDENT.name, BACKSTEP.name, TRACKING.name)
@@ -115,3 +116,15 @@ def test_a_node_that_does_not_stop_fails_its_row(monkeypatch):
         scene.advance(11.3)
         outcome = scene.zero(11.0, 11.3)
     assert "the wheels never got zero" in problems(Promise.ZERO, outcome)
+
+
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_a_simulated_robot_that_contradicts_its_torque_ends_the_run(lock_step):
+    """Nobody mends its wheels; a real robot waits for a person."""
+    with Scene(IDENT, "ideal", lock_step=lock_step) as scene:
+        scene.advance(FAULT)
+        scene.robot.motor = flipped
+        scene.advance(FAULT + 0.5)
+        assert scene.robot.held == (0.0, 0.0)
+        assert scene.member.status == (1 if lock_step else None), scene.last_words()
+        assert scene.member.said("both wheels turn against their torque")
