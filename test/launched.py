@@ -31,11 +31,15 @@ def default_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(name, results, *arguments):
-    """The launch, in a session of its own, as a terminal would start it."""
+def start(name, results, *arguments, pictures=False):
+    """The launch, in a session of its own, as a terminal would start it.
+
+    Pictures cost a third of a short run's processor time; without them its report is the page.
+    """
+    shown = () if pictures else ("report:=html",)
     return subprocess.Popen(
         [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
-        + [f"results:={results}", *arguments],
+        + [f"results:={results}", *shown, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -44,9 +48,9 @@ def start(name, results, *arguments):
     )
 
 
-def run(name, results, *arguments):
+def run(name, results, *arguments, pictures=False):
     """Run the launch to its end; returns (exit status, output)."""
-    process = start(name, results, *arguments)
+    process = start(name, results, *arguments, pictures=pictures)
     try:
         output, _ = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:

@@ -26,6 +26,8 @@ from diffbot_report.run_end import Ending
 TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 # What a report leaves besides summary.json.
 SHOWN = ("all", "html", "png")
+# Those that have no pictures, so that nothing has to be loaded to draw them.
+WITHOUT_PICTURES = ("html",)
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
 
@@ -228,7 +230,7 @@ class ReportWriter:
         run: what was run.
         directory: where the files go; exists.
         console: where the table goes.
-        drawing: makes the pictures; started.
+        drawing: makes the pictures, if any are shown; started.
         shown: one of SHOWN.
     """
 
@@ -282,7 +284,7 @@ class ReportWriter:
     def _draw(self, findings: RunFindings, deadline: float) -> list[str]:
         """Draw the pictures; returns sentences on files that could not be written."""
         console, drawing = self.console, self.drawing
-        if self.shown == "html":
+        if self.shown in WITHOUT_PICTURES:
             return []
         problem: str | None = "nothing was recorded"
         if findings.pictures is not None:

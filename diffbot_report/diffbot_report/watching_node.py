@@ -25,6 +25,7 @@ from diffbot_report.polled_node import PolledNode
 from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
 from diffbot_report.summary import (
     SHOWN,
+    WITHOUT_PICTURES,
     ReportWriter,
     RunDescription,
     RunFindings,
@@ -254,8 +255,9 @@ class WatchingNode(PolledNode, Generic[R, P]):
     def _take(self, now: float) -> None:
         if self._listens_to_run() and self.take_all(now):
             self.received = now
-            # Not before: until then the other processes start, and want the processors.
-            self._drawing.start()
+            if self.values.shown not in WITHOUT_PICTURES:
+                # Not before: until then the other processes start, and want the processors.
+                self._drawing.start()
 
     def _count_publishers(self) -> int:
         return sum(self.count_publishers(topic.topic_name) for topic in self._watched)

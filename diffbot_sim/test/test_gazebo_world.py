@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from diffbot_description import load_robot
+from diffbot_sim.gazebo import world
 from diffbot_sim.gazebo.installation import GazeboError
-from diffbot_sim.gazebo.world import PhysicsSettings, write_world
+from diffbot_sim.gazebo.world import PhysicsSettings, robot_sdf, write_world
 
 
 def write(gazebo, folder, robot, pictures=None, **settings):
@@ -138,3 +139,16 @@ def test_a_robot_that_gazebo_cannot_read_is_an_error_with_its_words(gazebo, twil
     program.chmod(0o755)
     with pytest.raises(GazeboError, match="no such shape"):
         write_world(broken, tmp_path, twil, PhysicsSettings(), None)
+
+
+def test_a_robot_is_converted_once_and_another_one_again(gazebo, robot, tmp_path, monkeypatch):
+    monkeypatch.setattr(world, "_CONVERTED", {})
+    runs, run = [], world._run_converter
+    monkeypatch.setattr(world, "_run_converter", lambda *args: runs.append(args) or run(*args))
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+    first, second = (robot_sdf(gazebo, robot, PhysicsSettings(), at) for at in folders[:2])
+    assert first == second and len(runs) == 1
+    other = robot_sdf(gazebo, robot, PhysicsSettings(damping=123.0), folders[2])
+    assert other != first and len(runs) == 2

@@ -30,7 +30,8 @@ def test_a_payload_is_learnt_to_the_last_digit_alike(tmp_path, domain):
     kept = tmp_path / "kept.yaml"
     found = []
     for name in ("first", "second"):
-        status, output = run("adaptive", tmp_path / name, *RUN, f"last_good:={kept}")
+        words = (*RUN, f"last_good:={kept}")
+        status, output = run("adaptive", tmp_path / name, *words, pictures=name == "first")
         assert status == 0, output
         found.append(summary(tmp_path / name))
         learnt = read_dynamics(str(kept), "twil")

@@ -22,6 +22,7 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
         *("sim:=ideal", f"simulated_robot:={tmp_path / 'moved.yaml'}"),
         *("arena:=3.5", "duration:=36", "linear_velocity:=0.8", "angular_velocity:=3.0"),
         *("acceleration:=1.0", "angular_acceleration:=4.0", "imu:=false"),
+        pictures=True,
     )
     assert status == 0, output
     found = json.loads((results / "summary.json").read_text(encoding="utf-8"))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole graphs that drive a robot: results, repeatability, interruption, bad input."""
 
-import hashlib
 import json
 import math
 import os
@@ -24,6 +23,7 @@ from PIL import Image  # noqa: E402
 
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
+from diffbot_report.page import read_data  # noqa: E402
 
 # Pictures of every run, and of each kind.
 PICTURES = {
@@ -46,13 +46,26 @@ def once(tmp_path_factory):
     """Results of a launch that completed; the same one is run only once."""
 
     @cache
-    def results_of(name, *arguments):
+    def results_of(name, *arguments, pictures=False):
         results = tmp_path_factory.mktemp(name)
-        status, output = run(name, results, *arguments)
+        status, output = run(name, results, *arguments, pictures=pictures)
         assert status == 0, output
         return results
 
     return results_of
+
+
+@pytest.fixture(scope="module")
+def identified(once, tmp_path_factory):
+    """Arguments of a lap of a figure-8 with parameters that were identified before."""
+    results = once("ident", "sim:=mujoco", "duration:=15.0", "verification:=5.0")
+    path = results / "dynamic_parameters.yaml"
+    # One of benchmarks/figure_eight.py: its own size and pace, but at 15 s a lap.
+    sizes = tmp_path_factory.mktemp("sizes") / "eight.yaml"
+    values = "{amplitude_x: 0.5, amplitude_y: 0.25, period: 15.0}"
+    sizes.write_text(f"/**: {{ros__parameters: {values}}}", encoding="utf-8")
+    words = ("seed:=5", "sim:=mujoco", "laps:=1", f"parameters:={path}")
+    return (*words, f"trajectory_file:={sizes}")
 
 
 def assert_left_behind(name, results):
@@ -77,7 +90,7 @@ def assert_left_behind(name, results):
     ],
 )
 def test_parking_settles_by_odometry_and_in_truth(once, domain, name, arguments):
-    results = once(name, *arguments)
+    results = once(name, *arguments, pictures=True)
     said = summary(results)
     assert (said["outcome"], said["reason"]) == ("completed", "")
     # It was there long before; a wheel's counts at rest must not look like motion.
@@ -97,7 +110,7 @@ def test_parking_settles_by_odometry_and_in_truth(once, domain, name, arguments)
 
 def test_the_published_law_uses_its_torque_limit_and_comes_near(once, domain):
     """No more: near its goal it is chaotic. test_drive_accuracy.py has an ensemble."""
-    results = once("backstepping", *PUBLISHED)
+    results = once("backstepping", *PUBLISHED, pictures=True)
     said = summary(results)
     assert (said["outcome"], said["reason"]) == ("completed", "")
     assert said["controller"]["law"] == "published"
@@ -110,7 +123,7 @@ def test_the_published_law_uses_its_torque_limit_and_comes_near(once, domain):
 
 
 def test_velocity_steps_settle_as_designed(tmp_path, domain):
-    status, output = run("linearizing", tmp_path, "sim:=ideal", "encoder_counts:=0")
+    status, output = run("linearizing", tmp_path, "sim:=ideal", "encoder_counts:=0", pictures=True)
     assert status == 0, output
     said = summary(tmp_path)
     assert said["outcome"] == "completed"
@@ -120,43 +133,46 @@ def test_velocity_steps_settle_as_designed(tmp_path, domain):
     assert processes_of(domain) == []
 
 
-@pytest.mark.parametrize("arguments", [PUBLISHED, ("seed:=5", "sim:=mujoco", "duration:=12.0")])
-def test_a_run_repeats_to_the_last_digit(once, tmp_path, domain, arguments):
-    folders = [once("backstepping", *arguments), tmp_path]
-    status, output = run("backstepping", tmp_path, *arguments)
-    assert status == 0, output
-    first, second = map(summary, folders)
-    assert first["tracking"] == second["tracking"]
-    assert first["odometry_drift"] == second["odometry_drift"]
-    assert first["peak_torque"] == second["peak_torque"]
-    digests = {hashlib.sha256((f / "path.png").read_bytes()).hexdigest() for f in folders}
-    assert len(digests) == 1
-    assert first["samples"] > 700
+def test_a_run_repeats_to_the_last_digit(once, tmp_path, domain):
+    results = once("backstepping", *PUBLISHED, pictures=True)
+    assert_repeats(results, tmp_path, PUBLISHED, pictures=True)
+    pictures = [(folder / "path.png").read_bytes() for folder in (results, tmp_path)]
+    assert pictures[0] == pictures[1]
     assert processes_of(domain) == []
 
 
-def test_identified_parameters_drive_the_robot(tmp_path, domain):
+def assert_repeats(results, again, arguments, pictures=False):
+    """Another run of the same arguments gives the same numbers, those of the charts too."""
+    status, output = run("backstepping", again, *arguments, pictures=pictures)
+    assert status == 0, output
+    first, second = map(summary, (results, again))
+    assert first["tracking"] == second["tracking"]
+    assert first["odometry_drift"] == second["odometry_drift"]
+    assert first["peak_torque"] == second["peak_torque"]
+    assert first["samples"] > 700
+    charts, others = (read_data(folder / "report.html")["charts"] for folder in (results, again))
+    assert charts == others and len(charts) > 3
+
+
+def test_identified_parameters_drive_the_robot(once, identified, domain):
     """The workflow of the README: ident, its file, backstepping with it."""
-    status, output = run(
-        "ident", tmp_path / "ident", "sim:=mujoco", "duration:=15.0", "verification:=5.0"
-    )
-    assert status == 0, output
-    path = tmp_path / "ident" / "dynamic_parameters.yaml"
+    path = next(word for word in identified if word.startswith("parameters:=")).split("=", 1)[1]
     with open(path, encoding="utf-8") as file:
-        identified = yaml.safe_load(file)["/**"]["ros__parameters"]
-    status, output = run(
-        "backstepping", tmp_path / "drive", "sim:=mujoco", "laps:=1", f"parameters:={path}"
-    )
-    assert status == 0, output
-    said = summary(tmp_path / "drive")
+        parameters = yaml.safe_load(file)["/**"]["ros__parameters"]
+    said = summary(once("backstepping", *identified))
     assert said["outcome"] == "completed"
     used = said["controller"]["parameters"]
     for number in (5, 6, 7, 8):
-        assert used[f"K{number}"] == identified[f"k{number}"]
-    assert used["source"] == str(path)
+        assert used[f"K{number}"] == parameters[f"k{number}"]
+    assert used["source"] == path
     # A lap of the figure-8, its ramps, and 1 s of rest.
-    assert said["duration"] == pytest.approx(43.0, abs=0.5)
+    assert said["duration"] == pytest.approx(18.0, abs=0.5)
     assert said["tracking"]["true"]["settling_time"] < 10.0
+    assert processes_of(domain) == []
+
+
+def test_a_lap_repeats_to_the_last_digit(once, identified, tmp_path, domain):
+    assert_repeats(once("backstepping", *identified), tmp_path, identified)
     assert processes_of(domain) == []
 
 

@@ -17,7 +17,8 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
-COMMAND = "import sys; from diffbot_report.executables import drive_report as run; sys.exit(run())"
+COMMAND = "import sys; from diffbot_report.executables import drive_report as run; status = run()"
+COMMAND += "; print('matplotlib loaded:', 'matplotlib' in sys.modules); sys.exit(status)"
 # Keeps apart from other graphs on this machine.
 DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "0"))
 WAITING, DRIVING, DONE, STOPPED = range(4)
@@ -123,17 +124,35 @@ def report(tmp_path):
     process.wait()
 
 
+@pytest.fixture
+def page_report(tmp_path):
+    """One that draws nothing."""
+    process = start(tmp_path, "shown:=html")
+    yield process
+    process.kill()
+    process.wait()
+
+
 def summary_of(folder):
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
-def test_completed_run(fake, report, tmp_path):
+def leaves_before_it_draws(fake, folder):
+    """A controller that took it for a reader would not wait for the report of its own run."""
+    limit = time.monotonic() + 20.0
+    while fake.status.get_subscription_count() and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert not (folder / "drive.gif").exists()  # drawn last
+
+
+def test_a_completed_run_is_left_before_it_is_drawn(fake, report, tmp_path):
     fake.wait_for_listener()
     fake.say(0, WAITING, "waits for joint_states")
     fake.drive(500)
     fake.say(500, DONE)
+    leaves_before_it_draws(fake, tmp_path)
     output, _ = report.communicate(timeout=40)
-    assert report.returncode == 0, output
+    assert report.returncode == 0 and "matplotlib loaded: True" in output, output
     assert "\x1b" not in output
     for part in ("completed", "by odometry", "summary.json", "path.png", "drive.gif"):
         assert part in output
@@ -159,19 +178,16 @@ def test_completed_run(fake, report, tmp_path):
     assert (controller["law"], controller["parameters"]["K7"]) == ("standard", 2.5)
     for name in ("path", "pose", "torques", "velocities", "velocity_errors"):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+    assert (tmp_path / "drive.gif").exists()
 
 
-def test_a_report_that_draws_is_no_reader_of_the_next_run(fake, report, tmp_path):
-    """A controller that took it for one would not wait for the report of its own run."""
+def test_a_page_alone_is_written_without_loading_what_draws(fake, page_report, tmp_path):
     fake.wait_for_listener()
     fake.drive(150)
     fake.say(150, DONE)
-    limit = time.monotonic() + 20.0
-    while fake.status.get_subscription_count() and time.monotonic() < limit:
-        time.sleep(0.01)
-    assert not (tmp_path / "drive.gif").exists()  # drawn last
-    assert report.wait(timeout=40) == 0
-    assert (tmp_path / "drive.gif").exists()
+    output, _ = page_report.communicate(timeout=40)
+    assert page_report.returncode == 0 and "matplotlib loaded: False" in output, output
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "summary.json"}
 
 
 def test_real_robot_has_no_truth(fake, tmp_path):
@@ -205,27 +221,27 @@ def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     assert read["samples"] == 200
 
 
-def test_a_controller_that_says_nothing_more_has_failed(fake, report, tmp_path):
+def test_a_controller_that_says_nothing_more_has_failed(fake, page_report, tmp_path):
     fake.wait_for_listener()
     fake.drive(50)
-    report.send_signal(signal.SIGINT)  # as ros2 launch does after kill -9 of the controller
+    page_report.send_signal(signal.SIGINT)  # as ros2 launch does after kill -9 of the controller
     time.sleep(0.05)
     fake.tick(50)  # sent before, and late
-    output, _ = report.communicate(timeout=30)
-    assert report.returncode == 1, output
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 1, output
     read = summary_of(tmp_path)
     assert read["outcome"] == "failed"
     assert "backstep_controller node said nothing more" in read["reason"]
 
 
-def test_a_run_of_which_something_did_not_come(fake, report, tmp_path):
+def test_a_run_of_which_something_did_not_come(fake, page_report, tmp_path):
     fake.wait_for_listener()
     fake.drive(100)
     for tick in range(100, 120):
         fake.tick(tick, truth=False)
     fake.say(120, DONE)
-    output, _ = report.communicate(timeout=30)
-    assert report.returncode == 1, output
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 1, output
     read = summary_of(tmp_path)
     assert (read["outcome"], read["complete"]) == ("completed", False)
     assert read["missing"] == ["20 of 120 true poses (ground_truth) did not come"]
@@ -233,22 +249,22 @@ def test_a_run_of_which_something_did_not_come(fake, report, tmp_path):
     assert "not complete: 20 of 120 true poses" in output
 
 
-def test_failed_run(fake, report, tmp_path):
+def test_failed_run(fake, page_report, tmp_path):
     fake.wait_for_listener()
     fake.drive(20)
     fake.say(20, STOPPED, "reference is not finite")
-    output, _ = report.communicate(timeout=30)
-    assert report.returncode == 1, output
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 1, output
     read = summary_of(tmp_path)
     assert (read["outcome"], read["reason"]) == ("failed", "reference is not finite")
 
 
-def test_vanished_controller(fake, report, tmp_path):
+def test_vanished_controller(fake, page_report, tmp_path):
     fake.wait_for_listener()
     fake.drive(50)
     fake.node.destroy_node()
-    output, _ = report.communicate(timeout=30)
-    assert report.returncode == 1, output
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 1, output
     assert "backstep_controller node left after 0.4 s without" in summary_of(tmp_path)["reason"]
 
 

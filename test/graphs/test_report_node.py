@@ -86,10 +86,9 @@ def fake():
     context.try_shutdown()
 
 
-@pytest.fixture
-def report(tmp_path):
+def report_process(folder, *more):
     arguments = ["--ros-args", "-p", "sim:=ideal", "-p", "seed:=3"]
-    arguments += ["-p", f"results:={tmp_path}", "-p", "arguments:='duration:=3.0'"]
+    arguments += ["-p", f"results:={folder}", "-p", "arguments:='duration:=3.0'", *more]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         stdout=subprocess.PIPE,
@@ -101,6 +100,17 @@ def report(tmp_path):
     yield process
     process.kill()
     process.wait()
+
+
+@pytest.fixture
+def report(tmp_path):
+    yield from report_process(tmp_path)
+
+
+@pytest.fixture
+def page_report(tmp_path):
+    """One that draws nothing."""
+    yield from report_process(tmp_path, "-p", "shown:=html")
 
 
 def test_completed_run(fake, report, tmp_path):
@@ -154,7 +164,7 @@ def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
 
 @pytest.mark.wall_time
 def test_an_interrupted_node_that_tells_the_wheels_zero_itself_does_not_hang(
-    fake, report, tmp_path
+    fake, page_report, tmp_path
 ):
     """A driver that was killed takes no zero: it is waited for, longer than silence is borne."""
     fake.wait_for_listener()
@@ -162,19 +172,19 @@ def test_an_interrupted_node_that_tells_the_wheels_zero_itself_does_not_hang(
         fake.tick(tick)
         time.sleep(0.01)
     time.sleep(0.3)  # all that was said has come
-    report.send_signal(signal.SIGINT)
+    page_report.send_signal(signal.SIGINT)
     begin = time.monotonic()
     commands = Float64MultiArray, "effort_controller/commands"
     zero_to_wheels(fake.node, commands, Float64MultiArray(data=[0.0, 0.0]), "torque")
     assert time.monotonic() - begin >= FINDING_TIME
     fake.tick(100, 3, "interrupted")
-    output, _ = report.communicate(timeout=30)
-    assert report.returncode == 0, output
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 0, output
     read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert (read["outcome"], read["reason"]) == ("stopped", "interrupted")
 
 
-def test_failed_run(fake, report, tmp_path):
+def test_failed_run(fake, page_report, tmp_path):
     fake.wait_for_listener()
     for tick in range(20):
         fake.tick(tick)
@@ -182,8 +192,8 @@ def test_failed_run(fake, report, tmp_path):
     fake.tick(20, message="the left wheel stands still")
     time.sleep(1.0)
     fake.tick(21, phase=3, message="no joint state for 20 s")
-    output, _ = report.communicate(timeout=30)
-    assert report.returncode == 1, output
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 1, output
     assert output.count("ident twil (ideal): the left wheel stands still") == 1
     read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert (read["outcome"], read["reason"]) == ("failed", "no joint state for 20 s")
@@ -197,7 +207,8 @@ def test_it_does_not_tell_of_another_run(fake, tmp_path, monkeypatch):
     for other in (fake.parameters, fake.status):
         assert not other.get_subscription_count()
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "--ros-args", "-p", f"results:={tmp_path}"],
+        [sys.executable, "-c", COMMAND, "--ros-args"]
+        + ["-p", f"results:={tmp_path}", "-p", "shown:=html"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -24,7 +24,7 @@ def summary(results):
 def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
     recorder = CommandRecorder(velocity=True)
     try:
-        process = start("siwek", tmp_path, "adaptive:=true", "seed:=3", *SHORT)
+        process = start("siwek", tmp_path, "adaptive:=true", "seed:=3", *SHORT, pictures=True)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
         output = process.stdout.read()
     finally:

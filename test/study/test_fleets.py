@@ -287,8 +287,8 @@ def causes_in(rows):
 
 
 def test_a_single_tyre_is_named_with_its_side(tmp_path):
-    """Of 12 made robots with 2 recordings each, one with a left wheel that is 2 % smaller."""
-    make_fleet(tmp_path, ["twil"], 12, 2, faults={5: "tyre left"}, seconds=22.0, seed=4)
+    """Of 8 made robots with 2 recordings each, one with a left wheel that is 2 % smaller."""
+    make_fleet(tmp_path, ["twil"], 8, 2, faults={5: "tyre left"}, seconds=22.0, seed=4)
     assert causes_in(rows_of(tmp_path)) == {"twil-005": "tyre left"}
 
 

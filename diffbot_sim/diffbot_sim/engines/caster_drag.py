@@ -92,12 +92,12 @@ class CasterDrag:
         With a step of 1 s the same of accelerations from rest.
         """
         v, omega = free_v, free_omega
+        least = self._cost(v, omega, free_v, free_omega, step)
         for _ in range(MOST_ROUNDS):
             dv, domega = self._newton_step(v, omega, free_v, free_omega, step)
-            before = self._cost(v, omega, free_v, free_omega, step)
-            while self._cost(v + dv, omega + domega, free_v, free_omega, step) > before:
+            while (cost := self._cost(v + dv, omega + domega, free_v, free_omega, step)) > least:
                 dv, domega = 0.5 * dv, 0.5 * domega
-            v, omega = v + dv, omega + domega
+            v, omega, least = v + dv, omega + domega, cost
             if abs(dv) + abs(domega) <= PRECISION * (abs(v) + abs(omega)):
                 break
         return Velocity(v, omega)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from arc_odometry import Velocity
@@ -70,7 +71,7 @@ class GazeboSimulator:
         try:
             if pictures is not None:
                 self._server.wait_for_picture(pictures)
-            self._set_friction()
+            self._server.exchange_all(list(self._friction_requests()))
             self._settle()
         except BaseException:
             self.close()
@@ -159,18 +160,18 @@ class GazeboSimulator:
         self._check_balance(self._bare.with_payload(mass, x, yaw_inertia), mass, x)
         before = self.wheel_angles()
         self._payload = (mass, x, z, yaw_inertia)
-        self._state = self._server.exchange(protocol.request(protocol.PAYLOAD, *self._payload))
+        payload = protocol.request(protocol.PAYLOAD, *self._payload)
+        self._state, *_ = self._server.exchange_all([payload, *self._friction_requests()])
         # A joint of a body whose centre of mass moves begins anew at angle 0.
         now = self._raw_angles()
         self._zero = (now[0] - before[0], now[1] - before[1])
-        self._set_friction()
 
-    def _set_friction(self) -> None:
-        """Friction under the present load: the casters' here, the wheels' in the plugin."""
+    def _friction_requests(self) -> Iterator[bytes]:
+        """Set friction under the present load: the casters' here, the wheels' by these requests."""
         mass, x, _, _ = self._payload
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
         values = (*self.parameters(), self._bare.wheel_radius, self._bare.half_track)
-        self._server.exchange(protocol.request(protocol.MODEL, *values))
+        yield protocol.request(protocol.MODEL, *values)
         for side, law in enumerate(wheel_friction(self._robot, mass, x)):
             directions = (1.0, -1.0)
             friction = (
@@ -179,7 +180,7 @@ class GazeboSimulator:
                 *map(law.breakaway, directions),
                 law.stribeck_velocity or 0.0,
             )
-            self._server.exchange(protocol.request(protocol.FRICTION, *friction, steps=side))
+            yield protocol.request(protocol.FRICTION, *friction, steps=side)
 
     def _check_balance(self, loaded: RobotModel, mass: float, x: float) -> None:
         total = loaded.mass_body + 2.0 * loaded.wheel_mass

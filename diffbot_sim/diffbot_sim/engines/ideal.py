@@ -23,12 +23,14 @@ friction meets its analytic solution to 1e-12 too. One 10 ms step takes about 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 
 from diffbot_description import DynamicParameters, Robot, closed_form, wheel_friction
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.motion_series import (
     MOST_PIECES,
     MotionSeries,
+    Row,
     evaluate,
     first_root,
     motion_series,
@@ -156,21 +158,15 @@ class IdealSimulator:
             if not self._friction.holds[wheel]:
                 continue
             row = dynamics.holding[wheel] if mode == HOLDING else self._friction.wheel_speed[wheel]
-            sizes = series.magnitude(row)
-            if wheel == FLOOR and mode != HOLDING:
-                # Where it lets go, its friction and the torques cancel: what is left of the
-                # acceleration is rounding of either.
-                sizes[1] += self._friction.floor_acceleration
             if mode == HOLDING:
                 friction = series.combine(row)
                 margins = [[-f for f in friction], list(friction)]
                 for margin, push in zip(margins, (1.0, -1.0), strict=True):
                     margin[0] += self._friction.limit(wheel, push)
-                sizes[0] += max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
             else:
                 margins = [[mode * term for term in series.combine(row)]]
             for margin in margins:
-                time = end_of_margin(margin, sizes, end)
+                time = end_of_margin(margin, self._sizes(series, row, wheel), end)
                 if time is not None:
                     end, event = time, wheel
         for function in self._friction.functions:
@@ -179,6 +175,18 @@ class IdealSimulator:
                 if time is not None and time < end:
                     end, event = time, None
         return end, event
+
+    def _sizes(self, series: MotionSeries, row: Row, wheel: int) -> Iterator[float]:
+        """What the rounding of a wheel's margins is relative to, term by term."""
+        at, more = 0, 0.0
+        if self._modes[wheel] == HOLDING:
+            more = max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
+        elif wheel == FLOOR:
+            # Where it lets go, its friction and the torques cancel: what is left of the
+            # acceleration is rounding of either.
+            at, more = 1, self._friction.floor_acceleration
+        for k, size in enumerate(series.magnitude(row)):
+            yield size + more if k == at else size
 
     def _advance(self, series: MotionSeries, time: float) -> None:
         """Move the state along the series."""
@@ -257,7 +265,7 @@ class IdealSimulator:
             self._omega = -self._v / b
 
 
-def end_of_margin(margin: list[float], sizes: list[float], end: float) -> float | None:
+def end_of_margin(margin: list[float], sizes: Iterable[float], end: float) -> float | None:
     """First time in [0, end] at which a margin that starts at or above zero leaves it, or None.
 
     Args:

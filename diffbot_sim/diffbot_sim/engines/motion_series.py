@@ -9,8 +9,9 @@ functions of the state (`StateFunction`); v' and omega' are two such rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, repeat
 from operator import mul
 from typing import Protocol
 
@@ -63,19 +64,24 @@ class MotionSeries:
             series = [a + factor * b for a, b in zip(series, other, strict=False)]
         return series
 
-    def magnitude(self, row: Row) -> list[float]:
-        """Sums of the absolute values that combine adds up: what its rounding is relative to."""
+    def magnitude(self, row: Row) -> Iterator[float]:
+        """Sums of the absolute values that combine adds up: what its rounding is relative to.
+
+        One at a time: most often only the first is needed.
+        """
         parts = (self.centripetal, self.coriolis, self.v, self.omega)
-        sums = [
-            sum(abs(factor * term) for factor, term in zip(row[:4], terms, strict=True))
-            for terms in zip(*parts, strict=False)
+        others = [
+            (factor, other)
+            for factor, other in zip(row[5:], self.others, strict=False)
+            if factor != 0.0
         ]
-        sums[0] += abs(row[4])
-        for factor, other in zip(row[5:], self.others, strict=False):
-            if factor == 0.0:
-                continue
-            sums = [a + abs(factor * b) for a, b in zip(sums, other, strict=False)]
-        return sums
+        for k, terms in enumerate(zip(*parts, strict=False)):
+            size = sum(abs(factor * term) for factor, term in zip(row[:4], terms, strict=True))
+            if k == 0:
+                size += abs(row[4])
+            for factor, other in others:
+                size += abs(factor * other[k])
+            yield size
 
 
 class Expansion(Protocol):
@@ -147,16 +153,21 @@ class _StribeckExpansion:
         self._per_v, self._per_omega = per_v, per_omega
         self._x: list[float] = []
         self._slope: list[float] = []  # j g_j
+        self._far = False
         self.terms = [[]]
 
     terms: list[list[float]]
 
     def extend(self, vs: list[float], ws: list[float]) -> None:
         """See Expansion.extend."""
+        (terms,) = self.terms
+        if self._far:
+            terms.append(0.0)
+            return
         k = len(self._x)
         self._x.append(self._per_v * vs[k] + self._per_omega * ws[k])
-        (terms,) = self.terms
         if abs(self._x[0]) > FAR:
+            self._far = True
             terms.append(0.0)
             return
         power = -sum(map(mul, self._x, self._x[::-1]))
@@ -258,30 +269,33 @@ def motion_series(
     vs, ws, ww, vw = [v], [omega], [], []
     path, theta, x, y = [0.0], [0.0], [0.0], [0.0]
     cosine, sine = [math.cos(heading)], [math.sin(heading)]
+    newest_v, newest_w, one = v, omega, 1.0
     for k in range(ORDER):
-        reverse_w = ws[::-1]
-        ww.append(sum(map(mul, ws, reverse_w)))
-        vw.append(sum(map(mul, vs, reverse_w)))
-        n = 1.0 / (k + 1)
-        one = 1.0 if k == 0 else 0.0
+        reverse_v, reverse_w = vs[::-1], ws[::-1]
+        square = sum(map(mul, ws, reverse_w))
+        product = sum(map(mul, vs, reverse_w))
         rate_c = -sum(map(mul, sine, reverse_w))
         rate_s = sum(map(mul, cosine, reverse_w))
-        reverse_v = vs[::-1]
+        n = 1.0 / (k + 1)
         x.append(n * sum(map(mul, cosine, reverse_v)))
         y.append(n * sum(map(mul, sine, reverse_v)))
-        path.append(n * vs[k])
-        theta.append(n * ws[k])
         cosine.append(n * rate_c)
         sine.append(n * rate_s)
-        rate_v = a0 * ww[k] + a1 * vw[k] + a2 * vs[k] + a3 * ws[k] + a4 * one
-        rate_w = b0 * ww[k] + b1 * vw[k] + b2 * vs[k] + b3 * ws[k] + b4 * one
-        for expansion in expansions:
-            expansion.extend(vs, ws)
-        for a, b, terms in zip(a_other, b_other, others, strict=True):
-            rate_v += a * terms[k]
-            rate_w += b * terms[k]
-        vs.append(n * rate_v)
-        ws.append(n * rate_w)
+        ww.append(square)
+        vw.append(product)
+        path.append(n * newest_v)
+        theta.append(n * newest_w)
+        rate_v = a0 * square + a1 * product + a2 * newest_v + a3 * newest_w + a4 * one
+        rate_w = b0 * square + b1 * product + b2 * newest_v + b3 * newest_w + b4 * one
+        if expansions:
+            for expansion in expansions:
+                expansion.extend(vs, ws)
+            for a, b, terms in zip(a_other, b_other, others, strict=True):
+                rate_v += a * terms[k]
+                rate_w += b * terms[k]
+        newest_v, newest_w, one = n * rate_v, n * rate_w, 0.0
+        vs.append(newest_v)
+        ws.append(newest_w)
     span = min(_span(vs, ws), _span(cosine, sine))
     if not span > SHORTEST:
         raise FloatingPointError(
@@ -333,14 +347,13 @@ def first_root(coefficients: Sequence[float], end: float, depth: int = 0) -> flo
     """
     if coefficients[0] == 0.0:
         return 0.0
-    powers = [1.0]
-    for _ in coefficients[1:]:
-        powers.append(powers[-1] * end)
-    change = sum(abs(c) * p for c, p in zip(coefficients[1:], powers[1:], strict=True))
-    if change < abs(coefficients[0]):
+    sizes = list(map(abs, coefficients))
+    powers = list(accumulate(repeat(end, len(sizes) - 1), mul))  # from the first on
+    change = sum(map(mul, sizes[1:], powers))
+    if change < sizes[0]:
         return None
-    bend = sum(k * abs(coefficients[k]) * powers[k - 1] for k in range(2, len(coefficients)))
-    monotone = len(coefficients) > 1 and bend < abs(coefficients[1])
+    bend = sum(map(mul, map(mul, range(2, len(sizes)), sizes[2:]), powers))
+    monotone = len(sizes) > 1 and bend < sizes[1]
     if monotone or depth == DEEPEST:
         crosses = evaluate(coefficients, end) * coefficients[0] <= 0.0
         return _bisect(coefficients, end) if crosses else None

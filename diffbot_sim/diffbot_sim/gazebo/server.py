@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -157,12 +158,22 @@ class GazeboServer:
         Raises:
             GazeboError: the server has ended, or does not answer.
         """
+        (answer,) = self.exchange_all([request], steps)
+        return answer
+
+    def exchange_all(self, requests: Sequence[bytes], steps: int = 0) -> list[Answer]:
+        """As `exchange`, of several requests that do not depend on each other's answers.
+
+        While the world is paused each exchange starts a program that lets its loop go round, which
+        takes a second.
+        """
         try:
-            self._socket.send(request)
+            for request in requests:
+                self._socket.send(request)
         except OSError:
             raise GazeboError(self._ending()) from None
         # One pass of the server's loop for each step, one before a change, one to answer.
-        return self._receive(ANSWER_PATIENCE, steps + 2)
+        return self._receive(ANSWER_PATIENCE, steps + 2, len(requests))
 
     def look_around(self) -> None:
         """Bring `paused` up to date; raise GazeboError when the server has ended."""
@@ -274,10 +285,11 @@ class GazeboServer:
 
     # Answers.
 
-    def _receive(self, patience: float, passes: int = 1) -> Answer:
+    def _receive(self, patience: float, passes: int = 1, count: int = 1) -> list[Answer]:
         end = time.monotonic() + patience
         waiting = True
-        while True:
+        answers: list[Answer] = []
+        while len(answers) < count:
             if waiting and self.paused:
                 # The server's loop has stopped, or stops just now, before it saw the request.
                 self._tell_world("--multi-step", passes)
@@ -287,7 +299,8 @@ class GazeboServer:
                 raise GazeboError(self._silence(patience))
             answer = self._read()
             if not answer.notice:
-                return answer
+                answers.append(answer)
+        return answers
 
     def _read(self) -> Answer:
         try:

@@ -256,11 +256,28 @@ def _set_contacts(tree: Element, settings: PhysicsSettings) -> None:
                 child.text = str(value)
 
 
+# Of this process, by converter and URDF, the newest last: the converter takes as long as the server
+# takes to start.
+_CONVERTED: dict[tuple[str, str], str] = {}
+_MOST_CONVERTED = 32
+
+
 def _convert(installation: Installation, tree: Element, folder: Path) -> str:
     file = folder / "robot.urdf"
-    ElementTree.ElementTree(tree).write(file, encoding="unicode")
+    text = ElementTree.tostring(tree, encoding="unicode")
+    file.write_text(text, encoding="utf-8")
+    program = installation.program("gz")
+    if (program, text) not in _CONVERTED:
+        converted = _run_converter(installation, program, file, folder)
+        while len(_CONVERTED) >= _MOST_CONVERTED:
+            del _CONVERTED[next(iter(_CONVERTED))]
+        _CONVERTED[program, text] = converted
+    return _CONVERTED[program, text]
+
+
+def _run_converter(installation: Installation, program: str, file: Path, folder: Path) -> str:
     result = subprocess.run(
-        [installation.program("gz"), "sdf", "--print", str(file)],
+        [program, "sdf", "--print", str(file)],
         env={**os.environ, **installation.variables(folder)},
         capture_output=True,
         text=True,
