@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import DiffOdometry, JointSample, WheelGeometry
+from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from diffbot_description import Robot, load_robot
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
@@ -227,9 +228,14 @@ def identify_arrays(
 ) -> Estimate:
     """Identify K5..K8 from a recording of one robot.
 
+    Rows with a number that is not finite are left out. Nothing is bridged there, nor where the time
+    makes a step of more than 1.5 times the usual one: each such gap costs the 0.15 s after it.
+    Where more than 2 % of the rows come after a gap, those of up to 60 ms are bridged all the same,
+    and the intervals are wider. `Estimate.warnings` counts both.
+
     Args:
-        time: s, rising in equal steps, shape (n,).
-        angles: of the wheels [left, right], rad, unwrapped, shape (n, 2).
+        time: s, rising in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
+        angles: of the wheels [left, right], rad, shape (n, 2).
         torques: of the wheels [left, right], N m, that acted from the instant before to this one,
             shape (n, 2); the first ones count for nothing.
         wheel_radius: of both wheels, m.
@@ -237,7 +243,8 @@ def identify_arrays(
         estimator: "integral", "rls" or "kalman".
 
     Raises:
-        ValueError: the shapes are not as said, or a sample cannot be used.
+        ValueError: the shapes are not as said, the time does not rise or is not in s, or an angle
+            jumps; the message names the row.
     """
     stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
     if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
@@ -246,13 +253,78 @@ def identify_arrays(
             "(n, 2) and (n, 2)"
         )
     geometry = WheelGeometry(wheel_radius, wheel_radius, wheel_separation)
+    numbers = np.isfinite(np.column_stack((stamps, turned, torque))).all(axis=1)
+    rows = np.flatnonzero(numbers)
+    stamps, turned, torque = stamps[rows], np.unwrap(turned[rows], axis=0), torque[rows]
+    gaps = _gaps(stamps, rows)
     speeds = np.gradient(turned, stamps, axis=0)
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
     # Half of the largest value is the typical size of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
     found = make_estimator(estimator, geometry, scale)
-    for stamp, position, wheel_speeds, effort in zip(
-        stamps.tolist(), turned.tolist(), speeds.tolist(), torque.tolist(), strict=True
+    interrupts = np.count_nonzero(gaps) <= MOST_GAPS * len(rows)
+    for row, gap, *sample in zip(
+        *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True
     ):
-        found.update(JointSample(stamp, tuple(position), tuple(wheel_speeds), tuple(effort)))
-    return found.estimate()
+        if gap and interrupts:
+            with suppress(ValueError):
+                found.update(NO_SAMPLE)
+        try:
+            found.update(JointSample(sample[0], *map(tuple, sample[1:])))
+        except ValueError as error:
+            # It goes on from this sample where it only comes too late.
+            if not gap:
+                raise ValueError(f"row {row}: {error}") from None
+    estimate = found.estimate()
+    return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
+
+
+NO_SAMPLE = JointSample(math.nan, (math.nan,) * 2, (math.nan,) * 2, (math.nan,) * 2)
+"""What makes an estimator begin its windows anew."""
+LONG_STEP = 1.5  # times the usual step: a gap
+MOST_GAPS = 0.02  # of the rows, after each of which windows begin anew
+
+
+def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a row comes after a gap in time.
+
+    Args:
+        stamps: of the rows that are complete, s, shape (n,).
+        rows: their numbers, for messages, shape (n,).
+
+    Raises:
+        ValueError: there are fewer than two rows, the time does not rise, or is not in s.
+    """
+    if len(rows) < 2:
+        raise ValueError(
+            f"{len(rows)} rows with a time, both angles and both torques: must be at least 2"
+        )
+    steps = np.diff(stamps)
+    if not (steps > 0.0).all():
+        first = int(np.argmin(steps > 0.0))
+        raise ValueError(
+            f"time[{rows[first + 1]}] = {stamps[first + 1]:.9g} s after time[{rows[first]}] = "
+            f"{stamps[first]:.9g} s: must rise; sort the rows by time, and leave out those whose "
+            "time was there before"
+        )
+    usual = float(np.median(steps))
+    if not SHORTEST_STEP <= usual <= LONGEST_STEP:
+        raise ValueError(
+            f"time rises by {usual:.4g} s from row to row: must be {SHORTEST_STEP:g} to "
+            f"{LONGEST_STEP:g} s; give it in s, and the wheels at 20 Hz or more"
+        )
+    return np.concatenate(([False], steps > LONG_STEP * usual))
+
+
+def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
+    """Warnings of rows that were not complete, and of gaps in the time of those that were."""
+    said = []
+    if not numbers.all():
+        incomplete = np.flatnonzero(~numbers)
+        said.append(
+            f"{len(incomplete)} of {len(numbers)} rows are left out, the first is row "
+            f"{incomplete[0]}: a number is not finite"
+        )
+    if gaps.any():
+        said.append(f"gaps in the time: {np.count_nonzero(gaps)}; intervals are wider for it")
+    return said
