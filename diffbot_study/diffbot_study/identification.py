@@ -27,7 +27,7 @@ from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 
 Array = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ def simulate_identification(
         robot: that is simulated, or its name, or the path of its YAML.
         engine: "ideal", "mujoco" or "gazebo".
         seed: of the excitation and of the noise.
-        seconds: robot time, s.
+        seconds: robot time, s, one control period of 10 ms at least.
         encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
         torque_noise: standard deviation of the acting torque, as a share of it.
         excitation: "prbs", "multisine" or "optimised", or your own signal, which nothing guards:
@@ -113,11 +113,16 @@ def simulate_identification(
         register: bits of the PRBS's shift register; None for the robot's own.
         torque_delay: control periods between a torque's command and its action.
         prior: what the excitation believes of the robot at the beginning; None for the closed form.
-        record: time between two entries of the history, s.
+        record: time between two entries of the history, s, one control period at least.
         estimator: "integral", "rls" or "kalman".
+
+    Raises:
+        ValueError: an argument is outside its range, there is no such robot, engine, excitation or
+            estimator, or a torque of the signal is not finite.
     """
     if not isinstance(robot, Robot):
         robot = load_robot(robot)
+    steps, every = periods_in("seconds", seconds, PERIOD), periods_in("record", record, PERIOD)
     source: Excitation
     if isinstance(excitation, str):
         # Making a URDF takes longer than a short run; prbs without an arena predicts nothing.
@@ -137,7 +142,6 @@ def simulate_identification(
             Encoders(counts, PERIOD, seed),
             PERIOD,
         )
-        steps, every = round(seconds / PERIOD), round(record / PERIOD)
         return _identify(virtual, robot, source, estimator, steps, every)
 
 
@@ -154,9 +158,16 @@ class _OpenLoop:
         self._periods = 0
 
     def torque(self, _motion: Motion) -> tuple[float, float]:
-        left, right = self._signal(self._periods * PERIOD)
+        torque = self._signal(self._periods * PERIOD)
+        try:
+            left, right = map(float, torque)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the excitation gave {torque!r} at {self._periods * PERIOD:g} s: must be two "
+                "torques [left, right] in N m"
+            ) from None
         self._periods += 1
-        return float(left), float(right)
+        return left, right
 
     def interrupt(self) -> None:
         pass
