@@ -95,7 +95,7 @@ def simulate_identification(
     torque_delay: int = 0,
     prior: BodyPrior | None = None,
     record: float = 1.0,
-    estimator: str = "integral",
+    estimator: str | Estimator = "integral",
 ) -> IdentificationRun:
     """Excite a simulated robot at rest for a while and identify it.
 
@@ -114,7 +114,7 @@ def simulate_identification(
         torque_delay: control periods between a torque's command and its action.
         prior: what the excitation believes of the robot at the beginning; None for the closed form.
         record: time between two entries of the history, s, one control period at least.
-        estimator: "integral", "rls" or "kalman".
+        estimator: "integral", "rls" or "kalman", or your own, new or reset.
 
     Raises:
         ValueError: an argument is outside its range, there is no such robot, engine, excitation or
@@ -180,7 +180,7 @@ def _identify(
     virtual: VirtualRobot,
     robot: Robot,
     source: Excitation,
-    estimator_name: str,
+    which: str | Estimator,
     steps: int,
     record: int,
 ) -> IdentificationRun:
@@ -188,7 +188,7 @@ def _identify(
     limits = np.array([own.linear_velocity, own.angular_velocity])
     geometry = robot.geometry
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-    estimator = make_estimator(estimator_name, geometry, scale, turning=robot.turning is not None)
+    estimator = _estimator(which, geometry, scale, turning=robot.turning is not None)
     odometry = DiffOdometry(geometry)
     corners = outline(robot)
     fastest, farthest = np.zeros(2), np.array(extent(corners, (0.0, 0.0, 0.0)))
@@ -221,6 +221,15 @@ def _identify(
     )
 
 
+def _estimator(
+    which: str | Estimator, geometry: WheelGeometry, scale: MotionScale, turning: bool = False
+) -> Estimator:
+    """The estimator of a name, or the one that was given."""
+    if isinstance(which, str):
+        return make_estimator(which, geometry, scale, turning=turning)
+    return which
+
+
 def _teach(source: Excitation, estimator: Estimator) -> None:
     """Let the excitation predict with what is known by now, as the ident node does."""
     found = estimator.estimate()
@@ -235,7 +244,7 @@ def identify_arrays(
     *,
     wheel_radius: float,
     wheel_separation: float,
-    estimator: str = "integral",
+    estimator: str | Estimator = "integral",
 ) -> Estimate:
     """Identify K5..K8 from a recording of one robot.
 
@@ -251,7 +260,7 @@ def identify_arrays(
             shape (n, 2); the first ones count for nothing.
         wheel_radius: of both wheels, m.
         wheel_separation: full track, m.
-        estimator: "integral", "rls" or "kalman".
+        estimator: "integral", "rls" or "kalman", or your own, new or reset.
 
     Raises:
         ValueError: the shapes are not as said, the time does not rise or is not in s, or an angle
@@ -272,7 +281,7 @@ def identify_arrays(
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
     # Half of the largest value is the typical size of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
-    found = make_estimator(estimator, geometry, scale)
+    found = _estimator(estimator, geometry, scale)
     interrupts = np.count_nonzero(gaps) <= MOST_GAPS * len(rows)
     for row, gap, *sample in zip(
         *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True
