@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,12 @@ from diffbot_controllers import Reference
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.sigma_fit import RecursiveFit
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import periods_in
 from pose2d_trajectories import Trajectory
+
+if TYPE_CHECKING:  # it takes SciPy, and that three quarters of the time to import this package
+    from diffbot_ident.velocity.sigma_fit import RecursiveFit
 
 Array = NDArray[np.float64]
 
