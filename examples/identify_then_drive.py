@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from diffbot_controllers import KnownWheels, tuned_backstepping
 from diffbot_description import closed_form, load_robot, write_identified_robot
+from diffbot_ident.parameter_file import usable_friction
 from diffbot_study import simulate_drive, simulate_identification
 from pose2d_trajectories import make_trajectory
 
@@ -23,8 +24,9 @@ real = replace(
 )
 found = simulate_identification(real, "mujoco", seconds=20.0, torque_noise=0.01).estimate
 k5, _, k7, k8 = found.values  # K6 follows from the others
+friction = usable_friction(found.friction, described)
 with TemporaryDirectory() as folder:
-    files = write_identified_robot(described, Path(folder), k5, k7, k8, found.friction.values)
+    files = write_identified_robot(described, Path(folder), k5, k7, k8, friction)
     identified = load_robot(files[0])
 print(f"mass of the body: {identified.body.mass:.3f} kg, truth {real.body.mass:.3f} kg")
 

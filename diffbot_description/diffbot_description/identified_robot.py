@@ -9,6 +9,7 @@ of mass stay too: a motion in the plane says nothing about them.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -158,7 +159,7 @@ def with_drive(robot: Robot, unit: str, constants: tuple[float, float]) -> Robot
 
 def write_identified_robot(
     robot: Robot,
-    directory: Path,
+    directory: str | os.PathLike[str],
     k5: float,
     k7: float,
     k8: float,
@@ -185,6 +186,7 @@ def write_identified_robot(
         ValueError: no robot can have these parameters; nothing is written.
         OSError: the directory cannot be written.
     """
+    directory = Path(directory)
     data = robot_data(robot)
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))

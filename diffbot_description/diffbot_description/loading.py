@@ -232,6 +232,21 @@ def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], wh
     raise ValueError(f"wrong keys, {'; '.join(problems)}. {advice}{section} {needs}{may}.")
 
 
+def check_field(section: type, name: str, value: float, where: str) -> None:
+    """Refuse a number that a field of robot files cannot hold.
+
+    Args:
+        section: of the schema, such as robot.Wheels.
+        name: of its field.
+        value: in the field's unit.
+        where: what the message calls it.
+
+    Raises:
+        ValueError: names the value, the limit and what to give.
+    """
+    _read(_kinds(section)[name], value, where)
+
+
 def _read(kind: Any, value: Any, where: str) -> Any:
     """A value of a field: a section, a list of sections, or what a FieldSpec says."""
     if get_origin(kind) in (Union, types.UnionType):

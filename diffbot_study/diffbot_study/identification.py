@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from arc_odometry import DiffOdometry, JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from diffbot_description import Robot, load_robot
+from diffbot_description.loading import check_field
+from diffbot_description.robot import Wheels
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
@@ -258,13 +260,13 @@ def identify_arrays(
         angles: of the wheels [left, right], rad, shape (n, 2).
         torques: of the wheels [left, right], N m, that acted from the instant before to this one,
             shape (n, 2); the first ones count for nothing.
-        wheel_radius: of both wheels, m.
-        wheel_separation: full track, m.
+        wheel_radius: of both wheels, m, up to 2.
+        wheel_separation: full track, m, up to 10.
         estimator: "integral", "rls" or "kalman", or your own, new or reset.
 
     Raises:
-        ValueError: the shapes are not as said, the time does not rise or is not in s, or an angle
-            jumps; the message names the row.
+        ValueError: the shapes are not as said, a length is no robot's, the time does not rise or is
+            not in s, or an angle jumps; the message names the row.
     """
     stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
     if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
@@ -272,6 +274,8 @@ def identify_arrays(
             f"time {stamps.shape}, angles {turned.shape} and torques {torque.shape}: must be (n,), "
             "(n, 2) and (n, 2)"
         )
+    check_field(Wheels, "radius", float(wheel_radius), "wheel_radius")
+    check_field(Wheels, "separation", float(wheel_separation), "wheel_separation")
     geometry = WheelGeometry(wheel_radius, wheel_radius, wheel_separation)
     numbers = np.isfinite(np.column_stack((stamps, turned, torque))).all(axis=1)
     rows = np.flatnonzero(numbers)

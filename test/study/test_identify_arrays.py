@@ -98,6 +98,20 @@ def test_what_cannot_be_used_is_refused_by_row_and_reason(log, index, change, wo
         identified(*changed(log, index, change))
 
 
+@pytest.mark.parametrize(
+    ("radius", "separation", "words"),
+    [
+        (75.0, 0.27217, "wheel_radius = 75.0 m must be at most 2. Give the rolling radius"),
+        (0.075, 272.17, "wheel_separation = 272.17 m must be at most 10. Give the full track"),
+        (-0.075, 0.27217, "wheel_radius = -0.075 m must be above 0"),
+        (0.075, math.nan, "wheel_separation = nan must be finite"),
+    ],
+)
+def test_millimetres_are_refused(log, radius, separation, words):
+    with pytest.raises(ValueError, match=words):
+        identify_arrays(*log[:3], wheel_radius=radius, wheel_separation=separation)
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_so_are_too_few_rows(log, rows):
     with pytest.raises(ValueError, match=f"{rows} rows .* must be at least 2"):
