@@ -17,7 +17,7 @@ time = np.array([sample.stamp for sample in run.samples])  # s
 angles = np.array([sample.position for sample in run.samples])  # [left, right], rad
 torques = np.array([sample.effort for sample in run.samples])  # [left, right], N m
 
-found = identify_arrays(time, angles, torques, wheel_radius=0.075, wheel_separation=0.272)
+found = identify_arrays(time, angles, torques, wheel_radius=0.075, wheel_separation=0.27217)
 
 print(f"{found.state.name} from {found.samples} samples")
 names, deviations = ("K5", "K6", "K7", "K8"), np.sqrt(found.variances)

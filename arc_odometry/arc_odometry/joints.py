@@ -17,6 +17,8 @@ PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
 _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 # A wheel's angle that changes faster has jumped, rad/s.
 MAX_WHEEL_SPEED = 100.0
+# Between two samples, s: from one that is told from a doubled one to one that may be bridged.
+SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ class SampleCheck:
         min_step: shortest period between samples that can be told from a doubled one, s.
     """
 
-    def __init__(self, max_gap: float = 0.06, min_step: float = 1e-4) -> None:
+    def __init__(self, max_gap: float = LONGEST_STEP, min_step: float = SHORTEST_STEP) -> None:
         self._max_gap = max_gap
         self._min_step = min_step
         self.reset()

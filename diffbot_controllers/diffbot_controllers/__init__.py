@@ -31,6 +31,7 @@ _NAMES = {
         "PiDesign",
         "PiGains",
     ),
+    "diffbot_controllers.laws.friction": ("KnownWheels",),
     "diffbot_controllers.laws.motion": ("State",),
     "diffbot_controllers.laws.polar_pose": ("PolarPoseController", "PolarPoseRecord"),
     "diffbot_controllers.tuning": (
@@ -39,6 +40,7 @@ _NAMES = {
         "tuned_backstepping",
         "tuned_polar_pose",
     ),
+    "diffbot_controllers.velocity_tracking.law": ("TrackerSettings", "VelocityTracker"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_MODULES)

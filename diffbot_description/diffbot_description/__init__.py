@@ -11,7 +11,7 @@ from diffbot_description.dynamics import (
 )
 from diffbot_description.files import write_atomically
 from diffbot_description.identified_robot import write_identified_robot
-from diffbot_description.loading import known_robots, load_robot, urdf
+from diffbot_description.loading import known_robots, load_robot, save_robot, urdf
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
 
@@ -25,6 +25,7 @@ __all__ = [
     "closed_form",
     "known_robots",
     "load_robot",
+    "save_robot",
     "urdf",
     "wheel_friction",
     "write_atomically",

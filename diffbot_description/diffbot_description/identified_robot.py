@@ -9,17 +9,17 @@ of mass stay too: a motion in the plane says nothing about them.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from diffbot_description.dynamics import closed_form, rolling_torques
-from diffbot_description.files import read_yaml, write_atomically
+from diffbot_description.files import write_atomically
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Robot
+from diffbot_description.robot_file import robot_data, robot_text
 from diffbot_description.robot_model import RobotModel
 from diffbot_description.urdf_appearance import shapes_file
 
@@ -159,7 +159,7 @@ def with_drive(robot: Robot, unit: str, constants: tuple[float, float]) -> Robot
 
 def write_identified_robot(
     robot: Robot,
-    directory: Path,
+    directory: str | os.PathLike[str],
     k5: float,
     k7: float,
     k8: float,
@@ -172,7 +172,7 @@ def write_identified_robot(
     / (b K7)).
 
     Args:
-        robot: as it is described, or `with_track`, `with_drive`: these are then new in the file.
+        robot: as it is described, or changed, such as by `with_track` and `with_drive`.
         directory: for the files.
         k5: m.
         k7: 1/(kg m).
@@ -186,13 +186,10 @@ def write_identified_robot(
         ValueError: no robot can have these parameters; nothing is written.
         OSError: the directory cannot be written.
     """
-    data = read_yaml(robot.path)
+    directory = Path(directory)
+    data = robot_data(robot)
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
-        data["wheels"]["separation"] = robot.wheels.separation
-        if robot.drive.torque_constant is not None:
-            data.setdefault("drive", {})["effort_unit"] = robot.drive.effort_unit
-            data["drive"]["torque_constant"] = [float(k) for k in robot.drive.torque_constant]
         _patch(data, body, friction, rolling_torques(robot))
         if robot.appearance.urdf is not None:  # a relative path starts at another folder there
             data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
@@ -213,7 +210,7 @@ def write_identified_robot(
         *lines,
     ]
     text = "".join(f"# {line}".rstrip() + "\n" for line in head)
-    text += "\n" + yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
+    text += "\n" + robot_text(data)
     robot_file = directory / f"{robot.name}_identified.yaml"
     xacro_file = directory / XACRO_NAME
     write_atomically(robot_file, text)

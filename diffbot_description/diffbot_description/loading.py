@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots by name or by file: finding, reading and checking of robot files, and their URDF."""
+"""Robots by name or by file: robot files are found, read, checked, written; their URDF."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from diffbot_description.files import closest, parse_yaml, read_text
+from diffbot_description.files import closest, parse_yaml, read_text, write_atomically
 from diffbot_description.robot import TEXTS, FieldSpec, Robot
-from diffbot_description.urdf_appearance import with_shapes
+from diffbot_description.robot_file import robot_data, robot_text
+from diffbot_description.urdf_appearance import shapes_file, with_shapes
 from diffbot_description.urdf_files import URDF_SUFFIXES
 
 PACKAGE = "diffbot_description"
@@ -79,6 +81,37 @@ def _find(robot: str | os.PathLike[str]) -> Path:
     )
 
 
+def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
+    """Write a robot's file, which `load_robot` reads; return its path.
+
+    Use it for a robot that was changed in code, by `dataclasses.replace`:
+
+        robot = load_robot("twil")
+        heavy = replace(robot, name="heavy", body=replace(robot.body, mass=10.0))
+        assert load_robot(save_robot(heavy, "heavy.yaml")).body == heavy.body
+
+    Args:
+        robot: of any origin; its own path does not matter.
+        path: of the file, which ends in .yaml or .yml; its folder is made.
+
+    Raises:
+        ValueError: the robot breaks a rule of robot files; the message names the field, its value,
+            the limit and what to change, or the path. Nothing is written then.
+        OSError: it cannot be written.
+    """
+    file = Path(path).expanduser().absolute()
+    if file.suffix not in SUFFIXES:
+        raise ValueError(f"robot file {file}: its name must end in {' or '.join(SUFFIXES)}")
+    data = robot_data(robot)
+    if robot.appearance.urdf is not None:  # a relative path starts at another folder there
+        data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
+    try:
+        robot_from(data, file)
+    except ValueError as error:
+        raise ValueError(f"robot '{robot.name}' was not written: {error}") from None
+    return write_atomically(file, robot_text(data))
+
+
 MOCK_HARDWARE = "mock_components/GenericSystem"
 SIMULATORS = ("none", "gz", "gz_ros2_control", "gazebo_ros")
 
@@ -91,11 +124,11 @@ def urdf(
 ) -> str:
     """Return the URDF of a robot as XML text.
 
-    Runs urdf/robot.urdf.xacro with the robot's YAML file. ``hardware_plugin`` is the class of
-    the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem". ``simulator`` names
-    the simulator whose plugins are added, see SIMULATORS; ``controllers`` is the path of the
-    controllers' YAML, for those with ros2_control. Raises ValueError for an unknown simulator, and
-    for an ``appearance.urdf`` that cannot be read.
+    Runs urdf/robot.urdf.xacro with the robot as it is, whatever its file says. ``hardware_plugin``
+    is the class of the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem".
+    ``simulator`` names the simulator whose plugins are added, see SIMULATORS; ``controllers`` is
+    the path of the controllers' YAML, for those with ros2_control. Raises ValueError for an unknown
+    simulator, and for an ``appearance.urdf`` that cannot be read.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
@@ -107,8 +140,7 @@ def urdf(
         )
     text = _generated(
         str(share_directory() / "urdf" / "robot.urdf.xacro"),
-        robot.path.read_bytes(),
-        ("robot", str(robot.path)),
+        robot_text(robot_data(robot)),
         ("hardware_plugin", hardware_plugin),
         ("simulator", simulator),
         ("controllers", controllers),
@@ -117,11 +149,15 @@ def urdf(
 
 
 @functools.lru_cache(maxsize=32)
-def _generated(source: str, _content: bytes, *arguments: tuple[str, str]) -> str:
-    """The URDF, made once per content of the robot's file: xacro takes a tenth of a second."""
+def _generated(source: str, content: str, *arguments: tuple[str, str]) -> str:
+    """The URDF, made once per content of a robot file: xacro takes a tenth of a second."""
     import xacro  # here, because it is slow to import and only this function needs it
 
-    text: str = xacro.process_file(source, mappings=dict(arguments)).toprettyxml(indent="  ")
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "robot.yaml"
+        file.write_text(content, encoding="utf-8")
+        mappings = {"robot": str(file), **dict(arguments)}
+        text: str = xacro.process_file(source, mappings=mappings).toprettyxml(indent="  ")
     return text
 
 
@@ -194,6 +230,21 @@ def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], wh
     needs = f"needs exactly {', '.join(needed)}" if needed else "needs nothing"
     may = f" and may have {', '.join(optional)}" if optional else ""
     raise ValueError(f"wrong keys, {'; '.join(problems)}. {advice}{section} {needs}{may}.")
+
+
+def check_field(section: type, name: str, value: float, where: str) -> None:
+    """Refuse a number that a field of robot files cannot hold.
+
+    Args:
+        section: of the schema, such as robot.Wheels.
+        name: of its field.
+        value: in the field's unit.
+        where: what the message calls it.
+
+    Raises:
+        ValueError: names the value, the limit and what to give.
+    """
+    _read(_kinds(section)[name], value, where)
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:

@@ -416,7 +416,8 @@ class Appearance:
 class Robot:
     """One robot, as its YAML file describes it. Make one with `load_robot`.
 
-    ``path`` is the file; it is not a key of the file.
+    Change one with `dataclasses.replace`, which checks nothing, and `save_robot`, which does.
+    ``path`` is the file that it was read from; it is not a key of the file.
     """
 
     name: Annotated[str, FieldSpec("", "name of the robot")]
@@ -436,7 +437,7 @@ class Robot:
     uncertainty: Uncertainty = Uncertainty()
 
     def without_friction(self) -> Robot:
-        """This robot with ideal bearings, casters and motors; its file, and its URDF, stay."""
+        """This robot with ideal bearings, casters and motors; its file stays."""
         return replace(
             self,
             friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),

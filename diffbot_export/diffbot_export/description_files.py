@@ -8,15 +8,12 @@ friction, its damping the viscous one.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import yaml
-
 from diffbot_description import Robot, load_robot, urdf, write_atomically, write_identified_robot
-from diffbot_description.files import read_yaml
 from diffbot_export.known_robot import KnownRobot, sources_of
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
@@ -42,28 +39,24 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
         torque.friction[name].value if name in torque.friction else None for name in FRICTION_NAMES
     ]
     k5, k7, k8 = (k[name].value for name in ("k5", "k7", "k8"))
-    with tempfile.TemporaryDirectory() as scratch:
-        measured = _with_lengths(robot, described, Path(scratch))
-        files = write_identified_robot(measured, folder, k5, k7, k8, friction, notes(robot))
+    measured = _with_lengths(robot, described)
+    files = write_identified_robot(measured, folder, k5, k7, k8, friction, notes(robot))
     return load_robot(files[0]), list(files)
 
 
-def _with_lengths(robot: KnownRobot, described: Robot, folder: Path) -> Robot:
+def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
     """The description with the calibrated radius and track."""
     geometry = robot.geometry
     if robot.results.calibration is None or geometry is None:
         return described
-    data = read_yaml(described.path)
     mean = 0.5 * (geometry.left_radius + geometry.right_radius)
-    data["wheels"]["radius"], data["wheels"]["separation"] = mean, geometry.separation
     if geometry.left_radius != geometry.right_radius:
         robot.missing.append(
             "radii of both wheels apart: a description has one, it is the mean of "
             f"{geometry.left_radius:.6g} and {geometry.right_radius:.6g} m"
         )
-    path = folder / f"{described.name}.yaml"
-    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
-    return load_robot(path)
+    wheels = replace(described.wheels, radius=mean, separation=geometry.separation)
+    return replace(described, wheels=wheels)
 
 
 def notes(robot: KnownRobot) -> list[str]:

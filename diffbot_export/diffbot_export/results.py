@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,7 +153,7 @@ class Results:
     missing: list[str] = field(default_factory=list)
 
 
-def read_results(paths: Sequence[Path]) -> Results:
+def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
     """Everything that folders and files of results hold.
 
     Raises:
@@ -160,8 +161,8 @@ def read_results(paths: Sequence[Path]) -> Results:
             used; the message names the file and what to do.
     """
     results = Results()
-    for path in paths:
-        path = path.expanduser()
+    for given in paths:
+        path = Path(given).expanduser()
         if not path.exists():
             raise ValueError(f"{path}: there is no such file or folder; {MADE_BY}")
         for file in _files_of(path):

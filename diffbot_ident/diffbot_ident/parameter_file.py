@@ -8,6 +8,7 @@ kind, so that what is unknown is NaN and what is empty is left out.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -185,7 +186,7 @@ class Export:
 
 
 def export_results(
-    directory: Path,
+    directory: str | os.PathLike[str],
     robot: Robot,
     estimate: Estimate,
     *,
@@ -209,7 +210,7 @@ def export_results(
     document = parameter_document(
         estimate, robot.name, date, version, seconds, physical, verification
     )
-    path = directory / FILE_NAME
+    path = Path(directory) / FILE_NAME
     save_parameters(path, document)
     if estimate.state is not EstimateState.ESTIMATED:
         return Export((path,), f"the parameters are {estimate.state.name.lower()}")

@@ -142,7 +142,15 @@ class Model:
             period: s.
             geometry: of the wheels.
             lengths: periods that each prediction takes, at most m, shape (n,); None: m.
+
+        Raises:
+            ValueError: the shapes are not as said.
         """
+        if np.ndim(start) != 2 or np.shape(torque)[1:] != np.shape(start) or len(start) != 2:
+            raise ValueError(
+                f"prediction: start {np.shape(start)} and torque {np.shape(torque)}: must be "
+                "(2, n) and (m, 2, n), for m periods of n predictions"
+            )
         velocity = start
         for step, acting in enumerate(torque):
             # The midpoint rule: products of velocities change little within a period.

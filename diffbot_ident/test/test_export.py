@@ -74,6 +74,11 @@ def test_all_files(tmp_path):
         assert "Coulomb friction, right wheel: not identifiable" in text
 
 
+def test_a_folder_may_be_given_as_text(tmp_path):
+    files = export_results(str(tmp_path), TWIL, estimate(), **WORDS).paths
+    assert all(file.parent == tmp_path and file.exists() for file in files)
+
+
 def test_ros_reads_the_file_with_infinite_and_missing_numbers(tmp_path):
     rclpy = pytest.importorskip("rclpy")
     from rclpy.context import Context

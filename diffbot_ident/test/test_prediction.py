@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Estimate, FrictionEstimate
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.verification import Model
@@ -69,3 +70,19 @@ def test_a_ramp_of_torque_comes_later_by_the_delay(whole, share):
 def test_no_delay_leaves_torques_alone():
     torque = np.random.default_rng(0).standard_normal((2, 20))
     assert (delayed(torque, 0.0) == torque).all()
+
+
+@pytest.mark.parametrize(
+    ("start", "torque"),
+    [
+        (np.zeros(2), np.zeros((10, 2))),
+        (np.zeros((2, 1)), np.zeros((10, 2))),
+        (np.zeros((1, 2)), np.zeros((10, 1, 2))),
+        (np.zeros((2, 3)), np.zeros((10, 2, 1))),
+    ],
+)
+def test_arrays_of_other_shapes_are_refused(start, torque):
+    """Of the first NumPy had made two predictions, and no error."""
+    model = Model((0.08, -3.8, 2.6, -16.1))
+    with pytest.raises(ValueError, match=r"must be \(2, n\) and \(m, 2, n\)"):
+        model.predict(start, torque, 0.01, WheelGeometry(0.075, 0.075, 0.272))

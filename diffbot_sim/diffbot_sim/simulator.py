@@ -70,7 +70,7 @@ class Simulator(Protocol):
 
         Raises:
             ValueError: a value is not finite or is outside its range, or the robot would tip
-                over; nothing has changed then.
+                over, which the ideal engine cannot tell; nothing has changed then.
         """
 
     def close(self) -> None:

@@ -115,6 +115,25 @@ class Actuator:
         return within(float(value), self._limit)
 
 
+def periods_in(what: str, seconds: float, period: float) -> int:
+    """Whole control periods in a time of a run.
+
+    Args:
+        what: name of the time, for the message.
+        seconds: s; rounded to whole periods.
+        period: control period, s, > 0.
+
+    Raises:
+        ValueError: the time is not finite, or holds no period.
+    """
+    count = round(seconds / period) if math.isfinite(seconds) else 0
+    if count < 1:
+        raise ValueError(
+            f"{what} = {seconds} s: must be finite and at least a control period, {period} s"
+        )
+    return count
+
+
 class Encoders:
     """Encoders of the two wheels, [left, right].
 

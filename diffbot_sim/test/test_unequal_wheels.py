@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import yaml
+from scipy.integrate import solve_ivp
 
 from diffbot_description import load_robot, urdf
 from diffbot_sim.engines import make_simulator
@@ -50,14 +51,48 @@ def test_both_engines_go_the_same_way(unequal):
     assert ends[0] == pytest.approx(ends[1], abs=1e-3)
 
 
-def test_the_ideal_engine_takes_a_torque_on_the_smaller_wheel_for_more_force(unequal):
-    simulator = make_simulator("ideal", unequal)
-    simulator.step((0.2, 0.0), 0.001)
-    left = simulator.velocity()
-    simulator.reset()
-    simulator.step((0.0, 0.2), 0.001)
-    right = simulator.velocity()
-    assert right[0] / left[0] == pytest.approx(RADII[0] / RADII[1], rel=1e-6)
+def lagrange(model, radii, torques, seconds):
+    """[v, omega] of a robot that starts at rest, by the kinetic energy of body and wheels.
+
+    2 T = m v^2 + I omega^2 + J (w_l^2 + w_r^2) with w = (v -+ b omega) / r; a torque tau of a wheel
+    does the work tau w; the body's centre of mass, d ahead, turns with it.
+    """
+    b, spin = model.half_track, model.wheel_inertia_spin
+    mass = model.mass_body + 2.0 * model.wheel_mass
+    inertia = model.inertia_body + model.mass_body * model.com_offset**2
+    inertia += 2.0 * (model.wheel_inertia_yaw + model.wheel_mass * b**2)
+    moment = model.mass_body * model.com_offset
+    rolling = np.array([[1.0, -b], [1.0, b]]) / np.array(radii)[:, None]
+    matrix = np.diag((mass, inertia)) + spin * rolling.T @ rolling
+
+    def rates(_, u):
+        v, omega = u
+        carried = np.array([moment * omega**2, -moment * v * omega])
+        return np.linalg.solve(matrix, rolling.T @ torques + carried)
+
+    return solve_ivp(rates, (0.0, seconds), (0.0, 0.0), rtol=1e-11, atol=1e-13).y[:, -1]
+
+
+@pytest.mark.parametrize("radii", [RADII, (0.07, 0.08), (0.075, 0.075)])
+@pytest.mark.parametrize("torques", [(0.1, 0.1), (-0.1, -0.1), (0.2, 0.1), (-0.05, 0.1)])
+def test_the_ideal_engine_moves_as_the_wheels_energy_says(tmp_path, radii, torques):
+    """Without the coupling of v and omega the turn by equal torques is 13 % off."""
+    robot = with_radii(tmp_path, list(radii))
+    simulator = make_simulator("ideal", robot)
+    for _ in range(10):
+        simulator.step(torques, 0.1)
+    exact = lagrange(robot.model, radii, torques, 1.0)
+    assert simulator.velocity() == pytest.approx(exact, abs=1e-8)
+
+
+@pytest.mark.parametrize("torques", [(0.1, 0.1), (-0.05, 0.1)])
+def test_so_do_contacts(tmp_path, torques):
+    robot = with_radii(tmp_path, [0.07, 0.08])
+    simulator = make_simulator("mujoco", robot)
+    for _ in range(10):
+        simulator.step(torques, 0.1)
+    exact = lagrange(robot.model, (0.07, 0.08), torques, 1.0)
+    assert simulator.velocity() == pytest.approx(exact, abs=1e-3)
 
 
 def test_the_axle_is_level(unequal):

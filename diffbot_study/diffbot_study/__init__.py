@@ -4,6 +4,7 @@
 What benchmarks, papers, tests and examples/ are made with.
 """
 
+from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_study.driving import (
     DriveSamples,
     Law,
@@ -21,6 +22,9 @@ from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_driv
 
 __all__ = [
     "DriveSamples",
+    "Estimate",
+    "EstimateState",
+    "Estimator",
     "IdentificationRun",
     "Law",
     "LiveAdaptation",

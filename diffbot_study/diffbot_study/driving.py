@@ -31,13 +31,13 @@ from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
-from diffbot_description import Robot, wheel_friction
+from diffbot_description import Robot, load_robot, wheel_friction
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ class DriveSamples:
 
 def simulate_drive(
     engine: str | Simulator,
-    robot: Robot,
+    robot: str | Robot,
     law: Law,
     reference: Callable[[float], Reference],
     duration: float,
@@ -146,10 +146,10 @@ def simulate_drive(
 
     Args:
         engine: "ideal", "mujoco" or "gazebo"; or one that simulates this robot: it is reset.
-        robot: its wheels, its limits and its encoders.
+        robot: its wheels, its limits and its encoders; or its name, or the path of its YAML.
         law: new or reset.
         reference: what the law gets at a time of the run, s.
-        duration: s.
+        duration: s, one control period at least.
         start: true pose at the start, m, m, rad; odometry begins with it.
         encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
         torque_limit: that the node keeps to, N m; None for the robot's traction limit.
@@ -158,7 +158,12 @@ def simulate_drive(
         seed: of the encoders' phases and the noise.
         period: control period, s.
         on_sample: called with each joint sample before the law is asked, such as LiveAdaptation.
+
+    Raises:
+        ValueError: an argument is outside its range, there is no such robot or engine, or what the
+            law gives is not two finite torques.
     """
+    robot = robot if isinstance(robot, Robot) else load_robot(robot)
     if isinstance(engine, str):
         with closing(make_simulator(engine, robot)) as made:
             return simulate_drive(
@@ -170,10 +175,12 @@ def simulate_drive(
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
     engine.reset(start)
+    encoders = Encoders(counts, period, seed)
+    steps = periods_in("duration", duration, period)
     virtual = VirtualRobot(
         engine,
         Actuator(robot.limits.torque, torque_delay, torque_noise, seed, robot.drive.dead_band),
-        Encoders(counts, period, seed),
+        encoders,
         period,
     )
     # The published law spins the wheels faster than any encoder would be believed.
@@ -183,13 +190,13 @@ def simulate_drive(
     limiter = TorqueLimiter(limit, robot.limits.torque_rate)
     rows: list[tuple[float, ...]] = []
     sample = virtual.sample
-    for _ in range(round(duration / period)):
+    for _ in range(steps):
         if on_sample is not None:
             on_sample(sample)
         state = feedback.update(sample, limiter.torque).state
         wanted = reference(sample.stamp)
         if state is not None:
-            limiter.apply(law.update(state, wanted, period), period)
+            limiter.apply(_pair(law.update(state, wanted, period)), period)
         rows.append(
             (sample.stamp, *engine.pose(), *feedback.odometry.pose, *engine.velocity())
             + (*limiter.torque, wanted.x, wanted.y, wanted.theta)
@@ -197,6 +204,17 @@ def simulate_drive(
         sample = virtual.advance(limiter.torque)
     columns = np.array(rows)
     return DriveSamples(columns[:, 0], *np.split(columns[:, 1:], (3, 6, 8, 10), axis=1))
+
+
+def _pair(torque: Torque) -> Torque:
+    """What a law gave; ValueError where it is no pair."""
+    try:
+        left, right = torque
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the law gave {torque!r}: must be two torques [left, right] in N m"
+        ) from None
+    return left, right
 
 
 def dynamics_of(engine: Simulator) -> DynamicParameters:

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import DiffOdometry, JointSample, WheelGeometry
+from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
 from diffbot_description import Robot, load_robot
+from diffbot_description.loading import check_field
+from diffbot_description.robot import Wheels
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
@@ -26,7 +29,7 @@ from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
-from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 
 Array = NDArray[np.float64]
 
@@ -94,7 +97,7 @@ def simulate_identification(
     torque_delay: int = 0,
     prior: BodyPrior | None = None,
     record: float = 1.0,
-    estimator: str = "integral",
+    estimator: str | Estimator = "integral",
 ) -> IdentificationRun:
     """Excite a simulated robot at rest for a while and identify it.
 
@@ -102,7 +105,7 @@ def simulate_identification(
         robot: that is simulated, or its name, or the path of its YAML.
         engine: "ideal", "mujoco" or "gazebo".
         seed: of the excitation and of the noise.
-        seconds: robot time, s.
+        seconds: robot time, s, one control period of 10 ms at least.
         encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
         torque_noise: standard deviation of the acting torque, as a share of it.
         excitation: "prbs", "multisine" or "optimised", or your own signal, which nothing guards:
@@ -112,11 +115,16 @@ def simulate_identification(
         register: bits of the PRBS's shift register; None for the robot's own.
         torque_delay: control periods between a torque's command and its action.
         prior: what the excitation believes of the robot at the beginning; None for the closed form.
-        record: time between two entries of the history, s.
-        estimator: "integral", "rls" or "kalman".
+        record: time between two entries of the history, s, one control period at least.
+        estimator: "integral", "rls" or "kalman", or your own, new or reset.
+
+    Raises:
+        ValueError: an argument is outside its range, there is no such robot, engine, excitation or
+            estimator, or a torque of the signal is not finite.
     """
     if not isinstance(robot, Robot):
         robot = load_robot(robot)
+    steps, every = periods_in("seconds", seconds, PERIOD), periods_in("record", record, PERIOD)
     source: Excitation
     if isinstance(excitation, str):
         # Making a URDF takes longer than a short run; prbs without an arena predicts nothing.
@@ -136,7 +144,6 @@ def simulate_identification(
             Encoders(counts, PERIOD, seed),
             PERIOD,
         )
-        steps, every = round(seconds / PERIOD), round(record / PERIOD)
         return _identify(virtual, robot, source, estimator, steps, every)
 
 
@@ -153,9 +160,16 @@ class _OpenLoop:
         self._periods = 0
 
     def torque(self, _motion: Motion) -> tuple[float, float]:
-        left, right = self._signal(self._periods * PERIOD)
+        torque = self._signal(self._periods * PERIOD)
+        try:
+            left, right = map(float, torque)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"the excitation gave {torque!r} at {self._periods * PERIOD:g} s: must be two "
+                "torques [left, right] in N m"
+            ) from None
         self._periods += 1
-        return float(left), float(right)
+        return left, right
 
     def interrupt(self) -> None:
         pass
@@ -168,7 +182,7 @@ def _identify(
     virtual: VirtualRobot,
     robot: Robot,
     source: Excitation,
-    estimator_name: str,
+    which: str | Estimator,
     steps: int,
     record: int,
 ) -> IdentificationRun:
@@ -176,7 +190,7 @@ def _identify(
     limits = np.array([own.linear_velocity, own.angular_velocity])
     geometry = robot.geometry
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-    estimator = make_estimator(estimator_name, geometry, scale, turning=robot.turning is not None)
+    estimator = _estimator(which, geometry, scale, turning=robot.turning is not None)
     odometry = DiffOdometry(geometry)
     corners = outline(robot)
     fastest, farthest = np.zeros(2), np.array(extent(corners, (0.0, 0.0, 0.0)))
@@ -209,6 +223,15 @@ def _identify(
     )
 
 
+def _estimator(
+    which: str | Estimator, geometry: WheelGeometry, scale: MotionScale, turning: bool = False
+) -> Estimator:
+    """The estimator of a name, or the one that was given."""
+    if isinstance(which, str):
+        return make_estimator(which, geometry, scale, turning=turning)
+    return which
+
+
 def _teach(source: Excitation, estimator: Estimator) -> None:
     """Let the excitation predict with what is known by now, as the ident node does."""
     found = estimator.estimate()
@@ -223,21 +246,27 @@ def identify_arrays(
     *,
     wheel_radius: float,
     wheel_separation: float,
-    estimator: str = "integral",
+    estimator: str | Estimator = "integral",
 ) -> Estimate:
     """Identify K5..K8 from a recording of one robot.
 
+    Rows with a number that is not finite are left out. Nothing is bridged there, nor where the time
+    makes a step of more than 1.5 times the usual one: each such gap costs the 0.15 s after it.
+    Where more than 2 % of the rows come after a gap, those of up to 60 ms are bridged all the same,
+    and the intervals are wider. `Estimate.warnings` counts both.
+
     Args:
-        time: s, rising in equal steps, shape (n,).
-        angles: of the wheels [left, right], rad, unwrapped, shape (n, 2).
+        time: s, rising in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
+        angles: of the wheels [left, right], rad, shape (n, 2).
         torques: of the wheels [left, right], N m, that acted from the instant before to this one,
             shape (n, 2); the first ones count for nothing.
-        wheel_radius: of both wheels, m.
-        wheel_separation: full track, m.
-        estimator: "integral", "rls" or "kalman".
+        wheel_radius: of both wheels, m, up to 2.
+        wheel_separation: full track, m, up to 10.
+        estimator: "integral", "rls" or "kalman", or your own, new or reset.
 
     Raises:
-        ValueError: the shapes are not as said, or a sample cannot be used.
+        ValueError: the shapes are not as said, a length is no robot's, the time does not rise or is
+            not in s, or an angle jumps; the message names the row.
     """
     stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
     if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
@@ -245,14 +274,81 @@ def identify_arrays(
             f"time {stamps.shape}, angles {turned.shape} and torques {torque.shape}: must be (n,), "
             "(n, 2) and (n, 2)"
         )
+    check_field(Wheels, "radius", float(wheel_radius), "wheel_radius")
+    check_field(Wheels, "separation", float(wheel_separation), "wheel_separation")
     geometry = WheelGeometry(wheel_radius, wheel_radius, wheel_separation)
+    numbers = np.isfinite(np.column_stack((stamps, turned, torque))).all(axis=1)
+    rows = np.flatnonzero(numbers)
+    stamps, turned, torque = stamps[rows], np.unwrap(turned[rows], axis=0), torque[rows]
+    gaps = _gaps(stamps, rows)
     speeds = np.gradient(turned, stamps, axis=0)
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
     # Half of the largest value is the typical size of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
-    found = make_estimator(estimator, geometry, scale)
-    for stamp, position, wheel_speeds, effort in zip(
-        stamps.tolist(), turned.tolist(), speeds.tolist(), torque.tolist(), strict=True
+    found = _estimator(estimator, geometry, scale)
+    interrupts = np.count_nonzero(gaps) <= MOST_GAPS * len(rows)
+    for row, gap, *sample in zip(
+        *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True
     ):
-        found.update(JointSample(stamp, tuple(position), tuple(wheel_speeds), tuple(effort)))
-    return found.estimate()
+        if gap and interrupts:
+            with suppress(ValueError):
+                found.update(NO_SAMPLE)
+        try:
+            found.update(JointSample(sample[0], *map(tuple, sample[1:])))
+        except ValueError as error:
+            # It goes on from this sample where it only comes too late.
+            if not gap:
+                raise ValueError(f"row {row}: {error}") from None
+    estimate = found.estimate()
+    return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
+
+
+NO_SAMPLE = JointSample(math.nan, (math.nan,) * 2, (math.nan,) * 2, (math.nan,) * 2)
+"""What makes an estimator begin its windows anew."""
+LONG_STEP = 1.5  # times the usual step: a gap
+MOST_GAPS = 0.02  # of the rows, after each of which windows begin anew
+
+
+def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a row comes after a gap in time.
+
+    Args:
+        stamps: of the rows that are complete, s, shape (n,).
+        rows: their numbers, for messages, shape (n,).
+
+    Raises:
+        ValueError: there are fewer than two rows, the time does not rise, or is not in s.
+    """
+    if len(rows) < 2:
+        raise ValueError(
+            f"{len(rows)} rows with a time, both angles and both torques: must be at least 2"
+        )
+    steps = np.diff(stamps)
+    if not (steps > 0.0).all():
+        first = int(np.argmin(steps > 0.0))
+        raise ValueError(
+            f"time[{rows[first + 1]}] = {stamps[first + 1]:.9g} s after time[{rows[first]}] = "
+            f"{stamps[first]:.9g} s: must rise; sort the rows by time, and leave out those whose "
+            "time was there before"
+        )
+    usual = float(np.median(steps))
+    if not SHORTEST_STEP <= usual <= LONGEST_STEP:
+        raise ValueError(
+            f"time rises by {usual:.4g} s from row to row: must be {SHORTEST_STEP:g} to "
+            f"{LONGEST_STEP:g} s; give it in s, and the wheels at 20 Hz or more"
+        )
+    return np.concatenate(([False], steps > LONG_STEP * usual))
+
+
+def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
+    """Warnings of rows that were not complete, and of gaps in the time of those that were."""
+    said = []
+    if not numbers.all():
+        incomplete = np.flatnonzero(~numbers)
+        said.append(
+            f"{len(incomplete)} of {len(numbers)} rows are left out, the first is row "
+            f"{incomplete[0]}: a number is not finite"
+        )
+    if gaps.any():
+        said.append(f"gaps in the time: {np.count_nonzero(gaps)}; intervals are wider for it")
+    return said

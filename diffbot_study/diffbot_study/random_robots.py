@@ -21,15 +21,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from arc_odometry import JointSample
-from diffbot_description import Robot, load_robot
+from diffbot_description import Robot, load_robot, save_robot
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Turning
 from diffbot_ident.excitation.excitations import excited_wheel_speed
@@ -74,9 +73,8 @@ class RandomRobot:
         return max(self.robot.friction.coulomb) / self.robot.excitation.amplitude
 
     def written(self, folder: Path) -> RandomRobot:
-        """The same robot, read from a file in this folder, which engines with a URDF need."""
-        path = folder / f"random_{self.seed}.yaml"
-        path.write_text(yaml.safe_dump(_robot_data(self.seed), sort_keys=False))
+        """The same robot, read from a file in this folder."""
+        path = save_robot(self.robot, folder / f"random_{self.seed}.yaml")
         return replace(self, robot=load_robot(path))
 
     def without_friction(self) -> RandomRobot:
@@ -121,7 +119,7 @@ class RandomRobot:
         the largest yaw rate.
 
         Args:
-            folder: where a file of it is written, which engines with a URDF need; None: no file.
+            folder: where a file of it is written; None: no file.
         """
         uniform = np.random.default_rng([self.seed, 3]).uniform
         robot = self.robot
@@ -131,12 +129,8 @@ class RandomRobot:
             viscous=float(uniform(0.0, 0.3)) * moment / own.angular_velocity,
             coulomb=float(uniform(0.0, 0.3)) * moment,
         )
-        if folder is None:
-            return replace(self, robot=replace(robot, turning=turning))
-        data = {**_robot_data(self.seed), "turning": asdict(turning)}
-        path = folder / f"random_{self.seed}.yaml"
-        path.write_text(yaml.safe_dump(data, sort_keys=False))
-        return replace(self, robot=load_robot(path))
+        turned = replace(self, robot=replace(robot, turning=turning))
+        return turned if folder is None else turned.written(folder)
 
 
 def draw(seed: int) -> RandomRobot:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,12 @@ from diffbot_controllers import Reference
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.sigma_fit import RecursiveFit
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
+from diffbot_sim.virtual_robot import periods_in
 from pose2d_trajectories import Trajectory
+
+if TYPE_CHECKING:  # it takes SciPy, and that three quarters of the time to import this package
+    from diffbot_ident.velocity.sigma_fit import RecursiveFit
 
 Array = NDArray[np.float64]
 
@@ -108,7 +112,7 @@ def simulate_velocity_drive(
         robot: simulated; it is reset.
         tracker: new or reset.
         trajectory: what it follows, from t = 0.
-        duration: s.
+        duration: s, one control period at least.
         estimator: the tracker's, for `estimate`; None: it has none.
         encoder_counts: of the odometry, per turn of a wheel; 0: exact.
         velocity_noise: standard deviations of the measured (v, omega), m/s and rad/s.
@@ -123,7 +127,7 @@ def simulate_velocity_drive(
     )
     ahead = tracker.settings.dead_time
     rows: list[tuple[float, ...]] = []
-    for k in range(round(duration / period)):
+    for k in range(periods_in("duration", duration, period)):
         t = k * period
         if new_sigma is not None and t >= new_sigma[0]:
             robot.sigma, new_sigma = new_sigma[1], None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 from pose2d_trajectories.paths import PathPoint, SpotTurn, Straight
 from pose2d_trajectories.reference import Reference, Trajectory, positive
@@ -276,7 +277,7 @@ def umbmark(
     length = positive("side", side, "m")
     if sense not in SENSES:
         raise ValueError(f"sense = {sense!r}: must be one of {', '.join(SENSES)}")
-    if isinstance(laps, bool) or not isinstance(laps, int) or laps < 1:
+    if isinstance(laps, bool) or not isinstance(laps, Integral) or laps < 1:
         raise ValueError(f"laps = {laps!r}: must be a whole number >= 1 for umbmark")
     route = Route(limits.within(speed, acceleration, turn_rate, turn_acceleration))
     for _ in range(4 * laps):

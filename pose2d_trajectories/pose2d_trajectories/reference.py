@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Protocol
 
 from arc_odometry import Arc, Pose, Velocity
@@ -99,7 +100,7 @@ SMALLEST, LARGEST = 1e-6, 1e6
 
 
 def _number(name: str, value: object, unit: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} = {value!r}: must be a number in {unit}")
     return float(value)
 

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
+from numbers import Integral
 from typing import NamedTuple
 
 from pose2d_trajectories.paths import (
@@ -437,7 +438,7 @@ def drive_laps(
         ramp_down: time from the rate to rest at the end, s, > 0, or more.
         limits: that hold afterwards.
     """
-    if isinstance(laps, bool) or not isinstance(laps, int) or laps < 0:
+    if isinstance(laps, bool) or not isinstance(laps, Integral) or laps < 0:
         raise ValueError(f"laps = {laps!r}: must be a whole number >= 0; 0 drives for ever")
     up = zero_or_positive("ramp_up", ramp_up, "s")
     down = positive("ramp_down", ramp_down, "s")

@@ -4,6 +4,7 @@
 import inspect
 import math
 
+import numpy as np
 import pytest
 
 from pose2d_trajectories import OPTIONS, TRAJECTORIES, TrajectoryLimits, make_trajectory, options_of
@@ -14,6 +15,14 @@ def test_every_option_is_described_and_in_use():
     assert used == set(OPTIONS)
     for shape in TRAJECTORIES.values():
         assert set(inspect.signature(shape).parameters) - {"limits"} <= set(OPTIONS)
+
+
+def test_numbers_may_be_those_of_numpy():
+    points = np.array([[0, 0], [1, 0], [1, 2]])
+    trajectory = make_trajectory("waypoints", points=points, speed=np.float32(0.5))
+    same = make_trajectory("waypoints", points=points.tolist(), speed=0.5)
+    assert trajectory.at(np.float32(3.0)) == same.at(3.0)
+    assert make_trajectory("circle", laps=np.int64(1)).duration < math.inf
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,23 @@ def test_the_own_excitation_identifies_the_robot(run):
         assert 10 <= numbers(line)[0] < 100
 
 
+def test_the_own_estimator_runs_beside_the_suites(run):
+    """Friction, which the plain one does not know, goes into its values: 8 % in K7 and K8."""
+    integral, own = run("own_estimator.py").splitlines()
+    assert integral.startswith("integral: errors") and own.startswith("own: errors")
+    assert numbers(integral) == pytest.approx([0.0] * 4, abs=1.0)
+    assert numbers(own) == pytest.approx([0.0] * 4, abs=50.0)
+    assert all(-15.0 < error < -3.0 for error in numbers(own)[2:])
+
+
+def test_what_was_identified_drives_better_than_what_was_described(run):
+    mass, described, identified = run("identify_then_drive.py").splitlines()
+    found, truth = numbers(mass)
+    assert found == pytest.approx(truth, rel=0.005) and truth == pytest.approx(6.2375, abs=1e-3)
+    (before, turned_before), (after, turned_after) = map(numbers, (described, identified))
+    assert after < 0.5 * before and turned_after < 0.3 * turned_before
+
+
 def test_the_own_robot_has_its_closed_form(run):
     """K7 = 1 / (r M) with M = 20 + 2 + 2 0.005 / 0.1^2 = 23 kg, and 10 kg more with the load."""
     k, work, torques, loaded, loaded_work, loaded_torques = run("own_robot.py").splitlines()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
+from numbers import Integral
 from random import Random
 from typing import Protocol
 
@@ -305,8 +306,8 @@ def _check(robot: Robot, amplitude: float, hold: int, period: float) -> None:
         )
     if not 0.001 <= period <= 0.1:
         raise ValueError(f"control period = {period} s: must be 0.001 to 0.1 s; 0.01 is usual")
-    if not 1 <= hold <= round(MAX_HOLD / period):
+    if not (isinstance(hold, Integral) and 1 <= hold <= round(MAX_HOLD / period)):
         raise ValueError(
-            f"hold = {hold} samples: must be 1 to {round(MAX_HOLD / period)}, that is "
+            f"hold = {hold} samples: must be whole, 1 to {round(MAX_HOLD / period)}, that is "
             f"{MAX_HOLD} s; 20 suits 100 Hz"
         )

@@ -7,9 +7,8 @@
 
 With skid steer omega' is less by (c_w omega + f_w sign(omega)) / I_e.
 
-Where the wheels' radii r_i differ, r in these is their mean, a torque counts r / r_i times, and
-w_i = (v -+ b omega) / r_i; that the faster spin of the smaller wheel couples v and omega is left
-out.
+Where the wheels' radii r_i differ, r in these is their mean, a torque counts r / r_i times,
+w_i = (v -+ b omega) / r_i, and the faster spin of the smaller wheel couples v' and omega'.
 
 T_f is the law of diffbot_description.dynamics; engines/wheel_friction.py says when a wheel holds.
 
@@ -48,7 +47,7 @@ class IdealSimulator:
     """Closed-form model of a robot with friction of its wheels; see Simulator for the interface.
 
     Args:
-        robot: its model gives K5..K8 (REFERENCE equations in diffbot_description.closed_form).
+        robot: its model gives K5..K8 (diffbot_description.closed_form).
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -144,6 +143,7 @@ class IdealSimulator:
             self._half_track,
             wheel_friction(self._robot, mass, x),
             CasterDrag(self._robot, parameters, mass, x),
+            self._bare.wheel_inertia_spin,
         )
 
     def _next_event(

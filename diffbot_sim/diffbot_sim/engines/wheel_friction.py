@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, FrictionLaw
@@ -57,6 +58,7 @@ class WheelFriction:
         half_track: b, m.
         laws: friction of the wheels [left, right].
         drag: of the casters, and of the floor against turning.
+        spin_inertia: of each wheel about its axle, kg m^2.
 
     Attributes:
         parameters: as given.
@@ -75,6 +77,7 @@ class WheelFriction:
         half_track: float,
         laws: tuple[FrictionLaw[float], FrictionLaw[float]],
         drag: CasterDrag,
+        spin_inertia: float,
     ) -> None:
         self.parameters = parameters
         self.drag = drag
@@ -87,6 +90,10 @@ class WheelFriction:
         if len(self._laws) > 2:
             self._input = np.column_stack((self._input, (0.0, 1.0 / drag.inertia)))
             self._wheels = np.vstack((self._wheels, (0.0, 1.0)))
+        # Of a robot that starts with casters that drag, whose direction is found without coupling.
+        self._starting = self._input
+        self._coupling = _coupling(parameters, radius, radii, half_track, spin_inertia)
+        self._input = self._coupling @ self._input
         self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in self._laws]
         self.floor_acceleration = drag.turning.breakaway(1.0) / drag.inertia
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
@@ -117,7 +124,7 @@ class WheelFriction:
             drift[0, along] = -limit / self.drag.mass
             drift[1, along] = limit * y / self.drag.inertia
             drift[1, along + 1] = -limit * x / self.drag.inertia
-        free = drift + self._input @ torques
+        free = self._coupling @ drift + self._input @ torques
         holding = np.zeros_like(torques)
         held = [i for i, mode in enumerate(modes) if mode == HOLDING]
         if len(held) == 3:
@@ -206,7 +213,7 @@ class WheelFriction:
                 if turn is not None:
                     return turn, modes
         for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
-            free = self._input @ [
+            free = self._starting @ [
                 tau - mode * law.breakaway(mode)
                 for tau, mode, law in zip(torque, modes, self._laws, strict=True)
             ]
@@ -228,7 +235,7 @@ class WheelFriction:
         net = list(torque)
         net[turning] -= mode * self._laws[turning].breakaway(mode)
         mass, inertia = self.drag.mass, self.drag.inertia
-        force, moment = (self._input @ net * (mass, inertia)).tolist()
+        force, moment = (self._starting @ net * (mass, inertia)).tolist()
         for x, y, limit in self.drag.casters:
             forward, left = Slip(x, y).values(v, omega)
             force -= limit * forward
@@ -239,3 +246,32 @@ class WheelFriction:
         start = Velocity(size * v, size * omega)
         holding = (mass * start.v - force) / (mass * self.parameters.k7)
         return start if abs(holding) <= self.limit(held, holding) else None
+
+
+def _coupling(
+    parameters: DynamicParameters,
+    radius: float,
+    radii: tuple[float, float],
+    half_track: float,
+    spin_inertia: float,
+) -> NDArray[np.float64]:
+    """What makes [v', omega'] of equal wheels those of unequal ones, shape (2, 2).
+
+    The wheels' kinetic energy is J (w_l^2 + w_r^2) / 2 with w = (v -+ b omega) / r_i. Where the
+    radii differ, it holds the product v omega: a force turns the robot, and a moment drives it.
+
+    Args:
+        parameters: K5..K8 of wheels of the mean radius.
+        radius: the mean one, m.
+        radii: [left, right], m.
+        half_track: b, m.
+        spin_inertia: J, kg m^2.
+    """
+    if radii[0] == radii[1]:
+        return np.eye(2)
+    equal = np.diag((1.0 / parameters.k7, -half_track / parameters.k8)) / radius
+    left, right = (spin_inertia / each**2 for each in radii)
+    more = left + right - 2.0 * spin_inertia / radius**2
+    product_term = half_track * (right - left)
+    unequal = equal + [[more, product_term], [product_term, half_track**2 * more]]
+    return np.asarray(np.linalg.solve(unequal, equal))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots to files: the content of a robot file, made from the robot that it would describe.
+
+What reads a robot's description, such as the URDF, gets it from here and not from the file that the
+robot once came from: a robot may have been changed in code since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import yaml
+
+from diffbot_description.robot import Robot
+
+
+def robot_data(robot: Robot) -> dict[str, Any]:
+    """Return the content of a file that describes this robot; what is as by default is left out."""
+    data: dict[str, Any] = _plain(robot)
+    del data["path"]
+    return data
+
+
+def robot_text(data: dict[str, Any]) -> str:
+    """Return the content of a robot file as YAML text."""
+    text: str = yaml.safe_dump(_plain(data), sort_keys=False, default_flow_style=None)
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses, pairs and numbers of the schema as those that YAML has."""
+    if is_dataclass(value):
+        entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
+        return {
+            entry.name: _plain(part)
+            for entry, part in entries
+            if entry.default is MISSING or part != entry.default
+        }
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(part) for part in value]
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value)
+    return value
