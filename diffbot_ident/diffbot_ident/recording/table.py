@@ -430,10 +430,13 @@ class CsvSource:
                 partly |= numbers.any(axis=1) & ~there
                 told |= there
                 if there.any():
-                    newest = self._newest_before(i, part[there, 0])
-                    back[there] |= part[there, 0] < newest
-                    doubled[there] |= part[there, 0] == newest
-                    yield self._block(names, part[there][:, [0, *columns]])
+                    times = part[there, 0]
+                    newest = self._newest_before(i, times)
+                    back[there] |= times < newest
+                    doubled[there] |= times == newest
+                    # Who reads the blocks would count the others, too.
+                    if (later := times > newest).any():
+                        yield self._block(names, part[there][later][:, [0, *columns]])
             self._count(partly | ~told, back, doubled)
 
     def _newest_before(self, stream: int, times: Array) -> Array:
