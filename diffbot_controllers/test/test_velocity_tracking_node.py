@@ -5,6 +5,7 @@ import math
 import time
 
 import pytest
+import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
@@ -19,6 +20,7 @@ from arc_odometry.odometry_messages import quaternion  # noqa: E402
 from diffbot_controllers.velocity_tracking.velocity_tracking_node import (  # noqa: E402
     VelocityTrackingNode,
 )
+from diffbot_description import load_robot  # noqa: E402
 from diffbot_description.dynamics import Sigma  # noqa: E402
 from diffbot_msgs.msg import (  # noqa: E402
     ControllerState,
@@ -167,6 +169,21 @@ def test_it_follows_and_tells_what_it_does(make):
     graph.until(lambda: graph.state[-1].phase == ControllerState.DRIVING, "the state")
     assert (graph.state[-1].law, graph.state[-1].torque_limit) == ("fixed", 0.0)
     assert list(graph.sigma[-1].sigma) == [1.0, 0.8, 0.9, 0.7]
+
+
+def test_commands_keep_to_the_speed_that_a_wheel_of_the_robot_may_have(make, tmp_path):
+    robot = load_robot("turtlebot2")
+    content = yaml.safe_load(robot.path.read_text())
+    content["limits"]["wheel_velocity"] = 10.0
+    path = tmp_path / "slow_wheels.yaml"
+    path.write_text(yaml.safe_dump(content))
+    graph = make(robot=str(path))
+    for _ in range(3):  # ahead, and to its left
+        graph.say_reference(x=1.0, theta=1.5)
+        v, omega = graph.step()
+    assert v > 0.0 and max(robot.geometry.wheel_velocity(v, omega)) == pytest.approx(10.0)
+    graph.until(lambda: graph.status, "the status")
+    assert list(graph.status[-1].limits) == pytest.approx([0.35, 0.35 / 0.115])
 
 
 @pytest.mark.parametrize(

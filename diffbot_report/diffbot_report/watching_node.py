@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that watches another one through a run, and leaves a report of it."""
+"""A node that watches another one through a run, and leaves a report of it.
+
+It listens to `diagnostics` for what effort_watchdog did not pass: summary.json has it.
+"""
 
 from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
@@ -68,6 +73,9 @@ SILENCE_TIME = 1.0
 IN_FLIGHT_TIME = 0.2
 # A shorter run says nothing about how fast it was, s of wall time.
 SHORTEST_RUN = 0.05
+# Name of what the watchdog says of commands, and the levels at which it gives a reason for zero.
+WATCHDOG = "effort_watchdog: commands"
+STOPPING = (DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
 
 
 class RealTimeFactor:
@@ -88,6 +96,34 @@ class RealTimeFactor:
         passed = wall - self._first[1]
         if passed >= SHORTEST_RUN:
             self.factor = (robot - self._first[0]) / passed
+
+
+class WatchdogRecord:
+    """What effort_watchdog said of commands that it did not pass.
+
+    Attributes:
+        trips: how often it said zero in place of a torque; None: there is no watchdog.
+        reasons: for it, as far as they were heard: two within 0.1 s are told as one.
+    """
+
+    def __init__(self) -> None:
+        self.trips: int | None = None
+        self.reasons: list[str] = []
+
+    def take(self, array: DiagnosticArray) -> None:
+        """Take in what somebody said of himself; all but the watchdog's is nothing."""
+        for status in array.status:
+            if status.name == WATCHDOG:
+                trips = next((int(each.value) for each in status.values if each.key == "trips"), 0)
+                if trips > (self.trips or 0) and status.level in STOPPING:
+                    self.reasons.append(status.message)
+                self.trips = trips
+
+    def summary(self) -> dict[str, Any]:
+        """Keys of summary.json; none without a watchdog."""
+        if self.trips is None:
+            return {}
+        return {"watchdog": {"trips": self.trips, "reasons": self.reasons}}
 
 
 class RunRecording(Protocol):
@@ -172,6 +208,8 @@ class WatchingNode(PolledNode, Generic[R, P]):
         """
         self._node, self.recording = node, recording
         self._watched: tuple[Subscription[Any], ...] = ()
+        self._watchdog = WatchdogRecord()
+        self._diagnostics = self.create_polled(DiagnosticArray, "diagnostics", QoSProfile(depth=50))
         self._listens_to_run()
         self._drawing = Drawing(figures)
         self._end = RunEnd(self.values.patience, node)
@@ -253,6 +291,8 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._show(now)
 
     def _take(self, now: float) -> None:
+        for array in self.take(self._diagnostics):
+            self._watchdog.take(array)
         if self._listens_to_run() and self.take_all(now):
             self.received = now
             if self.values.shown not in WITHOUT_PICTURES:
@@ -285,7 +325,9 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self._show(time.monotonic())
         self._display.close()
         writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self.values.shown)
-        written = writer.write(self.findings(), ending, self.real_time.factor, deadline)
+        findings, held = self.findings(), self._watchdog.summary()
+        findings = replace(findings, more={**findings.more, **held})
+        written = writer.write(findings, ending, self.real_time.factor, deadline)
         well = written and ending.outcome is not Outcome.FAILED and not self.recording.missing()
         self.exit_code = 0 if well else 1
 

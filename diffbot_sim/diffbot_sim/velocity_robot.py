@@ -20,7 +20,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import Arc, Pose, WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, Arc, Pose, RimLimit, WheelGeometry
+from arc_odometry import Velocity as BodyVelocity
 from arc_odometry.geometry import within
 from arc_odometry.odometry import KNOWN, propagate
 from diffbot_description.dynamics import Sigma
@@ -43,6 +44,7 @@ class VelocityRobot:
     Args:
         sigma: its true parameters.
         speed_limits: the driver clips commands of (v, omega) to these, m/s and rad/s, > 0.
+        rims: it slows commands down on their circle where a wheel would be faster.
         acceleration_limits: a command may differ from the one before by so much per second of the
             step, m/s^2 and rad/s^2, > 0, as drivers with a ramp do.
         dead_time: from a command to its effect, s, 0 to 10.
@@ -62,6 +64,7 @@ class VelocityRobot:
         sigma: Sigma,
         *,
         speed_limits: tuple[float, float] = UNLIMITED,
+        rims: RimLimit = UNLIMITED_RIMS,
         acceleration_limits: tuple[float, float] = UNLIMITED,
         dead_time: float = 0.0,
         command_noise: tuple[float, float] = (0.0, 0.0),
@@ -79,7 +82,8 @@ class VelocityRobot:
             raise ValueError(f"command_noise = {command_noise}: must be finite and >= 0")
         if seed < 0:
             raise ValueError(f"command noise seed = {seed}: must be >= 0")
-        self._speed_limits, self._acceleration_limits = speed_limits, acceleration_limits
+        self._speed_limits, self._rims = speed_limits, rims
+        self._acceleration_limits = acceleration_limits
         self._dead_time, self._noise, self._seed = dead_time, command_noise, seed
         self._dead_band = dead_band or DriveDeadBand()
         self.sigma = sigma
@@ -132,8 +136,7 @@ class VelocityRobot:
         if not all(map(math.isfinite, command)):
             raise ValueError(f"command = {tuple(command)}: must be finite; send 0 to stop")
         remaining = check_duration(duration)
-        taken = (self._taken(0, command[0], duration), self._taken(1, command[1], duration))
-        self._asked = taken
+        taken = self._asked = self._taken(command, duration)
         self._under_way.append((self._dead_time, self._disturbed(taken)))
         while remaining > 0.0:
             while self._under_way and self._under_way[0][0] <= 0.0:
@@ -150,11 +153,16 @@ class VelocityRobot:
         self.time += duration
         return taken
 
-    def _taken(self, axis: int, command: float, duration: float) -> float:
-        """What the driver takes of a command for an axis, 0 for v or 1 for omega."""
-        before, slope = self._asked[axis], self._acceleration_limits[axis]
-        limited = within(command, self._speed_limits[axis])
-        return within(limited - before, slope * duration) + before
+    def _taken(self, command: Velocity, duration: float) -> Velocity:
+        """What the driver takes of a command: limits of each axis, of the wheels, and its ramp."""
+        limited = self._rims.within(BodyVelocity(*map(within, command, self._speed_limits)))
+        v, omega = (
+            within(aim - before, slope * duration) + before
+            for aim, before, slope in zip(
+                limited, self._asked, self._acceleration_limits, strict=True
+            )
+        )
+        return v, omega
 
     def _disturbed(self, command: Velocity) -> Velocity:
         if self._noise == (0.0, 0.0):

@@ -217,6 +217,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
                 values.linear_velocity or limits.linear_velocity,
                 values.angular_velocity or limits.angular_velocity,
             ),
+            rims=robot.rim_limit,
             dead_time=values.dead_time,
             command_noise=values.command_noise,
             dead_band=DriveDeadBand(

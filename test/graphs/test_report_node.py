@@ -14,6 +14,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 messages = pytest.importorskip("diffbot_msgs.msg")
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -138,11 +139,33 @@ def test_completed_run(fake, report, tmp_path):
         assert entry["value"] == entry["closed_form"] == true
         assert entry["std"] == pytest.approx(math.sqrt(1.0 / 301))
     assert read["verification"]["state"] == "verified"
+    assert "watchdog" not in read
     assert read["verification"]["at_horizon"]["identified"] == [0.01, 0.1]
     assert "after 2 s v 5.0 %, ω 10 % of the error without a model" in output
     assert (read["arena"], read["information"]["achieved"]) == ([2.0, 1.0], 3.0)
     for name in ("parameters", "covariance", "excitation", "trust", "verification", "arena"):
         assert (tmp_path / f"{name}.png").stat().st_size > 15_000
+
+
+def test_what_the_watchdog_did_not_pass_stands_in_the_summary(fake, page_report, tmp_path):
+    said = fake.node.create_publisher(DiagnosticArray, "diagnostics", 10)
+    fake.wait_for_listener()
+    levels = DiagnosticStatus.OK, DiagnosticStatus.ERROR, DiagnosticStatus.OK
+    for tick in range(300):
+        fake.tick(tick)
+        if tick % 100 == 50:
+            level = levels[tick // 100]
+            trips = KeyValue(key="trips", value=str(min(tick // 100, 1)))
+            reason = "torque changed too fast" if level == DiagnosticStatus.ERROR else "passing"
+            for name in ("ident: commands", "effort_watchdog: commands"):
+                status = DiagnosticStatus(level=level, name=name, message=reason, values=[trips])
+                said.publish(DiagnosticArray(status=[status]))
+        time.sleep(0.001)
+    fake.tick(300, phase=2)
+    output, _ = page_report.communicate(timeout=30)
+    assert page_report.returncode == 0, output
+    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert read["watchdog"] == {"trips": 1, "reasons": ["torque changed too fast"]}
 
 
 @pytest.mark.wall_time

@@ -21,6 +21,7 @@ from diffbot_ident.calibration.made_readings import (
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 from diffbot_study.recorded_bag import RecordedBag
 
+DEGREE = math.pi / 180.0
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
 TWIL = WheelGeometry(0.075, 0.075, 0.27217)
 
@@ -85,6 +86,68 @@ def test_a_gyro_alone_ends_with_status_3(drive, tmp_path) -> None:
     found = json.loads((tmp_path / "summary.json").read_text())["calibration"]
     assert found["left_radius"]["upper"] is None
     assert "tape" in found["left_radius"]["reason"]
+
+
+@pytest.fixture
+def table(drive, tmp_path):
+    """Writes a table of wheels and a gyro, with positions in a unit (rad) and names for it."""
+    run, gyro, _ = drive
+    angles = (run.wheels.left, run.wheels.right)
+
+    def write(name, unit, *, bad=False):
+        columns = (run.wheels.stamps, *(angle / unit for angle in angles), gyro.rate)
+        header = f"time,{name.format('left')},{name.format('right')},gyro_z"
+        lines = [",".join(f"{value:.6f}" for value in row) for row in zip(*columns, strict=True)]
+        if bad:
+            lines[100] = "1.0,n/a," + lines[100].split(",", 2)[2]
+            lines[200:200] = [lines[199]] * 3
+        path = tmp_path / "log.csv"
+        path.write_text("\n".join((header, *lines)))
+        return path
+
+    return write
+
+
+def calibrated(path, *words):
+    folder = path.parent
+    where = ["--robot", "twil", "--output", str(folder), "--no-pictures"]
+    status = main([str(path), *where, *words])
+    return status, folder / "summary.json"
+
+
+@pytest.mark.parametrize("name", ["{}_position_deg", "{}_angle [degrees]"])
+def test_positions_in_degrees_are_converted_where_the_name_says_so(table, name) -> None:
+    status, path = calibrated(table(name, DEGREE))
+    ratio = json.loads(path.read_text())["calibration"]["track_over_mean_radius"]
+    assert status == 3
+    assert ratio["value"] == pytest.approx(TRUE.separation / 0.0754, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "said"),
+    [
+        ("{}_position_ticks", math.tau / 4096, "is in ticks, and left_position in rad"),
+        ("{}_position", math.tau / 4096, "positions seem to be in degrees or encoder ticks"),
+        ("{}_position", DEGREE, "left_position=left_position*0.0174533"),
+        ("{}_position [mm]", 1.0, "left_position in rad"),
+    ],
+)
+def test_positions_that_are_not_in_rad_are_refused_by_their_column(
+    table, capsys, name, unit, said
+) -> None:
+    path = table(name, unit)
+    assert calibrated(path)[0] == 2
+    assert said in capsys.readouterr().err
+    left, right = name.format("left"), name.format("right")
+    chosen = f"left_position={left}*{unit},right_position={right}*{unit},gyro_z=gyro_z"
+    assert calibrated(path, "--columns", chosen)[0] == 3
+
+
+def test_rows_that_are_left_out_are_counted(table, capsys) -> None:
+    assert calibrated(table("{}_position", 1.0, bad=True))[0] == 3
+    said = capsys.readouterr().out
+    assert "1 with a number missing or unreadable" in said
+    assert "3 with the time of a row before" in said
 
 
 def test_swapped_axes_of_the_gyro_are_named(drive, tmp_path, capsys) -> None:

@@ -242,5 +242,7 @@ def test_rows_that_are_left_out_are_said_and_stand_in_the_summary(tmp_path, caps
         "log.csv: 3 rows left out of 1250: 1 with a number missing or unreadable, 1 whose time "
         "goes back, 1 with the time of a row before"
     )
-    assert f"warning: {line}\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"warning: {line}\n" in said
+    assert "stamps that do not increase" not in said, "they were counted above"
     assert summary["recording_warnings"] == [line]

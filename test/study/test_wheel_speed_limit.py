@@ -21,7 +21,12 @@ from diffbot_controllers import Approach, ApproachGains, Reference, Velocity, tu
 from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import tuned_polar_pose
-from diffbot_description import closed_form, load_robot
+from diffbot_controllers.velocity_tracking.law import (
+    TrackerSettings,
+    VelocityLimits,
+    VelocityTracker,
+)
+from diffbot_description import Sigma, closed_form, load_robot
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
@@ -29,6 +34,7 @@ from diffbot_ident.identification import Identification, RunawayLimits
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.block_driving import simulate_drives
 from diffbot_study.driving import simulate_drive
 from diffbot_study.random_robots import draw
@@ -150,6 +156,40 @@ def excited(robot, source, seconds=10.0, period=0.01):
             engine.step(source.torque(Motion(engine.pose(), (v, omega), wheels)), period)
             velocities.append((v, omega))
     return velocities
+
+
+@pytest.mark.parametrize("seed", [5600, 5601])
+def test_commands_of_velocity_keep_it_and_follow_as_far_as_it_allows(seed):
+    limit, free = RimLimit(0.45, 0.115), VelocityLimits(0.7, math.pi)
+    uniform = np.random.default_rng(seed).uniform
+    sigma, start = Sigma(*uniform(0.1, 0.6, 2), *uniform(0.9, 1.1, 2)), uniform(-1.0, 1.0, 3)
+    asked = velocity_drive(free, sigma, start, 5)[0]
+    assert max(limit.rim(*each) for each in asked) > 0.8, "the limit was of no use"
+    asked, distance = velocity_drive(replace(free, rims=limit), sigma, start, 600)
+    assert max(limit.rim(*each) for each in asked) <= 0.45 * (1.0 + 1e-9)
+    assert distance < 0.01
+
+
+def velocity_drive(limits, sigma, start, steps, period=0.02):
+    """Commands on the way to a circle of 0.4 m, driven at 0.2 m/s, and the distance left, m."""
+    tracker = VelocityTracker(TrackerSettings(limits=limits), sigma)
+    robot, asked = VelocityRobot(sigma), []
+    robot.reset(tuple(start))
+    for step in range(steps):
+        turn = 0.5 * period * step
+        aim = Reference(0.4 * math.sin(turn), 0.4 * (1.0 - math.cos(turn)), turn, 0.2, 0.5)
+        left = math.dist(robot.pose()[:2], (aim.x, aim.y))
+        asked.append(tracker.update(period * step, aim, robot.pose(), robot.velocity()))
+        robot.step(asked[-1], period)
+    return asked, left
+
+
+def test_a_velocity_drive_takes_no_more():
+    limit = RimLimit(0.45, 0.115)
+    robot = VelocityRobot(Sigma(0.3, 0.2, 1.0, 1.0), speed_limits=(0.7, 3.14), rims=limit)
+    v, omega = robot.step((0.7, -9.0), 0.1)
+    assert limit.rim(v, omega) == pytest.approx(0.45)
+    assert v / omega == pytest.approx(-0.7 / 3.14)
 
 
 def test_a_run_ends_where_a_wheel_is_too_fast():

@@ -337,8 +337,7 @@ class Supervisor:
         self._leftovers: list[int] = []  # groups whose first process has ended but others have not
         self._received: list[int] = []
         self._stopped_by: int | None = None
-        self._failed: list[str] = []
-        self._told: list[str] = []  # with their last words
+        self._failed: dict[str, str] = {}  # what, and its last words
         # (signal, when), 0: give up; None: not stopping
         self._ladder: list[tuple[int, float]] | None = None
         self._sent = signal.SIGINT
@@ -474,7 +473,8 @@ class Supervisor:
         names = ", ".join(process.description.name for process in self._running)
         if not number:
             say("ERROR", f"not even SIGKILL ends {names}; left behind")
-            self._failed += [f"{process.description.name} (left)" for process in self._running]
+            left = (f"{process.description.name} (left)" for process in self._running)
+            self._failed |= dict.fromkeys(left, "")
             for process in self._running:
                 self._guard.remove(process.pid)
             self._running.clear()
@@ -494,10 +494,9 @@ class Supervisor:
             what: has failed, and how.
             number: of the process, for its last words; None: it was none.
         """
-        self._failed.append(what)
-        why = "" if number is None else last_words(self._failures, number)
-        self._told.append(f"{what}: {why}" if why else what)
-        tell_failures(self._failures, self._told)
+        self._failed[what] = "" if number is None else last_words(self._failures, number)
+        told = [f"{what}: {why}" if why else what for what, why in self._failed.items()]
+        tell_failures(self._failures, told)
 
     def _ended(self, process: Process) -> None:
         self._running.remove(process)

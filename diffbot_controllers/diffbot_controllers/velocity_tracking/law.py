@@ -45,7 +45,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from arc_odometry import REST, Arc, Pose, Velocity, sinc
+from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity, sinc
 from arc_odometry.geometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
@@ -203,6 +203,8 @@ class VelocityLimits:
         angular_velocity: largest |command of omega|, rad/s, > 0.
         linear_acceleration: largest |a_v|, m/s^2, > 0.
         angular_acceleration: largest |a_omega|, rad/s^2, > 0.
+        rims: what commands of v and omega together may ask of the wheels, as a driver turns them
+            into speeds of wheels.
 
     Raises:
         ValueError: a limit is not > 0.
@@ -212,6 +214,7 @@ class VelocityLimits:
     angular_velocity: float = math.inf
     linear_acceleration: float = math.inf
     angular_acceleration: float = math.inf
+    rims: RimLimit = UNLIMITED_RIMS
 
     def __post_init__(self) -> None:
         check_limit(
@@ -223,9 +226,11 @@ class VelocityLimits:
         )
 
     def command(self, asked: Velocity) -> Velocity:
-        """A command within the limits, each axis for itself: they have a drive of their own."""
-        return Velocity(
-            within(asked.v, self.linear_velocity), within(asked.omega, self.angular_velocity)
+        """A command within the limits: each axis for itself, then on its circle by the wheels'."""
+        return self.rims.within(
+            Velocity(
+                within(asked.v, self.linear_velocity), within(asked.omega, self.angular_velocity)
+            )
         )
 
     def acceleration(self, asked: Velocity) -> Velocity:

@@ -21,7 +21,7 @@ import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 
-from arc_odometry import REST, Pose, Velocity
+from arc_odometry import REST, UNLIMITED_RIMS, Pose, RimLimit, Velocity
 from arc_odometry.odometry_messages import heading
 from diffbot_controllers.nodes.references import (
     PoseReferences,
@@ -41,7 +41,7 @@ from diffbot_controllers.velocity_tracking.odometry_checks import (
     OdometryStamps,
     PoseContinuity,
 )
-from diffbot_description import Sigma
+from diffbot_description import Sigma, load_robot
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
@@ -57,6 +57,7 @@ from diffbot_node.stopping import LATCHED
 from pose2d_trajectories import Reference
 
 FROM_PARAMETER = "sigma"
+NO_ROBOT = "none"
 DEFAULTS = TrackerSettings()
 
 
@@ -66,6 +67,11 @@ class TrackingParameters(ReferenceParameters):
 
     stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
     odom_frame: str = parameter("odom", "frame of odometry and references")
+    robot: str = parameter(
+        NO_ROBOT,
+        "robot of the suite, or a robot's YAML, URDF or xacro file, whose limits.wheel_velocity "
+        "the commands keep to; none: the wheels have no limit of their own",
+    )
     parameters: str = parameter(
         FROM_PARAMETER,
         "sigma of the robot: 'sigma' (the parameter of that name), or the path of a "
@@ -124,6 +130,15 @@ def identified(values: TrackingParameters) -> IdentifiedSigma:
         ) from None
 
 
+def known_rims(robot: str) -> RimLimit:
+    """What the wheels of a robot allow commands of v and omega together; `none` knows no limit.
+
+    Raises:
+        ValueError: there is no such robot, or its file is wrong.
+    """
+    return UNLIMITED_RIMS if robot == NO_ROBOT else load_robot(robot).rim_limit
+
+
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
     """Settings of the tracker.
 
@@ -132,6 +147,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         known: of the robot. The law looks ahead by one dead time, the mean of both axes.
     """
     dead_time = values.dead_time if values.dead_time >= 0.0 else 0.5 * sum(known.dead_time)
+    rims = known_rims(values.robot)
     if len(values.dead_band) != 2:
         raise ValueError(f"parameter 'dead_band' = {list(values.dead_band)}: must be 2 numbers")
     kind = DeadBandKind.named(values.dead_band_kind)
@@ -145,10 +161,12 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         k_v=values.k_v,
         k_w=values.k_w,
         limits=VelocityLimits(
-            values.linear_velocity,
-            values.angular_velocity,
+            # More than what the wheels allow alone is no limit that could be met.
+            min(values.linear_velocity, rims.speed),
+            min(values.angular_velocity, rims.turning(0.0)),
             values.linear_acceleration or math.inf,
             values.angular_acceleration or math.inf,
+            rims,
         ),
         dead_time=dead_time,
         dead_band=(v, omega),
@@ -455,10 +473,12 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         v, omega = self._tracker.dead_band
         bands = f"dead band {v.width:g} m/s ({v.kind.value}) and {omega.width:g} rad/s "
         bands = f"{bands}({omega.kind.value}), " if v.width or omega.width else ""
+        rims = limits.rims.speed
+        wheels = f", and {rims:.3g} m/s at the rim of each wheel" if rims < math.inf else ""
         self.get_logger().info(
             f"driving with {self.law_name} {sigma} from {self.values.parameters}, dead time "
             f"{self._settings.dead_time:g} s, {bands}at most {limits.linear_velocity:g} m/s and "
-            f"{limits.angular_velocity:g} rad/s"
+            f"{limits.angular_velocity:g} rad/s{wheels}"
         )
 
     def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:

@@ -235,7 +235,7 @@ def _recorded(
         pose=found.pose,
         tf=None if found.tf is None else (found.tf[0], found.tf[1]),
         columns=found.columns,
-        described=None if robot is None else (robot.joints.left, robot.joints.right),
+        robot=robot,
     )
     with Progress("calibrate", None, console) as progress:
         progress.show("reading")

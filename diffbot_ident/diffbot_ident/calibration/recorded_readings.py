@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_description import Robot
 from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
 from diffbot_ident.calibration.transforms import Transforms, upright_yaw
@@ -35,10 +36,11 @@ from diffbot_ident.recording.bag_topics import (
     joints,
     stamp_of,
 )
-from diffbot_ident.recording.samples import RecordingError
-from diffbot_ident.recording.table import STAMP_UNITS
-from diffbot_ident.recording.table_columns import KNOWN, TIME, columns_of, parse_columns
-from diffbot_ident.recording.table_text import TableText, number
+from diffbot_ident.recording.options import NEWTON_METRE
+from diffbot_ident.recording.row_filter import RowFilter
+from diffbot_ident.recording.samples import POSITIONS, RecordingError
+from diffbot_ident.recording.table import CsvSource, beyond_wheels
+from diffbot_ident.recording.table_columns import KNOWN, TIME, parse_columns
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.bag import Bag, BagTopic
@@ -74,6 +76,12 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
 }
+# Channels of a table by the sensor. Of a gyro one axis is enough, of the others all is needed.
+SENSORS: Mapping[str, tuple[str, ...]] = {
+    "wheels": POSITIONS,
+    "gyro": ("gyro_x", "gyro_y", "gyro_z"),
+    "poses": ("pose_x", "pose_y", "pose_yaw"),
+}
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ class ReadingOptions:
         pose: topic of the pose source.
         tf: frames (fixed, of the robot) whose transform is the pose source.
         columns: of tables, CHANNEL=COLUMN[*FACTOR].
-        described: joints of the robot's description.
+        robot: its description.
     """
 
     joint_states: str | None = None
@@ -100,7 +108,7 @@ class ReadingOptions:
     pose: str | None = None
     tf: tuple[str, str] | None = None
     columns: Sequence[str] = ()
-    described: Sides | None = None
+    robot: Robot | None = None
 
 
 @dataclass
@@ -150,7 +158,7 @@ def read_readings(
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
         table = path.suffix.lower() in (".csv", ".tsv", ".txt")
-        rows = _table_rows(path, options) if table else _bag_rows(path, options)
+        rows = _table_rows(path, options, geometry) if table else _bag_rows(path, options)
         parts.append(_readings(path, rows, options, geometry))
     return parts[0] if len(parts) == 1 else _joined(parts)
 
@@ -158,43 +166,26 @@ def read_readings(
 # Tables.
 
 
-def _table_rows(path: Path, options: ReadingOptions) -> _Rows:
+def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
     chosen = parse_columns(options.columns, tuple(TABLE_CHANNELS))
-    text = TableText.of(path)
-    columns = columns_of(text.header, chosen, TABLE_CHANNELS)
-    if TIME not in columns:
-        raise RecordingError(
-            f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
-            f"{', '.join(text.header)}"
-        )
-    missing = [n for n in ("left_position", "right_position") if n not in columns]
+    groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
+    source = CsvSource(path, chosen, RowFilter(), TABLE_CHANNELS, groups)
+    missing = [name for name in POSITIONS if name not in source.channels]
     if missing:
         raise RecordingError(
             f"{path}: no column holds {' and '.join(missing)} (angles of the wheels, rad); name "
-            f"them with --columns CHANNEL=COLUMN,…; columns: {', '.join(text.header)}"
+            f"them with --columns CHANNEL=COLUMN,…; {source.unknown}"
         )
-    index = {channel: text.header.index(column.name) for channel, column in columns.items()}
-    scale = {channel: column.scale for channel, column in columns.items()}
-    if columns[TIME].factor is None and text.first:
-        first = abs(number(text.first[index[TIME]]))
-        scale[TIME] = next((f for least, f, _ in STAMP_UNITS if least < first < math.inf), 1.0)
-    groups = {
-        "wheels": ("left_position", "right_position"),
-        "gyro": ("gyro_x", "gyro_y", "gyro_z"),
-        "poses": ("pose_x", "pose_y", "pose_yaw"),
-    }
+    source.check_units(source.channels, NEWTON_METRE)
+    source.fastest = beyond_wheels(options.robot, geometry)
     rows = _Rows()
-    for cells in text.rows():
-        if cells is None or len(cells) != len(text.header):
-            continue
-        values = {c: number(cells[i]) * scale[c] for c, i in index.items()}
-        for name, channels in groups.items():
-            if not any(math.isfinite(values.get(channel, math.nan)) for channel in channels):
-                continue
-            row = (values[TIME], *(values.get(channel, math.nan) for channel in channels))
-            getattr(rows, name).append(row)
-    listed = ", ".join(f"{c} = {column}" for c, column in columns.items())
-    rows.notes.append(f"{path.name}: {listed}")
+    for block in source.blocks():
+        for name, channels in SENSORS.items():
+            if block.channels.keys() & {*channels}:
+                absent = np.full(len(block.times), math.nan)
+                values = (block.channels.get(channel, absent) for channel in channels)
+                getattr(rows, name).extend(np.column_stack((block.times, *values)).tolist())
+    rows.notes += [*source.understood, *source.warnings]
     return rows
 
 
@@ -253,7 +244,8 @@ def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
         raise RecordingError(
             f"{states.name} names no joint, or holds no message: record it while the robot drives"
         )
-    described = [] if options.described is None else [options.described]
+    robot = options.robot
+    described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
     try:
         return find_wheels(names, options.left, options.right, described)
     except RecordingError as error:

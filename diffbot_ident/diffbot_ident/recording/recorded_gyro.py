@@ -109,7 +109,6 @@ def _read(options: Options, topic: str, geometry: WheelGeometry) -> RecordedRead
     # Here, as SciPy loads for long and most recordings hold no gyro.
     from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 
-    robot = robot_of(options)
     return read_readings(
         [Path(options.files[0])],
         ReadingOptions(
@@ -118,7 +117,7 @@ def _read(options: Options, topic: str, geometry: WheelGeometry) -> RecordedRead
             right=options.right_joint,
             imu=topic,
             pose=NO_TOPIC,
-            described=None if robot is None else (robot.joints.left, robot.joints.right),
+            robot=robot_of(options),
         ),
         geometry,
     )

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.options import (
     AUTO,
@@ -30,6 +32,7 @@ from diffbot_ident.recording.samples import (
     BLOCK,
     COMMANDS,
     EFFORTS,
+    MEASURED,
     MOTOR_CHANNELS,
     POSITIONS,
     SET_BACK,
@@ -45,6 +48,7 @@ from diffbot_ident.recording.samples import (
 )
 from diffbot_ident.recording.table_columns import (
     DEGREE,
+    KNOWN,
     TICKS,
     TIME,
     Column,
@@ -129,9 +133,8 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     from_wheels: tuple[str, ...] = ()
     if kind == TORQUE:
         geometry = needed_geometry(options, "to turn angles into motion")
-        fastest = SIZES["v"][0] / geometry.left_radius
         for table in tables:
-            table.fastest = fastest if robot is None else FAR_BEYOND * robot.wheel_speed
+            table.fastest = beyond_wheels(robot, geometry)
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
@@ -145,6 +148,13 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         notes=[*understood, f"kind of robot: {kind}"],
         runs=names_of_runs(paths) if whole else None,
     )
+
+
+def beyond_wheels(robot: Robot | None, geometry: WheelGeometry) -> float:
+    """What no wheel turns as fast as, rad/s, of a robot that may not be described (None)."""
+    if robot is None:
+        return SIZES["v"][0] / geometry.left_radius
+    return FAR_BEYOND * robot.wheel_speed
 
 
 def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
@@ -207,20 +217,30 @@ def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
 class CsvSource:
     """A table with a header; see samples.Source.
 
-    A row counts for its commands where these are numbers, and for what was measured where that is;
-    tables of several topics leave cells empty. One that counts for nothing, or has a part of
-    either, is counted as left out, and so is one whose time is not later than that of all before.
+    A row counts for each group of channels, such as commands and what was measured, where all
+    that the table has of it are numbers; tables of several topics leave cells empty. One that
+    counts for nothing, or has a part of a group, is counted as left out, and so is one whose time
+    is not later than that of all before.
 
     Args:
         path: of the file.
         chosen: columns that the user named.
         rows: which rows count.
+        known: names that columns are known by, of each channel.
+        groups: channels whose values belong to one instant.
 
     Raises:
         RecordingError: it is no table, has no time, or none of the channels.
     """
 
-    def __init__(self, path: Path, chosen: Mapping[str, Column], rows: RowFilter) -> None:
+    def __init__(
+        self,
+        path: Path,
+        chosen: Mapping[str, Column],
+        rows: RowFilter,
+        known: Mapping[str, tuple[str, ...]] = KNOWN,
+        groups: Sequence[Sequence[str]] = (COMMANDS, MEASURED),
+    ) -> None:
         self._path = path
         self._rows = rows
         self.done = 0
@@ -233,7 +253,7 @@ class CsvSource:
         self.warnings: list[str] = []
         self._text = TableText.of(path)
         self._header = self._text.header
-        self._columns = columns_of(self._header, chosen)
+        self._columns = columns_of(self._header, chosen, known)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
         if TIME not in self._columns:
             raise RecordingError(
@@ -241,10 +261,9 @@ class CsvSource:
                 f"{listed}"
             )
         self.channels = tuple(channel for channel in self._columns if channel != TIME)
-        # Commands and what was measured, each with the newest time so far.
-        held = [name for name in self.channels if name in COMMANDS]
-        others = [name for name in self.channels if name not in COMMANDS]
-        self._streams = [names for names in (held, others) if names]
+        # The groups that are there, each with the newest time so far.
+        there = ([name for name in self.channels if name in group] for group in groups)
+        self._streams = [names for names in there if names]
         self._newest = [-math.inf] * len(self._streams)
         self.unknown = f"{path} has the columns {listed}"
         for name in rows.columns:
@@ -398,7 +417,7 @@ class CsvSource:
         )
 
     def _of(self, table: Array) -> Iterator[Block]:
-        """Commands and measured channels of rows of [time, channels...]."""
+        """The groups of channels of rows of [time, channels...]."""
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
@@ -411,10 +430,13 @@ class CsvSource:
                 partly |= numbers.any(axis=1) & ~there
                 told |= there
                 if there.any():
-                    newest = self._newest_before(i, part[there, 0])
-                    back[there] |= part[there, 0] < newest
-                    doubled[there] |= part[there, 0] == newest
-                    yield self._block(names, part[there][:, [0, *columns]])
+                    times = part[there, 0]
+                    newest = self._newest_before(i, times)
+                    back[there] |= times < newest
+                    doubled[there] |= times == newest
+                    # Who reads the blocks would count the others, too.
+                    if (later := times > newest).any():
+                        yield self._block(names, part[there][later][:, [0, *columns]])
             self._count(partly | ~told, back, doubled)
 
     def _newest_before(self, stream: int, times: Array) -> Array:

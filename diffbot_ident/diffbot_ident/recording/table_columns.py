@@ -71,6 +71,7 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
         "°": DEGREE,
         "rev": _TURN,
     },
+    "m": {"m": 1.0, "mm": 1e-3, "cm": 1e-2},
     "N m": {"nm": 1.0, "mnm": 1e-3, "ncm": 1e-2},
     "V": {"v": 1.0, "mv": 1e-3},
     "A": {"a": 1.0, "ma": 1e-3},
@@ -80,10 +81,11 @@ _SI = {unit: si for si, units in _UNITS.items() for unit in units}
 # What the factor of an encoder's ticks is.
 TICKS = "FACTOR being 2 pi / ticks of one turn of the wheel"
 _EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
-# What the names of channels end in, and what these are measured in; efforts come beside them.
+# What channels are measured in, by their names or what these end in; efforts come beside them.
 _MEASURED_IN = {
     "position": "rad", "velocity": "rad/s", "voltage": "V", "current": "A",
-    "v": "m/s", "w": "rad/s",
+    "v": "m/s", "w": "rad/s", "yaw": "rad", "pose_x": "m", "pose_y": "m",
+    "gyro_x": "rad/s", "gyro_y": "rad/s", "gyro_z": "rad/s",
 }  # fmt: skip
 # A unit in brackets, and one at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
@@ -250,7 +252,8 @@ def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
     if column.unit is None:
         return None
     si, kind = _SI.get(_spelled(column.unit)), _kind(channel)
-    wanted = _MEASURED_IN.get(kind, _EFFORTS.get(effort_unit))
+    own = _MEASURED_IN.get(channel, _MEASURED_IN.get(kind))
+    wanted = own or _EFFORTS.get(effort_unit)
     factor = f"--columns {channel}={column.name!r}*FACTOR"
     if kind == "position" and _spelled(column.unit) in _TICKS:
         return (
@@ -263,7 +266,7 @@ def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
         )
     if wanted in (None, si):
         return None
-    if kind not in _MEASURED_IN and si in _EFFORTS.values():
+    if own is None and si in _EFFORTS.values():
         unit = next(name for name, each in _EFFORTS.items() if each == si)
         return (
             f"column {column.name!r} is in {column.unit}, and efforts are taken as {wanted}: say "

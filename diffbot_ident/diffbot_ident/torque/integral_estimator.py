@@ -68,7 +68,7 @@ from diffbot_ident.torque.residual_patterns import (
     still_sure,
     torque_difference,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, Decimation, TorqueDelay, best_delay
+from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 # Numbers of a sample: stamp, angles and torques [left, right].
@@ -614,7 +614,7 @@ class _Regression:
         """Fits whose covariances know that the delay and the patterns are known so well only."""
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
-        early = max(delay.value - step, 0.0)
+        early = max(delay.value - step, EARLIEST / self.sums.fine)
         moments = self.sums.moments_at((early, late, delay.value))
         roughly = any(pattern.floor > 0.0 for pattern in patterns)
         found = []

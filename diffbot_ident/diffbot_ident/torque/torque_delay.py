@@ -11,8 +11,10 @@ nothing:
 
     cost(d) = n (log R_linear(d) + log R_angular(d)) + what all delays share
 
-Whole numbers of samples are tried first, as most robots have one, then parts of them. R is a
-parabola near its least, so the deviation of d follows from its bend.
+Whole numbers of samples are tried first, as most robots have one, then parts of them, a little
+below 0, too: a recording that logs commands late spreads each over two periods and tells it late,
+and what a delay of 0 then leaves when torques turn round looked like stiction. R is a parabola near
+its least, so the deviation of d follows from its bend.
 """
 
 from __future__ import annotations
@@ -31,6 +33,9 @@ from diffbot_ident.torque.estimate import Array
 DELAYS = 5
 # Most parts of a period whose torques are told apart.
 FINEST = 8
+# Least delay that is looked for, samples: commands that were logged a little after they acted seem
+# to act before they were told. Farther ahead the columns do not reach.
+EARLIEST = -0.25
 
 
 def delay_columns(fine: int) -> int:
@@ -52,7 +57,8 @@ def delay_weights(delay: float, fine: int) -> Array:
     lies between two of them is interpolated.
 
     Args:
-        delay: control periods, 0 to DELAYS - 1.
+        delay: control periods, EARLIEST / fine to DELAYS - 1; below 0 by the same formulas, which
+            are right to the first order then.
         fine: samples in a period.
 
     Returns:
@@ -60,14 +66,14 @@ def delay_weights(delay: float, fine: int) -> Array:
     """
     weights = np.zeros(delay_columns(fine))
     whole = min(int(delay * fine + 1e-9), (DELAYS - 1) * fine)
-    part = max(delay * fine - whole, 0.0)
+    part = max(delay * fine - whole, min(delay * fine, 0.0))
     if fine > 1:
         weights[whole] = 1.0 - part
         weights[whole + 1] = part
         return weights
     weights[whole] = 0.5 * (1.0 - part) ** 2
     weights[whole + 1] = 0.5 + part - part**2
-    if part > 0.0:
+    if part != 0.0:
         weights[whole + 2] = 0.5 * part**2
     return weights
 
@@ -146,7 +152,8 @@ class TorqueDelay:
 
     Attributes:
         value: the likeliest.
-        told: the same where it is surely no whole number of samples, else the likeliest of those.
+        told: the same where it is surely no whole number of samples, else the likeliest of those;
+            never below 0, as no torque acts before its command.
         sure: whether it is told from other ones at all.
         std: standard deviation of the value; 0 where nothing tells it.
     """
@@ -186,14 +193,14 @@ class _DelaySearch:
         self._axes, self._windows, self._fine = axes, windows, fine
 
     def best(self) -> TorqueDelay:
-        fine = self._fine
+        fine, earliest = self._fine, EARLIEST / self._fine
         whole = np.arange((DELAYS - 1) * fine + 1) / fine
         cost = self._cost(whole)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # Parts of a sample have to be likely: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
-            around = np.clip(found + step * np.arange(-9, 10), 0.0, DELAYS - 1.0)
+            around = np.clip(found + step * np.arange(-9, 10), earliest, DELAYS - 1.0)
             costs = self._cost(around)
             if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
                 break
@@ -201,7 +208,7 @@ class _DelaySearch:
             found = round(float(around[np.argmin(costs)]), 6)
         others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
         sure = bool((others - lowest > SURE_GAIN).all())
-        told = found if least - lowest > SURE_GAIN_PART else told
+        told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
         return TorqueDelay(found, told, sure, self._std(found))
 
     def _cost(self, delays: Array) -> Array:
@@ -213,7 +220,7 @@ class _DelaySearch:
     def _std(self, found: float) -> float:
         """By the bend of R over the least: log R is a parabola only where R is nearly that."""
         step = STEP / self._fine
-        at = min(max(found, step), DELAYS - 1.0 - step)
+        at = min(max(found, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
         bend = 0.0
         for axis in self._axes:
             near = axis.at((at - step, at, at + step, found))
