@@ -17,8 +17,8 @@ before, and no worse than the fixed law with the same seed: to 1 %, and on the a
 
 With --random each seed drives a robot of its own, drawn at random with its friction and encoders
 (diffbot_study.random_robots), of which the law and the estimator are told; --misjudged 0.1: 10 %
-more friction than there is. The law and the estimator get joint states only; what is true is for
-the table.
+more friction than there is; --misjudged=-1: none, as of a robot made of a URDF. The law and the
+estimator get joint states only; what is true is for the table.
 """
 
 from __future__ import annotations

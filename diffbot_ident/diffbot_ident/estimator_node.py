@@ -72,10 +72,10 @@ class EstimatorParameters(RobotParameters):
     )
     friction_spread: float = parameter(
         DEFAULT.friction_spread,
-        "the same of the friction around the robot's description; 0.0003 of limits.traction at the "
-        "least",
+        "standard deviation of each wheel's friction around the robot's description, as a share of "
+        "limits.traction; of viscous friction per rad/s",
         above=0.0,
-        maximum=100.0,
+        maximum=1.0,
     )
     prior: str = parameter(
         NONE,

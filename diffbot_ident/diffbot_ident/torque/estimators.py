@@ -91,9 +91,9 @@ class LiveSettings:
             notice a payload sooner, longer ones are more precise.
         window: length of a window, s, > 0.
         spread: standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
-        friction_spread: the same of each friction coefficient, relative to the described one,
-            > 0; KNOWN_FRICTION at the least. A robot that drives along a path says little of its
-            friction, and what is not known of it is taken from the precision of K5..K8.
+        friction_spread: standard deviation of the prior around the described friction of each
+            wheel, as a share of limits.traction (of viscous friction: per rad/s), > 0. Descriptions
+            made of a URDF have none.
         velocity: size of the motion that counts as excitation, m/s, > 0; see MotionScale.
         yaw_rate: the same, rad/s, > 0.
         torque: the same, of one wheel, as a share of limits.traction, > 0.
@@ -104,7 +104,7 @@ class LiveSettings:
     memory: float = 2.5
     window: float = 0.1
     spread: float = 0.5
-    friction_spread: float = 0.1
+    friction_spread: float = 0.05
     velocity: float = 0.3
     yaw_rate: float = 1.0
     torque: float = 0.02
@@ -112,9 +112,6 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
-# Standard deviation of a friction that is described exactly, or as none, as a share of
-# limits.traction; of a viscous one per rad/s.
-KNOWN_FRICTION = 3e-4
 # Robot time over which a speed is averaged, s: an encoder of 4096 counts tells 0.2 mm/s then.
 SPEED_TIME = 0.25
 # Averages from one speed to the next that it is compared with, and comparisons that count.
@@ -266,9 +263,7 @@ def make_live_estimator(
     """
     k5, k6, k7, k8 = nominal
     largest = robot.limits.traction
-    friction = (*robot.friction.viscous, *robot.friction.coulomb)
-    least = KNOWN_FRICTION * largest
-    c_left, c_right, f_left, f_right = (max(settings.friction_spread * f, least) for f in friction)
+    off = settings.friction_spread * largest
     estimator = make_estimator(
         "integral",
         robot.geometry,
@@ -278,8 +273,8 @@ def make_live_estimator(
         prior=Prior(
             values=(k5, k6, k7, k8),
             relative=(settings.spread,) * 4,
-            friction=friction,
-            friction_std=(c_left, c_right, f_left, f_right),
+            friction=(*robot.friction.viscous, *robot.friction.coulomb),
+            friction_std=(off, off, off, off),
         ),
         turning=robot.turning is not None,
     )
