@@ -4,7 +4,6 @@
 import contextlib
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from diffbot_bringup import cli
 from diffbot_bringup.workspace.packages import check_arguments, find_packages
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import read
+from diffbot_description import load_robot, urdf
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -49,7 +49,8 @@ def test_a_command_of_the_documents_is_taken(document, line, tmp_path, monkeypat
         for file in re.findall(r":=([\w/.-]+\.(?:yaml|urdf|xacro))", line):
             path = tmp_path / file.lstrip("/")
             path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / "diffbot_description" / "config" / "twil.yaml", path)
+            twil = ROOT / "diffbot_description" / "config" / "twil.yaml"
+            path.write_text(twil.read_text() if path.suffix == ".yaml" else urdf(load_robot(twil)))
         words = [word.replace(":=/path", f":={tmp_path}/path") for word in words]
         check_arguments(ROOT, "launch", words, any_package=False)
     elif command == "python" and words:
