@@ -104,7 +104,7 @@ class LiveSettings:
     memory: float = 2.5
     window: float = 0.1
     spread: float = 0.5
-    friction_spread: float = 0.05
+    friction_spread: float = 0.03
     velocity: float = 0.3
     yaw_rate: float = 1.0
     torque: float = 0.02
