@@ -20,6 +20,9 @@ def robot_data(robot: Robot) -> dict[str, Any]:
     """Return the content of a file that describes this robot; what is as by default is left out."""
     data: dict[str, Any] = _plain(robot)
     del data["path"]
+    for side, names in data["joints"].items():
+        if isinstance(names, list) and len(names) == 1:  # as one writes it
+            data["joints"][side] = names[0]
     return data
 
 

@@ -72,10 +72,10 @@ class EstimatorParameters(RobotParameters):
     )
     friction_spread: float = parameter(
         DEFAULT.friction_spread,
-        "standard deviation of each wheel's friction around the robot's description, as a share of "
-        "limits.traction; of viscous friction per rad/s",
+        "the same of the friction around the robot's description; 0.0003 of limits.traction at the "
+        "least, and 0.05 where the description has none",
         above=0.0,
-        maximum=1.0,
+        maximum=100.0,
     )
     prior: str = parameter(
         NONE,

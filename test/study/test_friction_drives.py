@@ -18,6 +18,7 @@ from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_description.dynamics import NO_FRICTION
 from diffbot_description.robot import Friction, Turning
+from diffbot_ident.torque.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import LiveAdaptation, dynamics_of, simulate_drive
@@ -164,6 +165,7 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
         dynamics_of(engine),
         law,
         also=lambda sample: schedule.apply(engine, sample.stamp),
+        settings=LiveSettings(memory=5.0, friction_spread=0.5),
     )
     start = tuple(EIGHT.at(0.0).pose)
     simulate_drive(engine, ROUGH, law, EIGHT.at, 40.0, start=start, on_sample=live)

@@ -91,9 +91,10 @@ class LiveSettings:
             notice a payload sooner, longer ones are more precise.
         window: length of a window, s, > 0.
         spread: standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
-        friction_spread: standard deviation of the prior around the described friction of each
-            wheel, as a share of limits.traction (of viscous friction: per rad/s), > 0. Descriptions
-            made of a URDF have none.
+        friction_spread: the same of each friction coefficient, relative to the described one,
+            > 0; KNOWN_FRICTION at the least, and where none is described UNKNOWN_FRICTION. A robot
+            that drives along a path says little of its friction, and what is not known of it is
+            taken from the precision of K5..K8.
         velocity: size of the motion that counts as excitation, m/s, > 0; see MotionScale.
         yaw_rate: the same, rad/s, > 0.
         torque: the same, of one wheel, as a share of limits.traction, > 0.
@@ -104,7 +105,7 @@ class LiveSettings:
     memory: float = 2.5
     window: float = 0.1
     spread: float = 0.5
-    friction_spread: float = 0.03
+    friction_spread: float = 0.1
     velocity: float = 0.3
     yaw_rate: float = 1.0
     torque: float = 0.02
@@ -112,6 +113,10 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
+# Standard deviation of a friction that is described exactly, as a share of limits.traction, and of
+# one of a robot that has none in its description, as those made of a URDF; of a viscous one per
+# rad/s.
+KNOWN_FRICTION, UNKNOWN_FRICTION = 3e-4, 0.05
 # Robot time over which a speed is averaged, s: an encoder of 4096 counts tells 0.2 mm/s then.
 SPEED_TIME = 0.25
 # Averages from one speed to the next that it is compared with, and comparisons that count.
@@ -263,7 +268,9 @@ def make_live_estimator(
     """
     k5, k6, k7, k8 = nominal
     largest = robot.limits.traction
-    off = settings.friction_spread * largest
+    friction = (*robot.friction.viscous, *robot.friction.coulomb)
+    least = (KNOWN_FRICTION if any(friction) else UNKNOWN_FRICTION) * largest
+    c_left, c_right, f_left, f_right = (max(settings.friction_spread * f, least) for f in friction)
     estimator = make_estimator(
         "integral",
         robot.geometry,
@@ -273,8 +280,8 @@ def make_live_estimator(
         prior=Prior(
             values=(k5, k6, k7, k8),
             relative=(settings.spread,) * 4,
-            friction=(*robot.friction.viscous, *robot.friction.coulomb),
-            friction_std=(off, off, off, off),
+            friction=friction,
+            friction_std=(c_left, c_right, f_left, f_right),
         ),
         turning=robot.turning is not None,
     )
