@@ -21,7 +21,6 @@ from diffbot_description.loading import robot_from
 from diffbot_description.robot import Robot
 from diffbot_description.robot_file import robot_data, robot_text
 from diffbot_description.robot_model import RobotModel
-from diffbot_description.urdf_appearance import shapes_file
 
 TEMPLATE = """\
 <?xml version="1.0" encoding="utf-8"?>
@@ -191,8 +190,6 @@ def write_identified_robot(
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
         _patch(data, body, friction, rolling_torques(robot))
-        if robot.appearance.urdf is not None:  # a relative path starts at another folder there
-            data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
         patched = robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from diffbot_description.files import closest, parse_yaml, read_text, write_atomically
 from diffbot_description.robot import TEXTS, FieldSpec, Robot
 from diffbot_description.robot_file import robot_data, robot_text
-from diffbot_description.urdf_appearance import shapes_file, with_shapes
+from diffbot_description.urdf_appearance import with_shapes
 from diffbot_description.urdf_files import URDF_SUFFIXES
 
 PACKAGE = "diffbot_description"
@@ -103,8 +103,6 @@ def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     if file.suffix not in SUFFIXES:
         raise ValueError(f"robot file {file}: its name must end in {' or '.join(SUFFIXES)}")
     data = robot_data(robot)
-    if robot.appearance.urdf is not None:  # a relative path starts at another folder there
-        data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
     try:
         robot_from(data, file)
     except ValueError as error:

@@ -14,15 +14,21 @@ from typing import Any
 import yaml
 
 from diffbot_description.robot import Robot
+from diffbot_description.urdf_appearance import shapes_file
 
 
 def robot_data(robot: Robot) -> dict[str, Any]:
-    """Return the content of a file that describes this robot; what is as by default is left out."""
+    """Return the content of a file that describes this robot, wherever it is put.
+
+    What is as by default is left out, and the path of its ``appearance.urdf`` is absolute.
+    """
     data: dict[str, Any] = _plain(robot)
     del data["path"]
     for side, names in data["joints"].items():
         if isinstance(names, list) and len(names) == 1:  # as one writes it
             data["joints"][side] = names[0]
+    if robot.appearance.urdf is not None:
+        data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
     return data
 
 
