@@ -105,12 +105,12 @@ def check(heading: str, files: set[str], most: int) -> None:
 
 def test_one_joint_state_to_its_torque():
     files = walked(BACKSTEP, "/effort_controller/commands")
-    check("One joint state to its torque", files, MOST_TO_TORQUE)
+    check("From a joint state to a torque", files, MOST_TO_TORQUE)
 
 
 def test_one_joint_state_to_the_parameters():
     files = walked(IDENT, "/ident/dynamic_parameters")
-    check("One joint state to the dynamic parameters", files, MOST_TO_PARAMETERS)
+    check("From a joint state to the dynamic parameters", files, MOST_TO_PARAMETERS)
 
 
 LAUNCH = """
