@@ -92,7 +92,7 @@ _MEASURED_IN = {
 # Patterns of a unit in brackets, and of a unit at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
 _SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
-# Patterns of an angle's unit: at the end of a name, and, in columns of positions, as a separate word
+# Patterns of an angle's unit: at the end of a name, and, in columns of positions, as a word
 # anywhere, as in "enc_ticks_left".
 _ANGLES = r"(rad|deg|degrees?|ticks?|counts?)"
 _ANGLE_SUFFIX = re.compile(rf"(.*(?:position|angle))_{_ANGLES}")
@@ -117,7 +117,8 @@ class Column:
     Attributes:
         name: Name as in the table, or as the user gave it.
         factor: Factor into SI; None: none is given, or the unit is not known; 1 is used.
-        unit: Unit in the name, to which the factor belongs; None: none, or the user gave the factor.
+        unit: Unit in the name, from which the factor follows; None: there is none, or the user gave
+            the factor.
     """
 
     name: str

@@ -49,7 +49,7 @@ class Weighing:
         load: Load of the second recording; None: there is none.
         place: Distance of the load ahead of the axle, m; None: not known.
         ratio: Ratio of the wheels' constants to their mean, [left, right].
-        ratio_std: Standard deviation of both ratios if estimated from the motion; 0: they are given.
+        ratio_std: Standard deviation of both ratios if estimated from the motion; 0: given.
         radius_std: Standard deviation of the radius, as a share of it.
     """
 
