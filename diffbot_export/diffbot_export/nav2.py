@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of Nav2: the velocity smoother, and the same limits for MPPI, RPP and DWB.
+"""Export parameters of Nav2: the velocity smoother, and the same limits for MPPI, RPP and DWB.
 
-Nav2 keeps its limits per node and per plugin, so that smoother and controllers easily have
-different guesses. Here they are the same numbers.
+Nav2 has separate limits for each node and plugin, so that those of smoother and controllers easily
+differ. Here they all get the same numbers.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from diffbot_export.sourced_value import SourcedValue
 FILE = "nav2.yaml"
 CHECKED = "navigation2 1.5.1 and 1.3.13"
 MPPI, RPP, DWB = "FollowPathMPPI", "FollowPathRPP", "FollowPathDWB"
-# Share above the dead band of what is still commanded.
+# Smallest speed to command, as a multiple of the dead band.
 ABOVE = 1.05
 
 
 def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
-    """The file, to be merged into one's own parameters.
+    """Return the file, to be merged into the user's own parameters.
 
     Raises:
-        ValueError: no limit of any axis is known.
+        ValueError: No limit of any axis is known.
     """
     linear, angular = limits
     if all(axis.velocity is None and axis.acceleration is None for axis in limits):
@@ -77,7 +77,7 @@ def _said(quantity: SourcedValue) -> str:
 
 
 def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
-    """Parameters that need both axes; empty where one is not known."""
+    """Return the parameters of the smoother; empty unless the limits of both axes are known."""
     v, w = linear.velocity, angular.velocity
     a, alpha = linear.acceleration, angular.acceleration
     down, yaw_down = linear.deceleration, angular.deceleration
@@ -134,7 +134,7 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
 
 
 def _slowest(axis: AxisLimits) -> Entry | None:
-    """Smallest command that surely moves the robot; None where there is no dead band."""
+    """Return the smallest command that surely moves the robot; None without a dead band."""
     if axis.dead_band is None or not axis.dead_band.high > 0.0:
         return None
     return Entry(
@@ -182,7 +182,7 @@ def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
 
 
 def _footprint(robot: KnownRobot) -> Entry | None:
-    """Outline of body and wheels from the robot's description, counter-clockwise."""
+    """Return the outline of body and wheels as described, counter-clockwise."""
     if robot.description is None:
         robot.missing.append("footprint: give --robot FILE")
         return None
@@ -198,5 +198,5 @@ def _footprint(robot: KnownRobot) -> Entry | None:
 
 
 def _millimetres(length: float) -> str:
-    """Outwards to whole millimetres."""
+    """Round a length in m outwards to whole millimetres."""
     return f"{math.copysign(math.ceil(abs(length) * 1e3 - 1e-9) / 1e3, length):.3f}"
