@@ -352,14 +352,14 @@ def _voltage_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
         geometry,
         (inertia[0].value, inertia[1].value),
         drag=drag,
-        delay=(_late(forward), _late(yaw)),
+        delay=(_dead_time(forward), _dead_time(yaw)),
         dry=(dry[0], dry[-1]),
     )
     feedforward = product("V s/rad", "r kv of the forward axis", (forward.kv, 1.0), scale=radius)
     return WheelModel(plant, inertia, "V", feedforward)
 
 
-def _late(gains: SourcedGains) -> float:
+def _dead_time(gains: SourcedGains) -> float:
     return 0.0 if gains.dead_time is None else max(gains.dead_time.value, 0.0)
 
 

@@ -69,10 +69,10 @@ def _no_band(robot: KnownRobot) -> str:
 
 
 def _pair(first: SourcedValue, second: SourcedValue) -> str:
-    return f"x: {_said(first)}; theta: {_said(second)}"
+    return f"x: {_text(first)}; theta: {_text(second)}"
 
 
-def _said(quantity: SourcedValue) -> str:
+def _text(quantity: SourcedValue) -> str:
     return f"{quantity.text()}, {quantity.source}"
 
 
@@ -95,7 +95,7 @@ def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
     if any(bands):
         widths = [0.0 if band is None else band.high for band in bands]
         words = "; ".join(
-            f"{name}: {'not identified' if band is None else _said(band)}"
+            f"{name}: {'not identified' if band is None else _text(band)}"
             for name, band in zip(("x", "theta"), bands, strict=True)
         )
         tree["deadband_velocity"] = Entry(
@@ -110,10 +110,10 @@ def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
     tree |= _speeds(linear, {"vx_max": 1.0, "vx_min": -1.0})
     tree |= _speeds(angular, {"wz_max": 1.0})
     if linear.acceleration is not None and linear.deceleration is not None:
-        tree["ax_max"] = Entry(linear.acceleration.low, _said(linear.acceleration))
-        tree["ax_min"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
+        tree["ax_max"] = Entry(linear.acceleration.low, _text(linear.acceleration))
+        tree["ax_min"] = Entry(-linear.deceleration.low, _text(linear.deceleration))
     if angular.acceleration is not None:
-        tree["az_max"] = Entry(angular.acceleration.low, _said(angular.acceleration))
+        tree["az_max"] = Entry(angular.acceleration.low, _text(angular.acceleration))
     for axis, name in (("v", "model_delay_vx"), ("omega", "model_delay_wz")):
         found = robot.results.velocity.get(axis)
         if found is not None:
@@ -128,7 +128,7 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
         return {}
     first = next(iter(names))
     return {
-        name: Entry(sign * axis.velocity.value, _said(axis.velocity) if name == first else "")
+        name: Entry(sign * axis.velocity.value, _text(axis.velocity) if name == first else "")
         for name, sign in names.items()
     }
 
@@ -138,7 +138,7 @@ def _slowest(axis: AxisLimits) -> Entry | None:
     if axis.dead_band is None or not axis.dead_band.high > 0.0:
         return None
     return Entry(
-        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {_said(axis.dead_band)}"
+        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {_text(axis.dead_band)}"
     )
 
 
@@ -153,16 +153,16 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
         tree["min_approach_linear_velocity"] = slowest
         tree["regulated_linear_scaling_min_speed"] = slowest
     if angular.acceleration is not None:
-        tree["max_angular_accel"] = Entry(angular.acceleration.low, _said(angular.acceleration))
+        tree["max_angular_accel"] = Entry(angular.acceleration.low, _text(angular.acceleration))
     newer: dict[str, Any] = {}
     if linear.velocity is not None:
         newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
     if linear.acceleration is not None and linear.deceleration is not None:
-        newer["max_linear_accel"] = Entry(linear.acceleration.low, _said(linear.acceleration))
-        newer["max_linear_decel"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
+        newer["max_linear_accel"] = Entry(linear.acceleration.low, _text(linear.acceleration))
+        newer["max_linear_decel"] = Entry(-linear.deceleration.low, _text(linear.deceleration))
     newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
     if angular.deceleration is not None:
-        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _said(angular.deceleration))
+        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _text(angular.deceleration))
     return tree | newer
 
 
@@ -176,8 +176,8 @@ def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
             tree[name] = slowest
     for suffix, axis in (("x", linear), ("theta", angular)):
         if axis.acceleration is not None and axis.deceleration is not None:
-            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, _said(axis.acceleration))
-            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, _said(axis.deceleration))
+            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, _text(axis.acceleration))
+            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, _text(axis.deceleration))
     return tree
 
 

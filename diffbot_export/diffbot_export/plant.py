@@ -92,12 +92,16 @@ class Plant:
         ratio_v, ratio_w = self.axis_ratio
         v, omega = ratio_v * w_c, ratio_w * w_d
         k5, k6 = self.coupling
-        a_c = (_passed(effort[0], self.band[0]) - 0.5 * (f_right + f_left) - self.drag[0] * w_c) / (
-            self.inertia[0]
-        ) + k5 * omega * omega / ratio_v
-        a_d = (_passed(effort[1], self.band[1]) - 0.5 * (f_right - f_left) - self.drag[1] * w_d) / (
-            self.inertia[1]
-        ) + k6 * v * omega / ratio_w
+        a_c = (
+            _after_dead_band(effort[0], self.band[0])
+            - 0.5 * (f_right + f_left)
+            - self.drag[0] * w_c
+        ) / self.inertia[0] + k5 * omega * omega / ratio_v
+        a_d = (
+            _after_dead_band(effort[1], self.band[1])
+            - 0.5 * (f_right - f_left)
+            - self.drag[1] * w_d
+        ) / self.inertia[1] + k6 * v * omega / ratio_w
         return a_c - a_d, a_c + a_d
 
     def steps(self, period: float, soft: float) -> int:
@@ -109,7 +113,7 @@ class Plant:
         return max(STEPS, math.ceil(period * fastest / LARGEST_STEP))
 
 
-def _passed(effort: float, band: float) -> float:
+def _after_dead_band(effort: float, band: float) -> float:
     """Return the effort that passes an offset dead band."""
     if band == 0.0:
         return effort
@@ -177,7 +181,7 @@ class WheelLoops:
         self._step = period / steps
         # Delayed efforts of the axes: one entry per integration step.
         lags = [round(delay / self._step) for delay in plant.delay]
-        self._under_way = tuple(deque([0.0] * lag) for lag in lags)
+        self._delayed = tuple(deque([0.0] * lag) for lag in lags)
         self._speed = (0.0, 0.0)
         self._measured = (0.0, 0.0)
 
@@ -209,8 +213,8 @@ class WheelLoops:
                 pid.start(right - pid.feedforward * speed),
             )
         given = (0.5 * (efforts[1] + efforts[0]), 0.5 * (efforts[1] - efforts[0]))
-        self._under_way = tuple(
-            deque([effort] * len(line)) for line, effort in zip(self._under_way, given, strict=True)
+        self._delayed = tuple(
+            deque([effort] * len(line)) for line, effort in zip(self._delayed, given, strict=True)
         )
         self._speed = self._measured = (reached, reached)
 
@@ -233,7 +237,7 @@ class WheelLoops:
         turned = [0.0, 0.0]
         for _ in range(self._steps):
             acting = []
-            for line, effort in zip(self._under_way, given, strict=True):
+            for line, effort in zip(self._delayed, given, strict=True):
                 line.append(effort)
                 acting.append(line.popleft())
             before = self._speed

@@ -209,8 +209,8 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
         f"crossover {margins.crossover:.3g} rad/s); bounded by {gains.bound}"
     )
     answers = (
-        f"predicted for a step to {control.step:.3g} rad/s: forward {_told(forward)}, turning "
-        f"{_told(turning)}"
+        f"predicted for a step to {control.step:.3g} rad/s: forward {_response_text(forward)}, "
+        f"turning {_response_text(turning)}"
     )
     values: dict[str, Any] = {
         "p": Entry(
@@ -260,7 +260,7 @@ def _uncommented(tree: Tree) -> Tree:
     }
 
 
-def _told(response: StepResponse) -> str:
+def _response_text(response: StepResponse) -> str:
     if not math.isfinite(response.settling):
         return f"overshoot {100 * response.overshoot:.0f} %, not settled"
     return (
@@ -366,18 +366,18 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
 def _limits(axis: AxisLimits) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     if axis.velocity is not None:
-        tree["max_velocity"] = Entry(axis.velocity.value, _said(axis.velocity))
+        tree["max_velocity"] = Entry(axis.velocity.value, _text(axis.velocity))
         tree["min_velocity"] = Entry(-axis.velocity.value)
     if axis.acceleration is not None and axis.deceleration is not None:
         up, down = axis.acceleration, axis.deceleration
-        tree["max_acceleration"] = Entry(up.low, _said(up))
-        tree["max_deceleration"] = Entry(-down.low, _said(down))
+        tree["max_acceleration"] = Entry(up.low, _text(up))
+        tree["max_deceleration"] = Entry(-down.low, _text(down))
         tree["max_acceleration_reverse"] = Entry(-up.low)
         tree["max_deceleration_reverse"] = Entry(down.low)
     return tree
 
 
-def _said(quantity: SourcedValue) -> str:
+def _text(quantity: SourcedValue) -> str:
     """Return value, interval and source of a limit, which takes the interval's lower, safe end."""
     end = ", the lower end" if quantity.identified else ""
     return f"{quantity.text()}{end}; {quantity.source}"

@@ -411,12 +411,12 @@ def _judged(
     source = " and ".join(
         n for n, there in (("gyro", has_gyro), ("pose source", has_poses)) if there
     )
-    told = ("left_radius", "right_radius", "track") if has_poses else ()
-    told = (*told, "track_over_mean_radius", "radius_ratio")
-    unknown = [name for name in told if not quantities[name].identified]
+    sizes = ("left_radius", "right_radius", "track") if has_poses else ()
+    sizes = (*sizes, "track_over_mean_radius", "radius_ratio")
+    unknown = [name for name in sizes if not quantities[name].identified]
     before = sizes_of(given)
     same, near = (
-        all(quantities[name].holds(before[name], widening) for name in told)
+        all(quantities[name].holds(before[name], widening) for name in sizes)
         for widening in (1.0, NEAR)
     )
     left_out = int(np.count_nonzero(~fit.used))

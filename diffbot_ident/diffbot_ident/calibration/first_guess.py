@@ -37,7 +37,7 @@ PRIOR, BIAS = 0.3, 0.2
 PATIENCE = 0.1
 # Minimum ratio of smallest to largest singular value of displacements and turns; below it, track
 # and mounting cannot be distinguished.
-TOLD = 0.03
+DISTINCT = 0.03
 DEGREE = np.pi / 180.0
 
 
@@ -225,7 +225,7 @@ def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: b
     turn = np.exp(1j * (there[end, 2] - there[begin, 2])) - 1.0
     design = np.stack((q / max(float(np.std(np.abs(q))), 1e-9), turn), axis=1)
     sizes = np.linalg.svd(design, compute_uv=False)
-    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > TOLD * sizes[0]):
+    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > DISTINCT * sizes[0]):
         raise CalibrationError(
             "too little motion: nothing but turns on the spot or one circle does not tell the "
             "track from where the sensor sits; drive straight legs, and turns both ways"

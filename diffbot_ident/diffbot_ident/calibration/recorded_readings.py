@@ -57,7 +57,7 @@ POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
 # Number of messages that are searched for the names of joints.
-LOOKED_AT = 200
+SEARCHED = 200
 # Time between recordings that are joined, s; longer than a gap of the wheels.
 TIME_BETWEEN = 2.0
 # Wheel speed, rad/s, that no wheel reaches: at a faster step, its encoder was reset.
@@ -241,7 +241,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
 
 def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
     with closing(bag.peek(states)) as messages:
-        names = list(dict.fromkeys(n for m in islice(messages, LOOKED_AT) for n in m.name))
+        names = list(dict.fromkeys(n for m in islice(messages, SEARCHED) for n in m.name))
     if not names:
         raise RecordingError(
             f"{states.name} names no joint, or holds no message: record it while the robot drives"

@@ -247,9 +247,9 @@ class WheelGeometryFit:
             wanted = zip(DRIFT, (poses, gyro), strict=True)
             self._names += tuple(name for name, there in wanted if there is not None)
         self._middle = float(np.mean(self.drive.stamps))
-        self._begin(turns, mount, gyro_guess, geometry)
+        self._initialise(turns, mount, gyro_guess, geometry)
 
-    def _begin(
+    def _initialise(
         self, turns: Turns, mount: Mounting | None, gyro: Turns | None, geometry: WheelGeometry
     ) -> None:
         """Initialise parameters, walk, noise, and the mask of used readings."""
@@ -279,7 +279,7 @@ class WheelGeometryFit:
         # noise in the residuals would change with the delays, and they would be fitted to it.
         self._gyro_at = self._taken(self._beta) + first.get("gyro_delay", 0.0)
         if self.drive.poses is not None:
-            self._begin_walk()
+            self._initialise_walk()
         if self._gyro_turned is not None:
             self._walk[:, -2] = self._gyro_residual(self._beta, self._walk)
 
@@ -339,7 +339,7 @@ class WheelGeometryFit:
         turned: Array = integral - self._get(beta, "gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
 
-    def _begin_walk(self) -> None:
+    def _initialise_walk(self) -> None:
         """Initialise the walk by running medians, and noise levels; find jumps of the frame."""
         residuals, odometry = self._predict(self._beta, self._walk)
         turned = np.exp(1j * residuals[:, 2])
@@ -348,11 +348,13 @@ class WheelGeometryFit:
         residuals, odometry = self._predict(self._beta, self._walk)
         c = residuals[:, :2]
         # Displacement at the robot, where noise of the heading moves it little, not at the origin.
-        local = c + _moved(self._walk[:, 0], odometry)
+        local = c + _rotated(self._walk[:, 0], odometry)
         self._noise = replace(
             self._noise,
-            position=max(_white(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4),
-            yaw=max(_white(residuals[:, 2]), 1e-4),
+            position=max(
+                _white_noise_std(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4
+            ),
+            yaw=max(_white_noise_std(residuals[:, 2]), 1e-4),
         )
         self._walk[:, 1], self._walk[:, 2] = _median(c[:, 0]), _median(c[:, 1])
         self._find_jumps()
@@ -408,7 +410,7 @@ class WheelGeometryFit:
         if self.drive.poses is not None:
             heading = odometry[:, 2] + a
             m_x, m_y = self._get(self._beta, "mount_x"), self._get(self._beta, "mount_y")
-            lever = _moved(a, odometry) + _moved(heading, np.array([[m_x, m_y]]))
+            lever = _rotated(a, odometry) + _rotated(heading, np.array([[m_x, m_y]]))
             h[:, 0, 0], h[:, 1, 0], h[:, 2, 0] = -lever[:, 1], lever[:, 0], 1.0
             h[:, 0, 1] = h[:, 1, 2] = 1.0
         if self.drive.gyro is not None:
@@ -429,7 +431,7 @@ class WheelGeometryFit:
         b = f.copy()
         if self.drive.poses is not None:
             middle = 0.5 * (odometry[1:, :2] + odometry[:-1, :2])
-            now, before = _moved(walk[1:, 0], middle), _moved(walk[:-1, 0], middle)
+            now, before = _rotated(walk[1:, 0], middle), _rotated(walk[:-1, 0], middle)
             w[:, 1:3] += now - before
             for matrix, at in ((f, now), (b, before)):
                 matrix[:, 1, 0], matrix[:, 2, 0] = -at[:, 1], at[:, 0]
@@ -484,10 +486,10 @@ class WheelGeometryFit:
             CalibrationError: The fit does not converge.
         """
         for most in (4, 2):
-            self._settle(most)
+            self._gauss_newton(most)
             self._fit_noise()
-        solution = self._settle(12)
-        return self._found(solution)
+        solution = self._gauss_newton(12)
+        return self._result(solution)
 
     def clock_drift(self) -> dict[str, tuple[float, float]]:
         """Estimate the drift of the sensors' clocks against the wheels' clock, s/s.
@@ -509,7 +511,7 @@ class WheelGeometryFit:
         self._names, self._beta = kept
         return {n: (float(solution.beta[i]), float(std[i])) for n, i in found.items()}
 
-    def _settle(self, most: int) -> Solution:
+    def _gauss_newton(self, most: int) -> Solution:
         """Take up to `most` Gauss-Newton steps, and update the outliers in each."""
         solution = None
         for _ in range(most):
@@ -542,7 +544,7 @@ class WheelGeometryFit:
         within: Mask = far + (residuals[:, 2] / noise.yaw) ** 2 < OUTLIER
         return within
 
-    def _found(self, solution: Solution) -> Fit:
+    def _result(self, solution: Solution) -> Fit:
         residuals, _ = self._predict(self._beta, self._walk)
         covariance, correlation, widened = solution.covariance, 0.0, 1.0
         if self.drive.poses is not None:
@@ -596,7 +598,7 @@ class WheelGeometryFit:
         return found
 
 
-def _moved(angle: Array, places: Array) -> Array:
+def _rotated(angle: Array, places: Array) -> Array:
     """Rotate places about the origin, (n, 2)."""
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = places[:, 0], places[:, 1]
@@ -608,7 +610,7 @@ def _median(values: Array) -> Array:
     return smooth
 
 
-def _white(values: Array) -> float:
+def _white_noise_std(values: Array) -> float:
     """Return the standard deviation of white noise on a smooth signal, by second differences."""
     second = values[1:-1] - 0.5 * (values[:-2] + values[2:])
     return 1.4826 * float(np.nanmedian(np.abs(second))) / math.sqrt(1.5)

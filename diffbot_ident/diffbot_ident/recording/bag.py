@@ -279,12 +279,12 @@ def whole_part(path: Path) -> LibraryPart:
 
 def torn_mcap(path: Path) -> LibraryPart:
     """Open the complete records of a truncated MCAP file."""
-    reader = McapReader(cast(Any, _Mended(path)))
+    reader = McapReader(cast(Any, _RepairedFile(path)))
     # Not `messages`, which refuses a file without index whose log times are out of order.
     return LibraryPart(reader, reader.messages_scan)
 
 
-class _Mended:
+class _RepairedFile:
     """Stands for the path of a truncated file; has only what the reader needs of a path."""
 
     def __init__(self, path: Path) -> None:
@@ -296,10 +296,10 @@ class _Mended:
     def open(self, _mode: str) -> BinaryIO:
         """Open the complete records, followed by a footer, as one file."""
         file = self._path.open("rb")
-        return io.BufferedReader(_Joined(file, _whole_records(file)))
+        return io.BufferedReader(_Concatenated(file, _whole_records(file)))
 
 
-class _Joined(io.RawIOBase):
+class _Concatenated(io.RawIOBase):
     """Pieces of a file and a footer, concatenated."""
 
     def __init__(self, file: BinaryIO, pieces: list[tuple[int, int]]) -> None:
@@ -321,12 +321,12 @@ class _Joined(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        data = self._some(len(buffer))
+        data = self._read_at(len(buffer))
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
 
-    def _some(self, count: int) -> bytes:
+    def _read_at(self, count: int) -> bytes:
         begin = 0
         for offset, length in self._pieces:
             if self._at < begin + length:

@@ -48,7 +48,7 @@ WORDS = {
     "velocity": ("velocity", "velocities", "speed"),
 }
 # Number of messages that are searched for a number.
-LOOKED_AT = 200
+SEARCHED = 200
 # A field's name, and the index or name in brackets after it.
 _STEP = re.compile(r"([A-Za-z]\w*)(?:\[([^\[\]]+)\])?")
 
@@ -287,7 +287,7 @@ def _names(parent: Any, field: str) -> list[str]:
 
 
 # Exceptions that a getter raises if a message has no such number.
-NOTHING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+NO_VALUE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def _reader(getters: list[Getter]) -> MessageReader:
@@ -300,7 +300,7 @@ def _reader(getters: list[Getter]) -> MessageReader:
 def _or_nan(get: Getter, message: Any) -> float:
     try:
         return get(message)
-    except NOTHING:
+    except NO_VALUE:
         return math.nan
 
 
@@ -311,7 +311,7 @@ def _check(bag: Bag, topic: BagTopic, get: Getter, channel: str, column: Column)
         RecordingError: None of the first messages has a number there.
     """
     with closing(bag.peek(topic)) as messages:
-        first = list(islice(messages, LOOKED_AT))
+        first = list(islice(messages, SEARCHED))
     if any(math.isfinite(_or_nan(get, message)) for message in first):
         return
     fields = ", ".join(vars(first[0])) if first and hasattr(first[0], "__dict__") else "no message"

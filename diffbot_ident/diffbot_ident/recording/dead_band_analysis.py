@@ -87,7 +87,7 @@ def find_dead_band(
         )
     else:
         value = Value(NAME, max(found.dead_band, 0.0), found.dead_band_std, unit)
-        note = _told(found, unit) if surely else "no dead band of the command beyond doubt"
+        note = _kind_note(found, unit) if surely else "no dead band of the command beyond doubt"
     return DeadBandFinding(found, value, note, bool(surely))
 
 
@@ -118,7 +118,7 @@ def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
     return small >= max(LEAST_SAMPLES, LEAST_SHARE * total)
 
 
-def _told(found: DeadTimeFit, unit: str) -> str:
+def _kind_note(found: DeadTimeFit, unit: str) -> str:
     width = f"{found.dead_band:.3g} {unit}"
     if found.kind is DeadBandKind.THRESHOLD:
         return f"commands up to {width} move nothing, larger ones act in full (threshold)"

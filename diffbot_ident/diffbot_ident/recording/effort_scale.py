@@ -204,7 +204,7 @@ class _Scale:
         if abs(apart.value) > CONTRADICTS * apart.std:
             raise RecordingError(
                 f"--mass and --load contradict each other: by the mass one unit of effort is "
-                f"{_told(mass)}, by the load {_told(load)}: weigh both again, and look at "
+                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and look at "
                 "--wheel-inertia, which the load does not need"
             )
         # Their covariance follows from the variances of both and of their difference.
@@ -237,18 +237,18 @@ class _Scale:
         constant = self.value("torque constant", UNIT_NAMES[own.unit], self.constant)
         mass = self.value("effective mass", "kg", self.effective_mass)
         notes = [
-            f"one unit of effort ({own.unit}) is {_told(constant)} of each wheel"
-            f"{' in the mean' if own.ratio != (1.0, 1.0) else ''}, {self._by()}"
+            f"one unit of effort ({own.unit}) is {_text(constant)} of each wheel"
+            f"{' in the mean' if own.ratio != (1.0, 1.0) else ''}, {self._basis()}"
         ]
         if own.mass is not None:
             notes.append(
-                f"effective mass {_told(mass)}, {self._spin:.3g} kg of it by the spin of two "
+                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it by the spin of two "
                 f"wheels of {own.wheel_inertia:.3g} kg m^2 with what turns with them, which counts "
                 "as exact"
             )
         else:
             notes.append(
-                f"effective mass {_told(mass)}: all that was not the load, and the wheels' spin"
+                f"effective mass {_text(mass)}: all that was not the load, and the wheels' spin"
             )
         radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
         notes.append(
@@ -277,10 +277,10 @@ class _Scale:
         equal = "equal" if own.ratio == (1.0, 1.0) else "in the ratio of the robot's file"
         return f"both wheels' constants are {equal}"
 
-    def _by(self) -> str:
+    def _basis(self) -> str:
         own = self._weighing
         ways = [
-            f"{text} {_told(value)}"
+            f"{text} {_text(value)}"
             for text, value in (("the weighed mass", own.mass), ("the load", own.load))
             if value is not None
         ]
@@ -301,12 +301,12 @@ class _Scale:
         if away <= max(CONTRADICTS * found.std, PLACE_RESOLUTION):
             return []
         return [
-            f"warning: by K5 the load lay {_told(found)} ahead of the axle, --load-at says "
+            f"warning: by K5 the load lay {_text(found)} ahead of the axle, --load-at says "
             f"{own.place:g} m: is it another load, or did anything else move?"
         ]
 
 
-def _told(value: Value) -> str:
+def _text(value: Value) -> str:
     _, number, spread, unit = value.row()
     return f"{number} {spread} {unit}"
 

@@ -212,14 +212,14 @@ def torque_findings(
         for value in verdict.values
         if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
     ]
-    told = [*differences, *estimate.warnings, *impossible, *warnings]
+    texts = [*differences, *estimate.warnings, *impossible, *warnings]
     return Findings(
         analyses=result,
         verdicts=(verdict,),
         notes=[
             rests,
             *(() if scale is None else scale.notes),
-            *(f"warning: {text}" for text in told),
+            *(f"warning: {text}" for text in texts),
         ],
         summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
         write=lambda directory: _write_torque(directory, result, robot, name),

@@ -188,7 +188,7 @@ class _Identify:
             if made:
                 directory.rmdir()
             raise
-        self._leave(directory, found)
+        self._save_and_show(directory, found)
         if self._interrupted:
             return INTERRUPTED
         return STATUS[found.usable.value]
@@ -246,7 +246,7 @@ class _Identify:
                 "--load needs two recordings that each hold positions and efforts of both wheels"
             )
         for note in recording.notes:
-            self._say(note)
+            self._print(note)
         if recording.kind == MOTOR:
             return self._motor(recording)
         return self._torque(recording) if recording.kind == TORQUE else self._velocity(recording)
@@ -336,7 +336,7 @@ class _Identify:
 
         gyro, said = recorded_gyro(self._options, geometry)
         if said:
-            self._say(said)
+            self._print(said)
         return gyro
 
     def _velocity(self, recording: Recording) -> Findings:
@@ -415,23 +415,23 @@ class _Identify:
         before = signal.signal(signal.SIGINT, self._on_signal) if main else None
         try:
             with Progress("identify", None, self._console) as progress:
-                blocks = self._watched(recording, progress)
+                blocks = self._read_blocks(recording, progress)
                 for segment in segmenter.segments(blocks, recording.channels):
                     yield segment
                     if self._interrupted and not self._cut_short:
                         break
         except RecordingError:
             # Often the cause is a damaged file, of which these warnings inform.
-            self._say_what_was_left_out(recording, segmenter)
+            self._report_exclusions(recording, segmenter)
             raise
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
         if self._interrupted:
-            self._say("interrupted: what follows rests on what was read until then")
-        self._say_what_was_left_out(recording, segmenter)
+            self._print("interrupted: what follows rests on what was read until then")
+        self._report_exclusions(recording, segmenter)
 
-    def _watched(self, recording: Recording, progress: Progress) -> Iterator[Block]:
+    def _read_blocks(self, recording: Recording, progress: Progress) -> Iterator[Block]:
         progress.show("reading")
         for block in recording.blocks():
             if self._interrupted:
@@ -452,17 +452,17 @@ class _Identify:
             raise KeyboardInterrupt
         self._interrupted = True
 
-    def _say_what_was_left_out(self, recording: Recording, segmenter: Segmenter) -> None:
+    def _report_exclusions(self, recording: Recording, segmenter: Segmenter) -> None:
         self._warnings = [text for source in recording.sources for text in source.warnings]
         for warning in self._warnings:
-            self._say(f"warning: {warning}")
+            self._print(f"warning: {warning}")
         lines = segmenter.excluded.lines()
         read = f"read {segmenter.seconds:.1f} s of recording"
-        self._say(read + (", left out:" if lines else ""))
+        self._print(read + (", left out:" if lines else ""))
         for line in lines:
-            self._say(f"  {line}")
+            self._print(f"  {line}")
 
-    def _leave(self, directory: Path, found: Findings) -> None:
+    def _save_and_show(self, directory: Path, found: Findings) -> None:
         """Show and save the results.
 
         Ctrl-C never leaves an incomplete file. The pictures come last: Ctrl-C skips only them.
@@ -477,7 +477,7 @@ class _Identify:
             saved = found.save(directory, self._about())
             show(self._console, found.verdicts, found.notes)
             for path in saved:
-                self._say(str(path))
+                self._print(str(path))
             self._page(directory, found)
         finally:
             signal.signal(signal.SIGINT, before)
@@ -488,18 +488,18 @@ class _Identify:
                 progress.show("drawing")
                 paths = found.draw(directory)
             for path in paths:
-                self._say(str(path))
+                self._print(str(path))
         except KeyboardInterrupt:
             self._interrupted = True
-            self._say("interrupted: the numbers are saved, pictures are left out")
+            self._print("interrupted: the numbers are saved, pictures are left out")
 
     def _page(self, directory: Path, found: Findings) -> None:
         if self._write_page is None:
             return
         try:
-            self._say(str(self._write_page(found, directory)))
+            self._print(str(self._write_page(found, directory)))
         except ModuleNotFoundError as error:
-            self._say(f"report.html left out: {error}; install {error.name}")
+            self._print(f"report.html left out: {error}; install {error.name}")
 
     def _about(self) -> dict[str, object]:
         options = self._options
@@ -512,5 +512,5 @@ class _Identify:
             **({"recording_warnings": self._warnings} if self._warnings else {}),
         }
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -429,7 +429,9 @@ def moving_parts(
         if name in channels:
             moving |= np.abs(channels[name]) > least
     # Some drivers publish positions and leave the velocities empty, or 0: then use the positions.
-    silent = [pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _tells(channels, *pair)]
+    silent = [
+        pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _has_velocity(channels, *pair)
+    ]
     for position, velocity in silent:
         if position in channels and velocity in still:
             moving |= _turns(times, channels[position], still[velocity])
@@ -444,7 +446,7 @@ def moving_parts(
     return [(int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
 
 
-def _tells(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
+def _has_velocity(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
     """Whether a velocity is recorded; one that is always 0 does not count beside a position."""
     if velocity not in channels:
         return False

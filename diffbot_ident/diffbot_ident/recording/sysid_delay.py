@@ -40,7 +40,7 @@ NOISE, SEEN = 5.0, 0.01
 FILTER, FILTER_STD = 0.005, 0.003
 # With positions: share of a filter's delay that is not yet in the time to the first visible motion,
 # and standard deviations of that share, and of the delay found from positions, s.
-AFTER, AFTER_STD, TOLD_STD = 0.6, 0.1, 0.0005
+AFTER, AFTER_STD, POSITIONS_STD = 0.6, 0.1, 0.0005
 # Longest plausible delay of a filter, s; relative error allowed between velocities and changes of
 # position; minimum number of rows.
 LONGEST_FILTER, SCALE, LEAST_ROWS = 0.1, 0.05, 20
@@ -68,7 +68,7 @@ class SysIdDelay:
         late, std = FILTER, FILTER_STD
         if filters:
             late = AFTER * float(np.mean(filters))
-            own = AFTER * math.hypot(deviation_of_mean(filters), TOLD_STD)
+            own = AFTER * math.hypot(deviation_of_mean(filters), POSITIONS_STD)
             std = math.hypot(own, AFTER_STD * late / AFTER)
         if not dead_time.identifiable:
             return cls(dead_time, late, math.hypot(0.01, std))

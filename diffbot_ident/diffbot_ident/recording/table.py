@@ -76,7 +76,7 @@ BACK, DOUBLED = "whose time goes back", "with the time of a row before"
 EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
 # Number of first rows that are checked for the order of their times, and the share of backward
 # steps above which the rows are sorted.
-LOOKED_AT, SHUFFLED = 2000, 0.1
+CHECKED_ROWS, SHUFFLED = 2000, 0.1
 # Number of rows, or of backward steps, that is too small for a check.
 FEW = 10
 # Median time step, s, from which on the unit of the time cannot be s.
@@ -143,7 +143,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
-    whole = len(tables) > 1 and all({*needed} <= _told(table, from_wheels) for table in tables)
+    whole = len(tables) > 1 and all({*needed} <= _provided(table, from_wheels) for table in tables)
     return Recording(
         kind,
         tables,
@@ -176,7 +176,7 @@ def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
     return _velocity_channels(have)
 
 
-def _told(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
+def _provided(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
     """Return the channels that one table provides."""
     own = {*table.channels}
     return own | {*from_wheels} if {*WHEELS} <= own else own
@@ -319,17 +319,17 @@ class CsvSource:
             RecordingError: A column holds text, or is in an implausible unit.
         """
         kept: list[list[float]] = []
-        looked, shuffled = False, False
+        checked, shuffled = False, False
         for row in self._table_rows():
             kept.append(row)
-            if not looked and len(kept) == LOOKED_AT:
-                looked, shuffled = True, self._in_disorder(kept)
+            if not checked and len(kept) == CHECKED_ROWS:
+                checked, shuffled = True, self._in_disorder(kept)
             if len(kept) >= BLOCK and not shuffled:
                 yield from self._of(np.array(kept))
                 kept = []
         if kept:
             table = np.array(kept)
-            if shuffled or (not looked and self._in_disorder(kept)):
+            if shuffled or (not checked and self._in_disorder(kept)):
                 table = table[np.argsort(table[:, 0], kind="stable")]
                 self.warnings.append(f"{self._path.name}: rows were put in the order of time")
             yield from self._of(table)
@@ -376,13 +376,13 @@ class CsvSource:
                     f"{name}: {texts} cells of {column} are no numbers, such as "
                     f"{self._example[channel]!r}"
                 )
-        self._say_left_out()
+        self._warn_left_out()
         if self.filtered:
             self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
         self._check_sizes()
         self._check_positions()
 
-    def _say_left_out(self) -> None:
+    def _warn_left_out(self) -> None:
         """Warn in one line of the rows that were left out, by cause."""
         if not self._left_out.total():
             return
@@ -440,13 +440,13 @@ class CsvSource:
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
             # Masks of rows: a group incomplete; a group complete; time steps back; time repeats.
-            partly, told, back, doubled = np.zeros((4, len(part)), bool)
+            partly, complete, back, doubled = np.zeros((4, len(part)), bool)
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
                 numbers = np.isfinite(part[:, columns])
                 there = numbers.all(axis=1)
                 partly |= numbers.any(axis=1) & ~there
-                told |= there
+                complete |= there
                 if there.any():
                     times = part[there, 0]
                     newest = self._newest_before(i, times)
@@ -455,7 +455,7 @@ class CsvSource:
                     # Yield no other rows: the reader of the blocks would count them again.
                     if (later := times > newest).any():
                         yield self._block(names, part[there][later][:, [0, *columns]])
-            self._count(partly | ~told, back, doubled)
+            self._count(partly | ~complete, back, doubled)
 
     def _newest_before(self, stream: int, times: Array) -> Array:
         """Return a stream's newest time before each row, s; -inf after the clock was set back."""

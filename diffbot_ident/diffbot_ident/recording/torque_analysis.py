@@ -161,14 +161,14 @@ def learn_weighed(
 
     result, loaded = learn(segments)
     if result is not None:
-        told = weighing.with_motion(result.estimate.torque_difference)
-        if told != weighing:
-            pairs = zip(told.ratio, weighing.ratio, strict=True)
+        updated = weighing.with_motion(result.estimate.torque_difference)
+        if updated != weighing:
+            pairs = zip(updated.ratio, weighing.ratio, strict=True)
             left, right = (after / before for after, before in pairs)
             factors = {EFFORTS[0]: left, EFFORTS[1]: right}
             factors |= {TORQUE_COMMANDS[0]: left, TORQUE_COMMANDS[1]: right}
             result, loaded = learn([_scaled(segment, factors) for segment in segments])
-            weighing = told
+            weighing = updated
     if loaded is None:
         return result, None, weighing
     verified = loaded.verification
@@ -291,7 +291,7 @@ class _Learner:
         )
 
     def _verify(self, estimate: Estimate, nominal: Model | None) -> Verification:
-        model = _of_wheels(estimate)
+        model = _wheel_model(estimate)
         # Without a description, the model is compared with itself, and these figures are removed.
         found = self._held_out.verify(model, nominal or model)
         if nominal is None:
@@ -302,7 +302,7 @@ class _Learner:
         return found
 
 
-def _of_wheels(estimate: Estimate) -> Model:
+def _wheel_model(estimate: Estimate) -> Model:
     """Return the model that predicts the motion which the wheels measure.
 
     The estimate itself may rest on the yaw rate of a gyro.
@@ -363,7 +363,7 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
     kernel = np.ones(AVERAGE) / AVERAGE
     measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
-    model = _of_wheels(estimate)
+    model = _wheel_model(estimate)
     torque = delayed(motion[1:, 3:5].T, model.delay)
     middle = AVERAGE // 2
     period = float(np.median(np.diff(motion[:, 0])))

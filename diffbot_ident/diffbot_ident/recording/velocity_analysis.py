@@ -363,7 +363,7 @@ def analyse_axis(
         return AxisAnalysis(
             Verdict(subject, AnalysisOutcome.NOT_EXCITED, str(error), notes=tuple(notes))
         )
-    found, band, told = _best_model(plain, longest_dead_time, unit)
+    found, band, model_notes = _best_model(plain, longest_dead_time, unit)
     verdict = Verdict(
         subject,
         values=values_of(found.fit, unit),
@@ -372,7 +372,7 @@ def analyse_axis(
         error_held_out=found.prediction.error,
         error_unit=unit,
         evidence=tuple(tests_of_first_order(found)),
-        notes=(*notes, *told),
+        notes=(*notes, *model_notes),
     ).judged(
         refusal="not first order: ",
         needed="drag",
