@@ -364,7 +364,7 @@ def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, CalibratedValue]:
     if fit.drive.gyro is not None:
         if "log_radius" not in fit.names:
             scale = found["gyro_scale"]
-            why = "the wheels' track and radius are not known any better than it; it is as stated"
+            why = "track and radius of the wheels are not known better than the scale; 1 is assumed"
             found["gyro_scale"] = CalibratedValue(1.0, scale.lower, scale.upper, "1", False, why)
         bias = fit.walk[:, -1]
         middle, spread = float(np.mean(bias)), float(np.ptp(bias))
@@ -390,7 +390,7 @@ def _noise_quantities(fit: Fit) -> dict[str, CalibratedValue]:
             continue
         value, std = getattr(fit.noise, level), fit.noise_std[level]
         if NORMAL_95 * std > 2.5:  # a factor of 12 both ways
-            why = "too small beside the other noise to be told; it is no more than an upper guess"
+            why = "too small beside the other noise to be identified; an upper estimate at most"
             found[name] = CalibratedValue(value, 0.0, math.inf, unit, False, why)
         else:
             width = math.exp(NORMAL_95 * std)
@@ -422,8 +422,8 @@ def _judged(
     left_out = int(np.count_nonzero(~fit.used))
     if left_out:
         notes.append(
-            f"{left_out} of {len(fit.used)} poses are no white noise about the way and were left "
-            "out"
+            f"{left_out} of {len(fit.used)} poses deviate from the path by more than white noise "
+            "and were left out"
         )
     jumps = int(np.count_nonzero(fit.drive.breaks))
     if jumps:

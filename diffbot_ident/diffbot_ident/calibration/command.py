@@ -73,8 +73,8 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("files", metavar="RECORDING", nargs="*", type=Path, help="recordings of one robot")
     add("--robot", metavar="NAME|FILE", help="description of the robot, as it was when it drove")
-    add("--wheel-radius", metavar="M", type=float, help="radius that odometry took, instead, m")
-    add("--track", metavar="M", type=float, help="track that odometry took, instead, m")
+    add("--wheel-radius", metavar="M", type=float, help="radius that odometry used, instead, m")
+    add("--track", metavar="M", type=float, help="track that odometry used, instead, m")
     group = parser.add_argument_group("what to read of a recording")
     add = group.add_argument
     add("--joint-states", metavar="TOPIC", help="joint states")

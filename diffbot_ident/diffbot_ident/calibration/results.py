@@ -27,8 +27,8 @@ FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
 CALIBRATED = "_calibrated.yaml"
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
-# identified: false has an infinite interval and says why; the value is then what was given, or
-# hangs on it. given: what the robot was taken to have before.
+# identified: false has an infinite interval and a reason; the value is then the given one, or
+# depends on it. given: radii and track that were assumed before.
 """
 # Decimals of radii and track, m; more than any calibration determines.
 DIGITS = 7

@@ -17,7 +17,7 @@ decides.
 With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
 
     dv/dt = K7 (V_left + V_right) - ..., K7 = 1 / (2 ka);     dw/dt = K8 (V_right - V_left) - ...,
-    K8 = 1 / (2 ka of yaw).        Track width = (right way - left way) / turned angle.
+    K8 = 1 / (2 ka of yaw).        Track width = (right - left distance) / yaw angle.
 """
 
 from __future__ import annotations
