@@ -24,8 +24,8 @@ from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
 WINDOW = 3.0
 """Length of a window, s."""
-# Number of poses around an end, and the variance of their median as a share of a single one's (n =
-# 7, Gaussian).
+# Number of poses around an end, and the variance of their median as a share of a single one's
+# (Gaussian, n = 7).
 AROUND, MEDIAN = 7, 0.2104
 # Time step for the sum of slip over a window, s.
 STEP = 0.1

@@ -529,7 +529,7 @@ def _write_velocity(
 def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
     """Analyse SysId logs of one robot and make the findings."""
     found = analyse_voltages(logs)
-    # An axis that the tests did not drive is no fault: straight tests hold no turning. It is noted.
+    # An axis that the tests did not drive, such as yaw in straight tests, is only noted.
     driven = [a for a in found if a.verdict.outcome is not AnalysisOutcome.NOT_EXCITED] or found
     notes = [a.verdict.summary() for a in found if a not in driven]
     listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]

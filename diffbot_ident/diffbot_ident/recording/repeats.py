@@ -41,8 +41,8 @@ def combined(
         The values, and notes for the user.
     """
     found: list[Value] = []
-    # Notes by recording that disagrees; and notes on parameters that differ without a single
-    # culprit.
+    # Notes by recording that disagrees with the others; and notes on parameters that scatter
+    # without such a recording.
     disagree: dict[str, list[str]] = {}
     notes: list[str] = []
     for value in pooled:
