@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was identified, as files that other software reads."""
+"""Export of identified parameters to files that other software reads."""

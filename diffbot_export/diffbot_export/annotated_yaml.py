@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML with a comment above each value, written by hand: a dumper knows no comments."""
+"""Write YAML with a comment above each value, which YAML dumpers do not support."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WIDTH = 98
 
 @dataclass(frozen=True)
 class Entry:
-    """A value with what is said of it.
+    """A value with its comment.
 
     Attributes:
-        value: number, text, bool, or a list of one kind; not empty.
-        comment: interval and source; empty: the value needs no word.
+        value: Number, text, bool, or a list of one type; not empty.
+        comment: Interval and source; empty: no comment.
     """
 
     value: Value
@@ -29,7 +29,7 @@ Tree = Mapping[str, "Entry | Tree"]
 
 
 def to_yaml(tree: Tree, head: Sequence[str]) -> str:
-    """The document: a comment at its head, then the tree, in its order."""
+    """Return the document: comment lines `head`, then the tree in its order."""
     lines = [line for text in head for line in _comment(text, "")]
     return "\n".join((*lines, *_lines(tree, ""))) + "\n"
 
@@ -39,7 +39,7 @@ def _lines(tree: Tree, indent: str) -> list[str]:
     for key, node in tree.items():
         if isinstance(node, Entry):
             lines += _comment(node.comment, indent) if node.comment else []
-            # YAML goes on in the next line of a list.
+            # A YAML list may continue on the next line.
             lines += textwrap.wrap(
                 f"{indent}{key}: {scalar(node.value)}",
                 WIDTH,
@@ -64,7 +64,7 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def scalar(value: Value) -> str:
-    """A value as YAML has it; a float never looks like a whole number or a text."""
+    """Format a value for YAML, such that a float never reads as an integer or a text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a robot may drive through bends and stay within a tolerance, by its identified model.
+"""Maximum speed of a robot in bends for a tolerance of the path, by its identified model.
 
-The path is a line, a bend of 90 degrees of radius R and a line. A follower that knows the pose
-exactly commands the speed v and, with the path's curvature k where it is, its distance e to the
-left of the path and its heading's error a,
+The path is a line, a bend of 90 degrees of radius R, and a line. A path follower that knows the
+pose exactly commands the speed v and, with the curvature k of the path next to the robot, its
+distance e to the left of the path, and its heading error a,
 
     omega = v (k - e / LENGTH^2 - 2 sin a / LENGTH),
 
-which brings back a robot that obeys at once along a way of some LENGTH without overshoot. The
-commands pass the limits of yaw rate and yaw acceleration and, where there are any, the wheel
-loops; the model moves. The deviation is the largest |e|. It counts lag, overshoot, dead bands and
-commands that come out larger or smaller than asked for. Not in it: errors of odometry, slip, and
-what another follower does differently; one that looks ahead cuts the bend, but lags less.
+which returns a robot without lag to the path within a distance of about LENGTH, without overshoot.
+The commands pass through the limits of yaw rate and yaw acceleration and, if there are any, the
+wheel loops, and drive the model. The deviation is the largest |e|. It includes lag, overshoot, dead
+bands and a gain other than 1 from command to velocity. It does not include errors of odometry,
+slip, or the behaviour of another follower; one that looks ahead cuts the bend, but lags less.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from arc_odometry.geometry import within
 from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
 
 LENGTH = 0.5  # m
-# Way behind the bend, m.
+# Length of the line after the bend, m.
 REACH = 4.0 * LENGTH
 RADII = (0.25, 0.5, 1.0, 2.0)  # m
 TOLERANCES = (0.01, 0.02, 0.05, 0.1)  # m
-# Speeds that are tried, evenly spread in their logarithms from this share of the fastest on.
+# Number of speeds to try, spaced logarithmically from this share of the fastest one on.
 SPEEDS, SLOWEST = 7, 0.1
-# Longest time for the bend, as a multiple of that at the commanded speed.
+# Maximum time for the path, as a multiple of that at the commanded speed.
 LONGEST = 2.5
 
 
@@ -40,12 +40,12 @@ class Follower:
     """A plant with its loops and limits.
 
     Attributes:
-        plant: the robot.
-        pid: of the wheels; None: the plant takes wheel speeds as commands.
-        period: of the loops, s.
-        speed: largest, m/s.
-        yaw_rate: largest, rad/s.
-        yaw_acceleration: rad/s^2.
+        plant: The robot.
+        pid: Controller of the wheels; None: the plant takes wheel speeds as commands.
+        period: Period of the loops, s.
+        speed: Maximum speed, m/s.
+        yaw_rate: Maximum yaw rate, rad/s.
+        yaw_acceleration: Maximum yaw acceleration, rad/s^2.
     """
 
     plant: Plant
@@ -56,17 +56,17 @@ class Follower:
     yaw_acceleration: float
 
     def fastest(self, radius: float) -> float:
-        """Speed that the limits allow in a bend of this radius, m/s."""
+        """Return the speed that the limits allow in a bend of this radius, m/s."""
         return min(self.speed, self.yaw_rate * radius)
 
 
 def deviation(follower: Follower, speed: float, radius: float) -> float:
-    """Largest distance from the path, m; infinite where the robot does not get through.
+    """Return the largest distance from the path, m; infinite if the robot does not reach its end.
 
     Args:
-        follower: robot, loops and limits.
-        speed: m/s, > 0.
-        radius: of the bend, m, > 0.
+        follower: Robot, loops and limits.
+        speed: Commanded speed, m/s, > 0.
+        radius: Radius of the bend, m, > 0.
     """
     plant, period = follower.plant, follower.period
     geometry = plant.geometry
@@ -94,9 +94,9 @@ def deviation(follower: Follower, speed: float, radius: float) -> float:
 
 
 def bend_error(x: float, y: float, theta: float, radius: float) -> tuple[float, float, float]:
-    """Distance to the left (m), heading's error (rad) and curvature (1/m) of the path at a pose.
+    """Return distance to the left of the path (m), heading error (rad) and its curvature (1/m).
 
-    The path goes along x to 0, through the bend to (radius, radius), and along y.
+    The path runs along x to 0, through the bend to (radius, radius), and along y.
     """
     if y >= radius:
         return radius - x, theta - 0.5 * math.pi, 0.0
@@ -107,21 +107,21 @@ def bend_error(x: float, y: float, theta: float, radius: float) -> tuple[float, 
 
 
 def yaw_command(x: float, y: float, theta: float, radius: float, speed: float) -> float:
-    """Omega of the follower, rad/s."""
+    """Return the follower's command omega, rad/s."""
     left, turned, curvature = bend_error(x, y, theta, radius)
     return speed * (curvature - left / LENGTH**2 - 2.0 * math.sin(turned) / LENGTH)
 
 
 @dataclass(frozen=True)
 class BendRow:
-    """Speeds for one radius.
+    """Maximum speeds for one radius.
 
     Attributes:
-        radius: of the bend, m.
-        slowest: speed that was tried, m/s; None: slower is not better, as there is a dead band.
-        speeds: largest for each tolerance, m/s; None: all that were tried deviate more.
-        limited: for each tolerance, whether the limits of speed and yaw rate say so, and not the
-            tolerance.
+        radius: Radius of the bend, m.
+        slowest: Slowest speed tried, m/s; None: slower is not better, because of a dead band.
+        speeds: Maximum speed for each tolerance, m/s; None: all that were tried deviate more.
+        limited: For each tolerance, whether the speed is bounded by the limits of speed and yaw
+            rate, not by the tolerance.
     """
 
     radius: float
@@ -135,7 +135,7 @@ def bend_table(
     radii: Sequence[float] = RADII,
     tolerances: Sequence[float] = TOLERANCES,
 ) -> tuple[BendRow, ...]:
-    """Largest speeds for tolerances, by interpolation between simulated speeds."""
+    """Return the maximum speeds for tolerances, interpolated between simulated speeds."""
     rows = []
     for radius in radii:
         top = follower.fastest(radius)
@@ -156,7 +156,7 @@ def bend_table(
 def _largest_speed(
     speeds: Sequence[float], errors: Sequence[float], tolerance: float
 ) -> float | None:
-    """The largest speed with no more error than the tolerance; between two tried ones linearly."""
+    """Return the largest speed within the tolerance, interpolated between tried ones."""
     good = [index for index, error in enumerate(errors) if error <= tolerance]
     if not good:
         return None
@@ -168,7 +168,7 @@ def _largest_speed(
 
 
 def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES) -> list[str]:
-    """The table, a line each."""
+    """Return the lines of the table."""
     title = "bend of radius | " + " | ".join(f"within {100 * t:g} cm" for t in tolerances)
     lines = [f"| {title} |", "|---" * (len(tolerances) + 1) + "|"]
     for row in rows:
@@ -184,6 +184,6 @@ def table_text(rows: Sequence[BendRow], tolerances: Sequence[float] = TOLERANCES
 
 
 def _rounded_down(speed: float) -> str:
-    """Three digits: a speed that may not be exceeded is not rounded up, but for the last bits."""
+    """Format a maximum speed with three digits, rounded down except for floating-point errors."""
     digits = Context(prec=3, rounding=ROUND_FLOOR)
     return f"{digits.create_decimal_from_float(speed * (1.0 + 1e-12)):f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command `export`: what was identified, as files that other software reads."""
+"""The command `export`: write identified parameters as files that other software reads."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
-    """Run the command; returns 0, or 2 after a message where something cannot be exported."""
+    """Run the command; return 0, or 2 after a message if something cannot be exported."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = _parser(prog).parse_intermixed_args(_with_results_first(words))
     try:
@@ -109,7 +109,11 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
 
 
 def _with_results_first(words: list[str]) -> list[str]:
-    """`--to a b RESULTS` would take RESULTS for a target: only known words belong to it."""
+    """Move the results before `--to`.
+
+    Otherwise argparse would take RESULTS in `--to a b RESULTS` for a target. Only known targets,
+    and the first word after `--to`, stay behind it.
+    """
     found, rest, taking = [], [], False
     for word in words:
         if word == "--to":
@@ -133,13 +137,13 @@ def _checked_targets(targets: Sequence[str]) -> list[str]:
 
 
 def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path]:
-    """Write the files of targets, the table of speeds and export.json; returns their paths.
+    """Write the files of the targets, the table of speeds and export.json; return their paths.
 
-    What each target leaves out is named in its file, and added to `robot.missing`.
+    What a target leaves out is listed in its file, and added to `robot.missing`.
 
     Raises:
-        ValueError: a target needs what is not known; nothing of it was written.
-        OSError: the folder cannot be written.
+        ValueError: A target needs something unknown; its files were not written.
+        OSError: The folder cannot be written.
     """
     moved = replace(robot, missing=list(robot.missing))
     limits = motion_limits(moved)
@@ -174,7 +178,7 @@ def _written(
     limits: tuple[AxisLimits, AxisLimits],
     control: WheelControl | None,
 ) -> list[Path]:
-    """Write the files of one target; their paths."""
+    """Write the files of one target; return their paths."""
     if target == "urdf":
         return write_urdf(robot, folder)
     if target == "sdf":
@@ -230,7 +234,7 @@ def _table(
 
 
 def _steady(robot: KnownRobot) -> list[str]:
-    """What the model says of constant commands, where they do not come out as they are."""
+    """Return lines on the steady-state gains of commands, for velocity-commanded robots."""
     if robot.kind != VELOCITY:
         return []
     v, omega = (1.0 / robot.results.velocity[name].drag.value for name in ("v", "omega"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The identified robot as URDF and as SDF: inertials, friction and damping of the wheel joints.
+"""Export the identified robot as URDF and SDF: inertials, friction and damping of wheel joints.
 
-The body of K5..K8 is the one whose closed form they are, with the described wheels (or those of
-the described mass and the calibrated radius and track). The friction of a joint is the Coulomb
-friction, its damping the viscous one.
+The body is the one whose closed form gives K5, K7 and K8 with the described wheels; radius and
+track are the calibrated ones, if any. The friction of a joint is the Coulomb friction, its damping
+the viscous friction.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 
 
 def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]]:
-    """Robot file and xacro macros of the identified robot, written; and that robot.
+    """Write robot file and xacro macros of the identified robot; return the robot and their paths.
 
     Raises:
-        ValueError: what is missing, or no robot can have these parameters.
-        OSError: the folder cannot be written.
+        ValueError: Something is missing, or no robot can have these parameters.
+        OSError: The folder cannot be written.
     """
     torque, described = robot.results.torque, robot.description
     if described is None:
@@ -45,7 +45,7 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
 
 
 def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
-    """The description with the calibrated radius and track."""
+    """Return the description with the calibrated radius and track."""
     geometry = robot.geometry
     if robot.results.calibration is None or geometry is None:
         return described
@@ -60,7 +60,7 @@ def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
 
 
 def notes(robot: KnownRobot) -> list[str]:
-    """What comments say: sources, values with intervals, and what is left out."""
+    """Return the comments of a file: sources, values with intervals, and what is left out."""
     torque = robot.results.torque
     assert torque is not None
     quantities: list[SourcedValue] = [robot.k[name] for name in NAMES]
@@ -76,14 +76,14 @@ def notes(robot: KnownRobot) -> list[str]:
 
 
 def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
-    """`<robot>_identified.urdf`, its robot file, and xacro macros for one's own URDF.
+    """Write `<robot>_identified.urdf`, its robot file, and xacro macros for the user's own URDF.
 
     Raises:
-        ValueError: see identified_files.
-        OSError: the folder cannot be written.
+        ValueError: See identified_files.
+        OSError: The folder cannot be written.
     """
     identified, files = identified_files(robot, folder)
-    # Read once more, without the comments of the file that it was generated from.
+    # Parsed again, to drop the comments of the generated text.
     tree = ElementTree.fromstring(urdf(identified))
     text = _commented(_document(tree), notes(robot))
     path = folder / f"{identified.name}_identified.urdf"
@@ -91,11 +91,11 @@ def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
 
 
 def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
-    """`<robot>_identified.sdf`, a model with inertials, joints and contacts, and its robot file.
+    """Write `<robot>_identified.sdf`, a model with joints and contacts, and the robot file.
 
     Raises:
-        ValueError: see identified_files.
-        OSError: the folder cannot be written.
+        ValueError: See identified_files.
+        OSError: The folder cannot be written.
     """
     identified, files = identified_files(robot, folder)
     text = _document(_sdf(identified))
@@ -104,21 +104,21 @@ def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
 
 
 def _document(tree: ElementTree.Element) -> str:
-    """The XML, indented."""
+    """Return the indented XML document."""
     ElementTree.indent(tree)
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(tree, encoding="unicode")}\n'
 
 
 def _commented(text: str, lines: Sequence[str]) -> str:
-    """XML with a comment below its declaration."""
+    """Insert a comment below the declaration of XML text."""
     head, mark, rest = text.partition("?>")
-    # Two hyphens end an XML comment.
+    # An XML comment must not contain two hyphens.
     words = "\n".join(f"  {line}".replace("--", "- -") for line in lines)
     return f"{head}{mark}\n<!--\n{words}\n-->{rest}"
 
 
 def _sdf(robot: Robot) -> ElementTree.Element:
-    """A model whose origin is on the ground below the middle of the axle."""
+    """Return a model whose origin is on the ground below the middle of the axle."""
     root = ElementTree.Element("sdf", version="1.7")
     model = ElementTree.SubElement(root, "model", name=robot.name)
     wheels, body = robot.wheels, robot.body
@@ -155,7 +155,7 @@ def _sdf(robot: Robot) -> ElementTree.Element:
 
 
 def _wheel(model: ElementTree.Element, robot: Robot, side: int, sign: float, joint: str) -> None:
-    """Link and joint of a wheel; the link's y is its axle."""
+    """Add link and joint of a wheel; the link's y axis is its axle."""
     wheels, friction = robot.wheels, robot.friction
     name = f"{('left', 'right')[side]}_wheel"
     link = _link(

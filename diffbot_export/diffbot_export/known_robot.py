@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot that all exported files are of: results put together with its description.
+"""The robot to export: results combined with its description.
 
-Lengths are the calibrated ones where there are any, else the described ones. K5..K8 of a robot
-whose described wheels turned out to be others are turned into those of the calibrated wheels: the
-identification saw v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so that
+Calibrated lengths take precedence over described ones. If the calibrated wheels differ from the
+described ones, K5..K8 are converted to them: the identification, with the described wheels,
+measured v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so that
 
     K5' = K5 s_v / s_w^2,   K6' = K6 / s_v,   K7' = K7 s_v,   K8' = K8 s_w
 """
@@ -31,24 +31,24 @@ from diffbot_export.sourced_value import SourcedValue, product
 from diffbot_ident.torque.estimate import UNITS
 
 TORQUE, VELOCITY, VOLTAGE = "torque", "velocity", "voltage"
-# Share of a limit of effort that friction may take at top speed, as in the controllers' tuning.
+# Share of the effort limit that friction may take at top speed, as in the controllers' tuning.
 LARGEST_FRICTION = 0.8
-# Of a robot that takes velocity commands: share of its top speed by which its speed may lag behind
-# a command that ramps.
+# Limit of accelerations of a robot that takes velocity commands: its speed lags behind a ramp of
+# the command by this share of its top speed.
 LAG = 0.25
-# Factor by which a calibrated length may differ from the described one.
+# Maximum factor by which a calibrated length may differ from the described one.
 LENGTH_FACTOR = 1.5
 BATTERY = 12.0  # V, default of the largest voltage
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the files are made for.
+    """Settings of the export.
 
     Attributes:
-        loop_rate: of controller manager and wheel loops, Hz.
-        margin: least phase margin of the wheel loops, degrees.
-        voltage: largest voltage of a motor, V.
+        loop_rate: Rate of controller manager and wheel loops, Hz.
+        margin: Minimum phase margin of the wheel loops, degrees.
+        voltage: Maximum voltage of a motor, V.
     """
 
     loop_rate: float = 100.0
@@ -72,13 +72,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class AxisLimits:
-    """Limits of an axis, m/s or rad/s, each None where nothing tells it.
+    """Limits of an axis, in m/s or rad/s and their time derivatives; None: unknown.
 
     Attributes:
-        velocity: largest speed.
-        acceleration: to gain speed, > 0.
-        deceleration: to lose it, > 0.
-        dead_band: commands that are no larger move nothing.
+        velocity: Maximum speed.
+        acceleration: Maximum acceleration when gaining speed, > 0.
+        deceleration: Maximum deceleration when losing speed, > 0.
+        dead_band: Commands up to this size do not move the robot.
     """
 
     velocity: SourcedValue | None = None
@@ -89,14 +89,14 @@ class AxisLimits:
 
 @dataclass(frozen=True)
 class KnownRobot:
-    """Everything that exporters ask for.
+    """A robot as exporters need it.
 
     Attributes:
-        results: what was read.
-        description: of the robot; None: there is none.
-        settings: what the files are made for.
-        name: of the robot.
-        missing: what is left out of the files, and why.
+        results: Results that were read.
+        description: The robot's description; None: there is none.
+        settings: Settings of the export.
+        name: Name of the robot.
+        missing: What is left out of the files, and why.
     """
 
     results: Results
@@ -115,7 +115,7 @@ class KnownRobot:
         return VOLTAGE if self.results.voltage is not None else None
 
     def radius(self, side: int) -> SourcedValue | None:
-        """Radius of the left (0) or right (1) wheel, m."""
+        """Return the radius of the left (0) or right (1) wheel, m; None: unknown."""
         calibration = self.results.calibration
         if calibration is not None:
             found = (calibration.left_radius, calibration.right_radius)[side]
@@ -129,7 +129,7 @@ class KnownRobot:
 
     @property
     def track(self) -> SourcedValue | None:
-        """Track, m."""
+        """Track, m; None: unknown."""
         results = self.results
         if results.calibration is not None and results.calibration.track is not None:
             return results.calibration.track
@@ -146,7 +146,7 @@ class KnownRobot:
 
     @property
     def geometry(self) -> WheelGeometry | None:
-        """Of the wheels; None where a length is not known."""
+        """Wheel radii and separation; None if a length is not known."""
         left, right, track = self.radius(0), self.radius(1), self.track
         if left is None or right is None or track is None:
             return None
@@ -154,7 +154,7 @@ class KnownRobot:
 
     @property
     def k(self) -> dict[str, SourcedValue]:
-        """K5..K8 of the wheels as they are known now; empty for other robots."""
+        """K5..K8 for the calibrated wheels, by name; empty for robots without torque model."""
         torque = self.results.torque
         if torque is None:
             return {}
@@ -179,7 +179,7 @@ class KnownRobot:
 
     @property
     def effort_limit(self) -> SourcedValue | None:
-        """Largest effort of a wheel: N m or V; None where nothing tells it."""
+        """Maximum effort of a wheel, N m or V; None: unknown."""
         if self.kind == VOLTAGE:
             return SourcedValue(self.settings.voltage, "V", "--voltage")
         if self.kind == TORQUE and self.description is not None:
@@ -190,15 +190,15 @@ class KnownRobot:
 
 
 def known_robot(results: Results, robot: str | None, settings: Settings) -> KnownRobot:
-    """Results with the description of their robot.
+    """Combine results with the description of their robot.
 
     Args:
-        results: that were read.
-        robot: name or file of a description; None: the one that the results name, if it is known.
-        settings: what the files are made for.
+        results: Results that were read.
+        robot: Name or file of a description; None: the one that the results name, if it is known.
+        settings: Settings of the export.
 
     Raises:
-        ValueError: there is no such description, or it is of another robot.
+        ValueError: There is no such description, or it is of another robot.
     """
     missing = list(results.missing)
     if robot is not None:
@@ -224,10 +224,10 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
 
 
 def _check_lengths(robot: KnownRobot) -> None:
-    """Whether the calibration can be of the described robot.
+    """Check that the calibration can belong to the described robot.
 
     Raises:
-        ValueError: a length is another one altogether.
+        ValueError: A length differs by more than LENGTH_FACTOR.
     """
     described = robot.description
     if robot.results.calibration is None or described is None:
@@ -254,10 +254,10 @@ class WheelModel:
     """A plant with the intervals of its inertias.
 
     Attributes:
-        plant: with the values.
-        inertia: of the axes.
-        unit: of efforts.
-        feedforward: effort per rad/s at constant speed.
+        plant: Plant with the estimated values.
+        inertia: Inertias of the axes [c, d] with intervals.
+        unit: Unit of efforts.
+        feedforward: Effort per wheel speed at constant speed, effort per rad/s.
     """
 
     plant: Plant
@@ -266,7 +266,7 @@ class WheelModel:
     feedforward: SourcedValue
 
     def corners(self) -> tuple[LoopAxis, ...]:
-        """Both axes, with both ends of the intervals of their inertias."""
+        """Return both axes with the estimate and both interval ends of their inertias."""
         return tuple(
             LoopAxis(inertia, drag, delay)
             for quantity, drag, delay in zip(
@@ -277,10 +277,10 @@ class WheelModel:
 
 
 def wheel_model(robot: KnownRobot) -> WheelModel:
-    """What wheel loops are designed with.
+    """Return the model to design wheel loops with.
 
     Raises:
-        ValueError: what is missing for it.
+        ValueError: Something is missing for it.
     """
     geometry = robot.geometry
     if geometry is None:
@@ -352,19 +352,19 @@ def _voltage_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
         geometry,
         (inertia[0].value, inertia[1].value),
         drag=drag,
-        delay=(_late(forward), _late(yaw)),
+        delay=(_dead_time(forward), _dead_time(yaw)),
         dry=(dry[0], dry[-1]),
     )
     feedforward = product("V s/rad", "r kv of the forward axis", (forward.kv, 1.0), scale=radius)
     return WheelModel(plant, inertia, "V", feedforward)
 
 
-def _late(gains: SourcedGains) -> float:
+def _dead_time(gains: SourcedGains) -> float:
     return 0.0 if gains.dead_time is None else max(gains.dead_time.value, 0.0)
 
 
 def _mean(source: str, unit: str, *quantities: SourcedValue) -> SourcedValue:
-    """The mean, with the interval that any correlation allows."""
+    """Return the mean, with an interval that holds for any correlation."""
     share = 1.0 / len(quantities)
     value = share * sum(quantity.value for quantity in quantities)
     if not any(quantity.identified for quantity in quantities):
@@ -379,10 +379,10 @@ def _mean(source: str, unit: str, *quantities: SourcedValue) -> SourcedValue:
 
 
 def velocity_plant(robot: KnownRobot) -> Plant:
-    """A robot that takes velocity commands, as a plant whose efforts are commanded wheel speeds.
+    """Return a velocity-commanded robot as a plant whose efforts are commanded wheel speeds.
 
     Raises:
-        ValueError: an axis was not identified, or lengths are not known.
+        ValueError: An axis was not identified, or lengths are not known.
     """
     geometry, axes = robot.geometry, robot.results.velocity
     if geometry is None or len(axes) < 2:
@@ -409,7 +409,7 @@ def velocity_plant(robot: KnownRobot) -> Plant:
 
 
 def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
-    """Limits of v and of omega; what is not known is None and named in `robot.missing`."""
+    """Return the limits of v and omega; unknown ones are None and listed in `robot.missing`."""
     if robot.kind == VELOCITY:
         return _velocity_limits(robot)
     try:
@@ -438,7 +438,10 @@ def _described_speed(robot: KnownRobot, axis: int) -> SourcedValue | None:
 def _effort_limits(
     robot: KnownRobot, model: WheelModel, limit: SourcedValue, axis: int
 ) -> AxisLimits:
-    """Of one axis: what a share of the effort gives at top speed, and takes away at rest."""
+    """Return the limits of one axis from a share of the effort limit.
+
+    The acceleration is the one available at top speed, the deceleration the one close to rest.
+    """
     plant = model.plant
     dry = max(plant.dry)
     drag = plant.total_drag[axis]
@@ -505,10 +508,10 @@ def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
 
 
 def joints_of(robot: KnownRobot) -> tuple[str, str]:
-    """Names of the wheels' joints (left, right).
+    """Return the names of the wheels' joints (left, right).
 
     Raises:
-        ValueError: a side has several.
+        ValueError: A side has several.
     """
     if robot.description is None:
         return "left_wheel_joint", "right_wheel_joint"
@@ -522,6 +525,6 @@ def joints_of(robot: KnownRobot) -> tuple[str, str]:
 
 
 def sources_of(robot: KnownRobot) -> Sequence[Path]:
-    """Files that everything rests on."""
+    """Return the files of results and description that the export is based on."""
     own = [] if robot.description is None else [robot.description.path]
     return (*robot.results.files, *own)

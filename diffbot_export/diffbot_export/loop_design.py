@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of a wheel's speed loop at its rate: as fast as phase margin, noise and overshoot allow.
+"""Design a wheel's sampled speed loop: as fast as phase margin, noise and overshoot allow.
 
-The loop is that of pid_controller: C(z) = p + i T / (z - 1) on the wheel's speed, measured as mean
-over the last period T; the effort is held for a period and acts late by the delay d. For each axis
-of the plant (plant.py) all of it is exact in discrete time, also for delays that are no whole
-number of periods. The integral follows Skogestad's rule (J. Process Control 13, 2003):
+The loop is that of pid_controller: C(z) = p + i T / (z - 1) on the wheel's speed, measured as the
+mean over the last period T. The effort is held for a period and acts after the delay d. For each
+axis of the plant (plant.py), the discrete-time model is exact, also for delays that are no multiple
+of the period. The integral gain follows Skogestad's rule (J. Process Control 13, 2003):
 
     i = p / min(J / D, 4 J / p)
 
-with the axis for which that is longer, and p is the largest for which, with every J anywhere in
-its 95 % interval, both axes have the phase margin, a gain margin of 2, and overshoot no more than
-MOST_OVERSHOOT, and for which one count of the encoder moves the effort by no more than a share
-RIPPLE of its limit.
+with the axis whose integral time is longer. p is the largest gain that meets these conditions for
+both axes, with each J anywhere in its 95 % interval: the phase margin, a gain margin of 2, an
+overshoot of at most MOST_OVERSHOOT, and a change of the effort by one encoder count of at most the
+share RIPPLE of its limit.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MARGIN = 60.0  # degrees, default of the phase margin
 GAIN_MARGIN = 2.0
 RIPPLE = 0.25
 MOST_OVERSHOOT = 0.25
-# The integral's time as a multiple of the loop's, where drag does not shorten it.
+# Integral time as a multiple of the loop's time J / p, unless drag makes it shorter.
 INTEGRAL = 4.0
 FREQUENCIES = 2000
 BISECTIONS = 24
-# Periods of a step whose overshoot is looked at, per time of the loop.
+# Duration of the step response in which overshoot is evaluated, as a multiple of the loop's time.
 LONG = 12.0
 
 
@@ -44,7 +44,7 @@ class LoopAxis:
     Attributes:
         inertia: J, effort per rad/s^2, > 0.
         drag: D, effort per rad/s, >= 0.
-        delay: s, >= 0.
+        delay: Delay of the effort, s, >= 0.
     """
 
     inertia: float
@@ -52,10 +52,10 @@ class LoopAxis:
     delay: float
 
     def coefficients(self, period: float) -> tuple[float, int, tuple[float, ...], Array]:
-        """The sampled axis under a held effort.
+        """Return the coefficients of the sampled axis with a held effort.
 
         Returns:
-            a, whole periods n of delay, (g0, g1), and (alpha, h0, h1) of
+            a, the whole periods n of the delay, (g0, g1), and (alpha, h0, h1) of
 
                 w[k+1] = a w[k] + g0 e[k-n] + g1 e[k-n-1]
                 mean speed over that period = alpha w[k] + h0 e[k-n] + h1 e[k-n-1]
@@ -65,19 +65,19 @@ class LoopAxis:
         rate = self.drag / self.inertia
 
         def speed(time: float) -> float:
-            """Speed after a unit effort for a time."""
+            """Return the speed from rest after a unit effort for a time."""
             share = rate * time
             return time / self.inertia * (-math.expm1(-share) / share if share > 1e-9 else 1.0)
 
         def way(time: float) -> float:
-            """Angle after it."""
+            """Return the angle from rest after a unit effort for a time."""
             share = rate * time
             if share < 1e-4:
                 return 0.5 * time**2 / self.inertia * (1.0 - share / 3.0)
             return (time - -math.expm1(-share) / rate) / self.drag
 
         def coasted(time: float) -> float:
-            """Angle of a unit speed that fades."""
+            """Return the angle in a time without effort, from unit speed."""
             share = rate * time
             return time * (-math.expm1(-share) / share if share > 1e-9 else 1.0)
 
@@ -90,7 +90,7 @@ class LoopAxis:
         return math.exp(-rate * period), whole, gains, mean / period
 
     def response(self, period: float, angles: Array) -> Complex:
-        """Measured speed per effort at z = exp(j angle), shape of the angles."""
+        """Return measured speed per effort at z = exp(j angle), shape of the angles."""
         a, whole, (g0, g1), (alpha, h0, h1) = self.coefficients(period)
         back = np.exp(-1j * angles)
         effort = back ** (whole + 1)
@@ -101,12 +101,12 @@ class LoopAxis:
 
 @dataclass(frozen=True)
 class Margins:
-    """Of one loop.
+    """Stability margins of one loop.
 
     Attributes:
-        phase: degrees; infinite where the loop's gain is below 1 everywhere.
-        gain: factor by which the gain may grow.
-        crossover: highest frequency at which the gain is 1, rad/s; 0 where there is none.
+        phase: Phase margin, degrees; infinite if the loop's gain is below 1 everywhere.
+        gain: Gain margin, the factor by which the gain may grow.
+        crossover: Highest frequency at which the gain is 1, rad/s; 0: none.
     """
 
     phase: float
@@ -115,12 +115,12 @@ class Margins:
 
 
 def margins(axis: LoopAxis, p: float, i: float, period: float) -> Margins:
-    """Margins of a loop with these gains."""
+    """Return the margins of a loop with these gains."""
     angles = np.geomspace(1e-5, math.pi, FREQUENCIES)
     back = np.exp(-1j * angles)
     loop = (p + i * period * back / (1.0 - back)) * axis.response(period, angles)
     size, phase = np.abs(loop), np.unwrap(np.angle(loop))
-    # The phase of an integrating loop begins between -180 and 0 degrees.
+    # At low frequencies, the phase of an integrating loop is between -180 and 0 degrees.
     phase -= 2.0 * math.pi * math.ceil(phase[0] / (2.0 * math.pi))
     found = Margins(math.inf, math.inf, 0.0)
     crossings = np.flatnonzero((size[:-1] >= 1.0) & (size[1:] < 1.0))
@@ -135,7 +135,7 @@ def margins(axis: LoopAxis, p: float, i: float, period: float) -> Margins:
 
 
 def _at(size: Array, phase: Array, angles: Array, index: int) -> tuple[float, float]:
-    """Phase and angle at which the gain passes 1 between two frequencies."""
+    """Return phase and angle at which the gain crosses 1 between two frequencies."""
     above, below = math.log(size[index]), math.log(size[index + 1])
     share = above / (above - below) if above > below else 0.0
     return (
@@ -145,7 +145,7 @@ def _at(size: Array, phase: Array, angles: Array, index: int) -> tuple[float, fl
 
 
 def linear_step(axis: LoopAxis, p: float, i: float, feedforward: float, period: float) -> Array:
-    """Speed at the sampling instants after a unit step of the reference, shape (n,)."""
+    """Return the speed at the sampling instants after a unit step of the reference, (n,)."""
     a, whole, (g0, g1), (alpha, h0, h1) = axis.coefficients(period)
     count = min(max(round(LONG * axis.inertia / max(p, axis.drag) / period), 20), 4000)
     efforts = [0.0] * (whole + 2)
@@ -164,14 +164,14 @@ def linear_step(axis: LoopAxis, p: float, i: float, feedforward: float, period: 
 
 @dataclass(frozen=True)
 class LoopGains:
-    """What was designed.
+    """Designed gains.
 
     Attributes:
-        p: effort per rad/s.
-        i: effort per rad.
-        feedforward: effort per rad/s.
-        margins: the worst of all axes and ends of intervals.
-        bound: what keeps p from being larger, for people.
+        p: Proportional gain, effort per rad/s.
+        i: Integral gain, effort per rad.
+        feedforward: Feed-forward gain, effort per rad/s.
+        margins: Worst margins of all axes and interval ends.
+        bound: The condition that limits p, as a text for the user.
     """
 
     p: float
@@ -182,7 +182,7 @@ class LoopGains:
 
 
 def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
-    """I that goes with p."""
+    """Return the integral gain i for a proportional gain p."""
     times = [
         min(INTEGRAL * axis.inertia / p, axis.inertia / axis.drag if axis.drag else math.inf)
         for axis in axes
@@ -193,7 +193,7 @@ def integral_gain(axes: tuple[LoopAxis, ...], p: float) -> float:
 def _fault(
     axes: tuple[LoopAxis, ...], p: float, period: float, feedforward: float, margin: float
 ) -> str | None:
-    """Which condition of this module these gains break; None: none. Arguments as of `design`."""
+    """Return the condition that these gains violate; None: none. Arguments as of `design`."""
     i = integral_gain(axes, p)
     for axis in axes:
         found = margins(axis, p, i, period)
@@ -215,17 +215,17 @@ def design(
     margin: float = MARGIN,
     largest: float = math.inf,
 ) -> LoopGains:
-    """The largest gains that meet the conditions of this module.
+    """Return the largest gains that meet the conditions of this module.
 
     Args:
-        axes: of the plant, each with the ends of its inertia's interval as axes of their own.
-        period: of the loop, s, > 0.
-        feedforward: effort per rad/s.
-        margin: least phase margin, degrees, 20 to 85.
-        largest: p that is not exceeded, as noise does not allow more.
+        axes: Axes of the plant; the ends of an inertia's interval are axes of their own.
+        period: Period of the loop, s, > 0.
+        feedforward: Feed-forward gain, effort per rad/s.
+        margin: Minimum phase margin, degrees, 20 to 85.
+        largest: Largest p that the noise of the encoders allows.
 
     Raises:
-        ValueError: the margin is outside its range, or no gain reaches it.
+        ValueError: The margin is outside its range, or no gain meets the conditions.
     """
     if not 20.0 <= margin <= 85.0:
         raise ValueError(

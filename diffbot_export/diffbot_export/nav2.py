@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of Nav2: the velocity smoother, and the same limits for MPPI, RPP and DWB.
+"""Export parameters of Nav2: the velocity smoother, and the same limits for MPPI, RPP and DWB.
 
-Nav2 keeps its limits per node and per plugin, so that smoother and controllers easily have
-different guesses. Here they are the same numbers.
+Nav2 has separate limits for each node and plugin, so that those of smoother and controllers easily
+differ. Here they all get the same numbers.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from diffbot_export.sourced_value import SourcedValue
 FILE = "nav2.yaml"
 CHECKED = "navigation2 1.5.1 and 1.3.13"
 MPPI, RPP, DWB = "FollowPathMPPI", "FollowPathRPP", "FollowPathDWB"
-# Share above the dead band of what is still commanded.
+# Smallest speed to command, as a multiple of the dead band.
 ABOVE = 1.05
 
 
 def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
-    """The file, to be merged into one's own parameters.
+    """Return the file, to be merged into the user's own parameters.
 
     Raises:
-        ValueError: no limit of any axis is known.
+        ValueError: No limit of any axis is known.
     """
     linear, angular = limits
     if all(axis.velocity is None and axis.acceleration is None for axis in limits):
@@ -69,15 +69,15 @@ def _no_band(robot: KnownRobot) -> str:
 
 
 def _pair(first: SourcedValue, second: SourcedValue) -> str:
-    return f"x: {_said(first)}; theta: {_said(second)}"
+    return f"x: {_text(first)}; theta: {_text(second)}"
 
 
-def _said(quantity: SourcedValue) -> str:
+def _text(quantity: SourcedValue) -> str:
     return f"{quantity.text()}, {quantity.source}"
 
 
 def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
-    """Parameters that need both axes; empty where one is not known."""
+    """Return the parameters of the smoother; empty unless the limits of both axes are known."""
     v, w = linear.velocity, angular.velocity
     a, alpha = linear.acceleration, angular.acceleration
     down, yaw_down = linear.deceleration, angular.deceleration
@@ -95,7 +95,7 @@ def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
     if any(bands):
         widths = [0.0 if band is None else band.high for band in bands]
         words = "; ".join(
-            f"{name}: {'not identified' if band is None else _said(band)}"
+            f"{name}: {'not identified' if band is None else _text(band)}"
             for name, band in zip(("x", "theta"), bands, strict=True)
         )
         tree["deadband_velocity"] = Entry(
@@ -110,10 +110,10 @@ def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
     tree |= _speeds(linear, {"vx_max": 1.0, "vx_min": -1.0})
     tree |= _speeds(angular, {"wz_max": 1.0})
     if linear.acceleration is not None and linear.deceleration is not None:
-        tree["ax_max"] = Entry(linear.acceleration.low, _said(linear.acceleration))
-        tree["ax_min"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
+        tree["ax_max"] = Entry(linear.acceleration.low, _text(linear.acceleration))
+        tree["ax_min"] = Entry(-linear.deceleration.low, _text(linear.deceleration))
     if angular.acceleration is not None:
-        tree["az_max"] = Entry(angular.acceleration.low, _said(angular.acceleration))
+        tree["az_max"] = Entry(angular.acceleration.low, _text(angular.acceleration))
     for axis, name in (("v", "model_delay_vx"), ("omega", "model_delay_wz")):
         found = robot.results.velocity.get(axis)
         if found is not None:
@@ -128,17 +128,17 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
         return {}
     first = next(iter(names))
     return {
-        name: Entry(sign * axis.velocity.value, _said(axis.velocity) if name == first else "")
+        name: Entry(sign * axis.velocity.value, _text(axis.velocity) if name == first else "")
         for name, sign in names.items()
     }
 
 
 def _slowest(axis: AxisLimits) -> Entry | None:
-    """Smallest command that surely moves the robot; None where there is no dead band."""
+    """Return the smallest command that surely moves the robot; None without a dead band."""
     if axis.dead_band is None or not axis.dead_band.high > 0.0:
         return None
     return Entry(
-        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {_said(axis.dead_band)}"
+        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {_text(axis.dead_band)}"
     )
 
 
@@ -153,16 +153,16 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
         tree["min_approach_linear_velocity"] = slowest
         tree["regulated_linear_scaling_min_speed"] = slowest
     if angular.acceleration is not None:
-        tree["max_angular_accel"] = Entry(angular.acceleration.low, _said(angular.acceleration))
+        tree["max_angular_accel"] = Entry(angular.acceleration.low, _text(angular.acceleration))
     newer: dict[str, Any] = {}
     if linear.velocity is not None:
         newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
     if linear.acceleration is not None and linear.deceleration is not None:
-        newer["max_linear_accel"] = Entry(linear.acceleration.low, _said(linear.acceleration))
-        newer["max_linear_decel"] = Entry(-linear.deceleration.low, _said(linear.deceleration))
+        newer["max_linear_accel"] = Entry(linear.acceleration.low, _text(linear.acceleration))
+        newer["max_linear_decel"] = Entry(-linear.deceleration.low, _text(linear.deceleration))
     newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
     if angular.deceleration is not None:
-        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _said(angular.deceleration))
+        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _text(angular.deceleration))
     return tree | newer
 
 
@@ -176,13 +176,13 @@ def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
             tree[name] = slowest
     for suffix, axis in (("x", linear), ("theta", angular)):
         if axis.acceleration is not None and axis.deceleration is not None:
-            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, _said(axis.acceleration))
-            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, _said(axis.deceleration))
+            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, _text(axis.acceleration))
+            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, _text(axis.deceleration))
     return tree
 
 
 def _footprint(robot: KnownRobot) -> Entry | None:
-    """Outline of body and wheels from the robot's description, counter-clockwise."""
+    """Return the outline of body and wheels as described, counter-clockwise."""
     if robot.description is None:
         robot.missing.append("footprint: give --robot FILE")
         return None
@@ -198,5 +198,5 @@ def _footprint(robot: KnownRobot) -> Entry | None:
 
 
 def _millimetres(length: float) -> str:
-    """Outwards to whole millimetres."""
+    """Round a length in m outwards to whole millimetres."""
     return f"{math.copysign(math.ceil(abs(length) * 1e3 - 1e-9) / 1e3, length):.3f}"

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The identified robot as its wheel loops see it: effort of each wheel in, wheel speeds out.
+"""Model of the identified robot for its wheel loops: effort of each wheel in, wheel speeds out.
 
 With mean and half difference of both wheels, c = (right + left) / 2, d = (right - left) / 2, the
-wheels become two axes that know nothing of each other but through the centre of mass:
+wheels become two axes that are coupled only through the centre of mass:
 
     J_c w_c' = T_c - D_c w_c        v     = r w_c          T = e - viscous w - dry sign(w)
     J_d w_d' = T_d - D_d w_d        omega = r w_d / b
 
-e is the effort of a wheel: torque (N m), voltage (V) or a commanded wheel speed (rad/s). What J, D
-and friction are then:
+e is the effort of a wheel: torque (N m), voltage (V) or a commanded wheel speed (rad/s). J, D and
+friction depend on it:
 
     torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple
     voltage     J_c = r ka, D_c = r kv of forward; J_d = r ka / b, D_d = r kv / b of yaw; dry: ks
     velocity    J_c = sigma1, D_c = sigma3, J_d = sigma2, D_d = sigma4; dead bands of the commands
 
-The same gains on both wheels are the same gains on both axes, so that each loop can be designed for
-them as two loops with one input and one output.
+Equal gains on both wheels are equal gains on both axes, so that the loops can be designed as two
+single-input single-output loops.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ from arc_odometry import WheelGeometry
 from arc_odometry.geometry import within
 
 Pair = tuple[float, float]
-# Speed over which dry friction changes its sign, as a share of the speed that is asked for: of a
-# step from rest, and of a robot whose wheels go on turning.
+# Speed over which dry friction changes its sign, as a share of the largest reference speed: for a
+# step from rest (SOFT), and for a robot whose wheels keep turning (TURNING).
 SOFT, TURNING = 0.01, 0.05
-# Steps of the integration within a control period, and their largest share of a time constant.
+# Minimum number of integration steps in a control period, and maximum step as a share of the
+# smallest time constant.
 STEPS, LARGEST_STEP = 4, 0.5
 
 
 @dataclass(frozen=True)
 class Plant:
-    """A robot with two driven wheels; pairs are [left, right], those of axes [c, d].
+    """A robot with two driven wheels; pairs of wheels are [left, right], those of axes [c, d].
 
     Attributes:
-        geometry: of the wheels.
+        geometry: Wheel radii and separation.
         inertia: J of the axes, effort per rad/s^2, > 0.
         drag: D of the axes, effort per rad/s, >= 0.
-        delay: of the axes, s, >= 0.
-        viscous: of the wheels, effort per rad/s.
-        dry: of the wheels, effort.
-        band: dead band of the axes' efforts, of the kind that is taken off (offset), effort.
+        delay: Delay of the axes, s, >= 0.
+        viscous: Viscous friction of the wheels, effort per rad/s.
+        dry: Dry friction of the wheels, effort.
+        band: Dead band of the axes' efforts, effort; an offset, which is subtracted.
         coupling: K5 in m and K6 in 1/m.
     """
 
@@ -77,12 +78,12 @@ class Plant:
         return self.radius, self.radius / self.geometry.half_track
 
     def acceleration(self, speed: Pair, effort: Pair, soft: float) -> Pair:
-        """Wheel accelerations (left, right), rad/s^2.
+        """Return the wheel accelerations (left, right), rad/s^2.
 
         Args:
-            speed: of the wheels, rad/s.
-            effort: of the axes (c, d), as it acts.
-            soft: speed over which dry friction changes its sign, rad/s.
+            speed: Speeds of the wheels, rad/s.
+            effort: Acting efforts of the axes (c, d), after their delay.
+            soft: Speed over which dry friction changes its sign, rad/s.
         """
         left, right = speed
         f_left = self.viscous[0] * left + self.dry[0] * math.tanh(left / soft)
@@ -91,16 +92,20 @@ class Plant:
         ratio_v, ratio_w = self.axis_ratio
         v, omega = ratio_v * w_c, ratio_w * w_d
         k5, k6 = self.coupling
-        a_c = (_passed(effort[0], self.band[0]) - 0.5 * (f_right + f_left) - self.drag[0] * w_c) / (
-            self.inertia[0]
-        ) + k5 * omega * omega / ratio_v
-        a_d = (_passed(effort[1], self.band[1]) - 0.5 * (f_right - f_left) - self.drag[1] * w_d) / (
-            self.inertia[1]
-        ) + k6 * v * omega / ratio_w
+        a_c = (
+            _after_dead_band(effort[0], self.band[0])
+            - 0.5 * (f_right + f_left)
+            - self.drag[0] * w_c
+        ) / self.inertia[0] + k5 * omega * omega / ratio_v
+        a_d = (
+            _after_dead_band(effort[1], self.band[1])
+            - 0.5 * (f_right - f_left)
+            - self.drag[1] * w_d
+        ) / self.inertia[1] + k6 * v * omega / ratio_w
         return a_c - a_d, a_c + a_d
 
     def steps(self, period: float, soft: float) -> int:
-        """Steps of the integration within a control period, s, that it is stable and exact with."""
+        """Return the number of integration steps in a period (s) for stability and accuracy."""
         fastest = max(
             (drag + max(self.dry) / soft) / inertia
             for inertia, drag in zip(self.inertia, self.total_drag, strict=True)
@@ -108,8 +113,8 @@ class Plant:
         return max(STEPS, math.ceil(period * fastest / LARGEST_STEP))
 
 
-def _passed(effort: float, band: float) -> float:
-    """What an offset dead band leaves of an effort."""
+def _after_dead_band(effort: float, band: float) -> float:
+    """Return the effort that passes an offset dead band."""
     if band == 0.0:
         return effort
     return math.copysign(max(abs(effort) - band, 0.0), effort)
@@ -119,9 +124,9 @@ def _passed(effort: float, band: float) -> float:
 class Pid:
     """pid_controller of one wheel, as control_toolbox 4.11, 5.10 and 6.3 compute it.
 
-    The output is feedforward * reference + clamp(p error + I), and after it I grows by period * i *
-    error, unless the clamp is at work and the error would drive further into it
-    (conditional_integration). The clamp does not see the feed-forward.
+    The output is feedforward * reference + clamp(p error + I). Then I grows by period * i * error,
+    unless the output is clamped and the error would drive it further into the clamp
+    (conditional_integration). The clamp does not include the feed-forward.
     """
 
     p: float
@@ -130,7 +135,7 @@ class Pid:
     clamp: float = math.inf
 
     def start(self, integral: float = 0.0) -> Callable[[float, float, float], float]:
-        """A controller with its integral: (reference, measured, period) to its output."""
+        """Return a controller with this integral: a function of (reference, measured, period)."""
 
         def update(reference: float, measured: float, period: float) -> float:
             nonlocal integral
@@ -145,16 +150,17 @@ class Pid:
 
 
 class WheelLoops:
-    """A plant at rest under its wheel loops, period by period.
+    """Simulation of a plant with its wheel loops, period by period, from rest.
 
-    The measured wheel speed is the mean over the last period, as difference of encoder readings.
+    The measured wheel speed is the mean over the last period, as from a difference of encoder
+    readings.
 
     Args:
-        plant: the robot.
-        pid: of both wheels; None: efforts are the references themselves.
-        period: of the loops, s.
-        fastest: largest wheel speed that will be asked for, rad/s, > 0.
-        soft: speed over which dry friction changes its sign, as a share of it.
+        plant: The robot.
+        pid: Controller of both wheels; None: efforts are the references themselves.
+        period: Period of the loops, s.
+        fastest: Largest reference of a wheel speed, rad/s, > 0.
+        soft: Speed over which dry friction changes its sign, as a share of `fastest`.
     """
 
     def __init__(
@@ -173,9 +179,9 @@ class WheelLoops:
         steps = plant.steps(period, self._soft)
         self._steps = steps
         self._step = period / steps
-        # Efforts of the axes under way: one entry per step of the integration.
+        # Delayed efforts of the axes: one entry per integration step.
         lags = [round(delay / self._step) for delay in plant.delay]
-        self._under_way = tuple(deque([0.0] * lag) for lag in lags)
+        self._delayed = tuple(deque([0.0] * lag) for lag in lags)
         self._speed = (0.0, 0.0)
         self._measured = (0.0, 0.0)
 
@@ -186,11 +192,11 @@ class WheelLoops:
 
     @property
     def steps(self) -> int:
-        """Steps of a period; `advance` tells the speeds after each."""
+        """Number of integration steps in a period; `advance` returns the speeds after each."""
         return self._steps
 
     def cruise(self, speed: float) -> None:
-        """Let it have driven straight on for long, at a reference of the wheels > 0, rad/s."""
+        """Set the state of steady straight driving at a reference of both wheels > 0, rad/s."""
         plant = self._plant
         if self._pid is None:
             efforts = (speed, speed)
@@ -207,16 +213,16 @@ class WheelLoops:
                 pid.start(right - pid.feedforward * speed),
             )
         given = (0.5 * (efforts[1] + efforts[0]), 0.5 * (efforts[1] - efforts[0]))
-        self._under_way = tuple(
-            deque([effort] * len(line)) for line, effort in zip(self._under_way, given, strict=True)
+        self._delayed = tuple(
+            deque([effort] * len(line)) for line, effort in zip(self._delayed, given, strict=True)
         )
         self._speed = self._measured = (reached, reached)
 
     def advance(self, reference: Pair) -> list[Pair]:
-        """Move on by a period; wheel speeds after each step of the integration, rad/s.
+        """Advance by a period; return the wheel speeds after each integration step, rad/s.
 
         Args:
-            reference: wheel speeds (left, right), rad/s.
+            reference: Reference wheel speeds (left, right), rad/s.
         """
         left, right = reference
         if self._controllers is not None:
@@ -231,7 +237,7 @@ class WheelLoops:
         turned = [0.0, 0.0]
         for _ in range(self._steps):
             acting = []
-            for line, effort in zip(self._under_way, given, strict=True):
+            for line, effort in zip(self._delayed, given, strict=True):
                 line.append(effort)
                 acting.append(line.popleft())
             before = self._speed
@@ -243,7 +249,7 @@ class WheelLoops:
         return path
 
     def _integrated(self, speed: Pair, effort: Pair) -> Pair:
-        """Speeds a step later, by Runge and Kutta's method of second order."""
+        """Return the speeds after one step, by the second-order Runge-Kutta method."""
         h, plant, soft = self._step, self._plant, self._soft
         a = plant.acceleration(speed, effort, soft)
         middle = (speed[0] + 0.5 * h * a[0], speed[1] + 0.5 * h * a[1])
@@ -256,9 +262,9 @@ class StepResponse:
     """Response of an axis to a step of its reference.
 
     Attributes:
-        settling: time from which on the speed stays within `band` of the step, s; infinite: never.
-        overshoot: largest excess over the step, as a share of it.
-        band: share of the step.
+        settling: Time from which on the speed stays within `band` of the step, s; infinite: never.
+        overshoot: Largest excess over the step, as a share of it.
+        band: Share of the step that counts as settled.
     """
 
     settling: float
@@ -270,12 +276,12 @@ BAND = 0.05
 
 
 def step_response(values: Sequence[float], interval: float, band: float = BAND) -> StepResponse:
-    """What a response is like.
+    """Return settling time and overshoot of a response.
 
     Args:
-        values: response to a step of 1, at interval, 2 interval, ...
-        interval: s.
-        band: share of the step that counts as settled.
+        values: Response to a step of 1, at interval, 2 interval, ...
+        interval: Time between the values, s.
+        band: Share of the step that counts as settled.
     """
     outside = [index for index, value in enumerate(values) if abs(value - 1.0) > band]
     if not outside:
@@ -290,15 +296,15 @@ def step_response(values: Sequence[float], interval: float, band: float = BAND) 
 def predicted_step(
     plant: Plant, pid: Pid, period: float, axis: int, speed: float, duration: float
 ) -> StepResponse:
-    """Response of a robot at rest to a step of both wheels' references.
+    """Predict the response of a robot at rest to a step of both wheels' references.
 
     Args:
-        plant: the robot.
-        pid: of its wheels.
-        period: s.
+        plant: The robot.
+        pid: Controller of its wheels.
+        period: Period of the loops, s.
         axis: 0: both wheels forward; 1: turning on the spot.
-        speed: of the wheels, rad/s.
-        duration: s.
+        speed: Reference of the wheel speeds, rad/s.
+        duration: Duration of the simulation, s.
     """
     loops = WheelLoops(plant, pid, period, speed)
     reference = (speed if axis == 0 else -speed, speed)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What identifications and calibrations left behind, read from their folders or files.
+"""Read the results of identifications and calibrations from their folders or files.
 
     dynamic_parameters.yaml     K5..K8 and friction of a torque robot: launch ident, identify
     velocity_parameters.yaml    sigma, dead times and dead bands of a velocity robot: identify
     voltage_parameters.yaml     ks, kv, ka: identify of SysId logs
     calibration.yaml            radii, track, odometry noise: calibrate
-    summary.json                of launch siwek: sigma where it was estimated while driving
+    summary.json                sigma estimated while driving: launch siwek
 
-What is no estimate that may be used is refused; what of a usable one was not identifiable is left
-out, and named in `missing`.
+Estimates that may not be used are refused. Parameters that were not identifiable are left out and
+listed in `missing`.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class TorqueModel:
     """A robot driven by wheel torques.
 
     Attributes:
-        k: K5 to K8, by "k5" to "k8"; 0 without an interval where not identifiable.
-        friction: by FRICTION_NAMES; those that were identifiable.
-        robot: name of the robot.
-        delay: from a torque's report to its action, s; None: unknown.
+        k: K5 to K8, by "k5" to "k8"; 0 without an interval if not identifiable.
+        friction: Identifiable friction, by FRICTION_NAMES.
+        robot: Name of the robot.
+        delay: Delay from a torque's report to its action, s; None: unknown.
     """
 
     k: Mapping[str, SourcedValue]
@@ -63,7 +63,7 @@ class TorqueModel:
 
     @property
     def dynamics(self) -> DynamicParameters:
-        """The values of K5..K8."""
+        """Values of K5..K8."""
         return DynamicParameters(*(self.k[name].value for name in NAMES))
 
 
@@ -74,9 +74,9 @@ class VelocityAxis:
     Attributes:
         inertia: sigma1 or sigma2, s.
         drag: sigma3 or sigma4.
-        dead_time: from a command to its effect, s.
-        dead_band: of the command, m/s or rad/s; None: not identifiable.
-        kind: of the dead band, "offset" or "threshold".
+        dead_time: Time from a command to its effect, s.
+        dead_band: Dead band of the command, m/s or rad/s; None: not identifiable.
+        kind: Kind of the dead band, "offset" or "threshold".
     """
 
     inertia: SourcedValue
@@ -88,7 +88,7 @@ class VelocityAxis:
 
 @dataclass(frozen=True)
 class SourcedGains:
-    """ks, kv, ka of a side or an axis, V, V s/unit, V s^2/unit, and dead time, s, where known."""
+    """ks, kv, ka of a side or axis, V, V s/unit, V s^2/unit, and dead time, s (None: unknown)."""
 
     ks: SourcedValue
     kv: SourcedValue
@@ -101,9 +101,9 @@ class VoltageModel:
     """A drivetrain driven by voltages.
 
     Attributes:
-        gains: by left_side, right_side, forward_axis, yaw_axis; those that were identified.
-        unit: of positions, "m" or another one.
-        track: in the unit; None: no angular test told it.
+        gains: Identified gains, by left_side, right_side, forward_axis, yaw_axis.
+        unit: Unit of positions, "m" or another one.
+        track: Track in this unit; None: not identified by angular tests.
     """
 
     gains: Mapping[str, SourcedGains]
@@ -113,14 +113,14 @@ class VoltageModel:
 
 @dataclass(frozen=True)
 class SourcedCalibration:
-    """What a calibration found; None: not identified.
+    """Result of a calibration; None: not identified.
 
     Attributes:
-        left_radius: m.
-        right_radius: m.
-        track: m.
-        path_noise: variance of a wheel's path per path, m^2/m.
-        gyro_walk: angle random walk of the gyro, rad^2/s.
+        left_radius: Radius of the left wheel, m.
+        right_radius: Radius of the right wheel, m.
+        track: Track, m.
+        path_noise: Variance of a wheel's path per path, m^2/m.
+        gyro_walk: Angle random walk of the gyro, rad^2/s.
     """
 
     left_radius: SourcedValue | None
@@ -132,16 +132,16 @@ class SourcedCalibration:
 
 @dataclass
 class Results:
-    """All that was read.
+    """All results that were read.
 
     Attributes:
-        torque: of dynamic_parameters.yaml; None where there is none, as all below.
-        velocity: axes "v" and "omega" that were identified.
-        voltage: of voltage_parameters.yaml.
-        calibration: of calibration.yaml.
-        robot: name of the robot, as the files have it.
-        files: that were read.
-        missing: what was not identified, and why.
+        torque: Model of dynamic_parameters.yaml; None: none.
+        velocity: Identified axes, by "v" and "omega".
+        voltage: Model of voltage_parameters.yaml; None: none.
+        calibration: Calibration of calibration.yaml; None: none.
+        robot: Name of the robot in the files; None: not named.
+        files: Files that were read.
+        missing: What was not identified, and why.
     """
 
     torque: TorqueModel | None = None
@@ -154,11 +154,11 @@ class Results:
 
 
 def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
-    """Everything that folders and files of results hold.
+    """Read all results in folders and files.
 
     Raises:
-        ValueError: there is no such path, nothing to export in one, or an estimate that may not be
-            used; the message names the file and what to do.
+        ValueError: A path does not exist, holds nothing to export, or holds an estimate that may
+            not be used; the message names the file and what to do.
     """
     results = Results()
     for given in paths:
@@ -182,7 +182,7 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = [path / name for name in _KINDS if (path / name).is_file()]
-    # Parameter files hold all that the summary beside them has.
+    # The parameter files contain all that the summary in the same folder does.
     if len(files) > 1:
         files = [file for file in files if file.name != SUMMARY_FILE]
     if not files:
@@ -195,7 +195,7 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
         return _KINDS[file.name]
     if file.suffix == ".json":
         return _read_summary
-    # Renamed files are known by what they hold.
+    # Renamed files are recognised by their content.
     try:
         text = read_regular(file, LARGEST)
     except ValueError as error:
@@ -342,7 +342,7 @@ def _read_voltage(path: Path, results: Results) -> None:
 
 
 def _with_std(entry: Any, unit: str, source: str) -> SourcedValue | None:
-    """A value with its standard deviation; None where it is not identifiable."""
+    """Read a value with its standard deviation; None if it is not identifiable."""
     if not isinstance(entry, dict):
         return None
     numbers = [entry.get("value"), entry.get("std", math.nan)]
@@ -389,7 +389,7 @@ def _read_calibration(path: Path, results: Results) -> None:
 def _by_ratios(
     section: Mapping[str, Any], path: Path, results: Results
 ) -> dict[str, SourcedValue | None]:
-    """Lengths of a calibration by a gyro: the mean radius is the given one."""
+    """Return the lengths of a calibration by a gyro, for the given mean radius."""
     found: dict[str, SourcedValue | None] = dict.fromkeys(("left_radius", "right_radius", "track"))
     given = section.get("given")
     if not isinstance(given, dict):
@@ -423,7 +423,7 @@ def _number(section: Mapping[str, Any], name: str, path: Path) -> float:
 
 
 def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
-    """The first mapping that has a key, from the outside in."""
+    """Return the outermost mapping that has a key; None if there is none."""
     if not isinstance(document, dict) or depth == 0:
         return None
     if key in document:
@@ -435,7 +435,7 @@ def _holding(document: Any, key: str, depth: int = 4) -> dict[str, Any] | None:
 def _calibrated(
     section: Mapping[str, Any], name: str, unit: str, path: Path, results: Results
 ) -> SourcedValue | None:
-    """A value with `lower`, `upper` and `identified`; None where it was not identified."""
+    """Read a value with `lower`, `upper` and `identified`; None if it was not identified."""
     entry = section.get(name)
     if not isinstance(entry, dict) or entry.get("identified") is False:
         why = entry.get("reason") if isinstance(entry, dict) else None
@@ -453,7 +453,7 @@ def _calibrated(
 
 
 def _read_summary(path: Path, results: Results) -> None:
-    """Sigma that a run of launch siwek estimated while it drove."""
+    """Read sigma that a run of launch siwek estimated while driving."""
     try:
         summary = json.loads(read_regular(path, LARGEST))
     except ValueError as error:

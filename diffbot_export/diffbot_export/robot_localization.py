@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of robot_localization's filters: process noise, limits of the identified model."""
+"""Export parameters of robot_localization: process noise and limits of the identified model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diffbot_export.known_robot import AxisLimits, KnownRobot, sources_of
 FILE = "robot_localization.yaml"
 CHECKED = "robot_localization 3.6.0 and 3.5.2"
 NODE = "ekf_filter_node"
-# Order of the state, and the package's own process noise for what nothing here identifies.
+# Order of the state, and the package's default process noise for components not identified here.
 STATE = (
     "x", "y", "z", "roll", "pitch", "yaw",
     "vx", "vy", "vz", "vroll", "vpitch", "vyaw", "ax", "ay", "az",
@@ -19,15 +19,16 @@ STATE = (
 DEFAULT_NOISE = (
     0.05, 0.05, 0.06, 0.03, 0.03, 0.06, 0.025, 0.025, 0.04, 0.01, 0.01, 0.02, 0.01, 0.01, 0.015,
 )  # fmt: skip
-# Share of the largest acceleration's square that a robot has, which drives with all of them alike.
+# Mean square of accelerations that are uniformly distributed up to the largest one, as a share of
+# its square.
 UNIFORM = 1.0 / 3.0
 
 
 def robot_localization_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
-    """The file, to be merged into one's own parameters.
+    """Return the file, to be merged into the user's own parameters.
 
     Raises:
-        ValueError: nothing of what it holds was identified.
+        ValueError: None of its parameters was identified.
     """
     accelerations = [axis.acceleration for axis in limits]
     noise = None if robot.results.calibration is None else robot.results.calibration.path_noise
@@ -58,7 +59,7 @@ def robot_localization_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLim
 
 
 def _process_noise(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
-    """Of v and omega, as they change within a period of the odometry; the rest as it was."""
+    """Return the process noise; of v and omega by their change in a period, others: default."""
     period = 1.0 / robot.settings.loop_rate
     diagonal, words = list(DEFAULT_NOISE), []
     for name, axis in zip(("vx", "vyaw"), limits, strict=True):
@@ -84,7 +85,7 @@ def _process_noise(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
 
 
 def _control(limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
-    """Limits of the control input, which the filter predicts with."""
+    """Return the limits of the control input, with which the filter predicts."""
     linear, angular = limits
     a, alpha = linear.acceleration, angular.acceleration
     down, yaw_down = linear.deceleration, angular.deceleration
@@ -106,7 +107,7 @@ def _control(limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
 
 
 def _odometry(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> list[str]:
-    """Covariances that belong into messages and not into these parameters."""
+    """Return comments on covariances that belong into messages, not into these parameters."""
     calibration, track = robot.results.calibration, robot.track
     lines = []
     if calibration is not None and calibration.path_noise is not None and track is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of ros2_control: diff_drive_controller, chained to a pid_controller per wheel."""
+"""Export parameters of ros2_control: diff_drive_controller, chained to wheel pid_controllers."""
 
 from __future__ import annotations
 
@@ -28,26 +28,27 @@ FILE = "ros2_control.yaml"
 CHECKED = "ros2_controllers 6.9.0, 5.17.0 and 4.42.1"
 BASE = "diffbot_base_controller"
 PIDS = ("left_wheel_pid", "right_wheel_pid")
-# Of a predicted step: share of the clamp that the gain p alone may ask for, and of the top speed.
+# Size of a predicted step: maximum shares of the clamp that gain p alone takes, and of the top
+# speed.
 UNCLAMPED, OF_TOP_SPEED = 0.6, 0.5
-# Longest prediction in times of the integral, and in periods.
+# Maximum duration of a prediction, in integral times and in periods.
 LONG, MOST_PERIODS = 10.0, 5000
-# What the planar motion does not have: variance of its readings, m^2 and rad^2 or per s^2.
+# Variance of components that planar motion does not have, m^2 and rad^2, or these per s^2.
 PLANAR = 1e-6
-# Way after which the pose's covariance is as written, m.
+# Distance after which the pose has the exported covariance, m.
 WAY = 1.0
 
 
 @dataclass(frozen=True)
 class WheelControl:
-    """The wheel loops as they are exported.
+    """The exported wheel loops.
 
     Attributes:
-        model: of the wheels.
-        gains: that were designed.
-        pid: with the clamp.
-        step: wheel speed of the predicted steps, rad/s.
-        responses: predicted, of both wheels forward, and of turning on the spot.
+        model: Model of the wheels.
+        gains: Designed gains.
+        pid: Controller with its clamp.
+        step: Wheel speed of the predicted steps, rad/s.
+        responses: Predicted responses forward and turning on the spot.
     """
 
     model: WheelModel
@@ -57,7 +58,7 @@ class WheelControl:
     responses: tuple[StepResponse, StepResponse]
 
     def summary(self) -> dict[str, Any]:
-        """For export.json; SI units."""
+        """Return the content for export.json; SI units."""
         return {
             "p": self.pid.p,
             "i": self.pid.i,
@@ -82,10 +83,10 @@ def _plain(value: float) -> float | None:
 
 
 def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl:
-    """Gains of the wheel loops, and how they will answer.
+    """Design the wheel loops and predict their responses.
 
     Raises:
-        ValueError: what is missing for them, or why no gains do.
+        ValueError: Something is missing for them, or no gains are suitable.
     """
     model = wheel_model(robot)
     period = 1.0 / robot.settings.loop_rate
@@ -114,9 +115,9 @@ def wheel_control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> W
 
 
 def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> float:
-    """Largest wheel speed that the limits of one axis alone ask for, rad/s; 0: not known.
+    """Return the largest wheel speed at the limit of one axis alone, rad/s; 0: not known.
 
-    No more than limits.wheel_velocity of the robot's file.
+    It is at most limits.wheel_velocity of the robot's file.
     """
     geometry = robot.geometry
     if geometry is None:
@@ -127,7 +128,7 @@ def _fastest_wheel(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
 
 
 def _largest_gain(robot: KnownRobot, limit: SourcedValue | None) -> float:
-    """P for which one count of the encoder moves the effort by RIPPLE of its limit."""
+    """Return the p at which one encoder count changes the effort by RIPPLE of its limit."""
     if robot.description is None or limit is None or robot.description.encoder.counts == 0:
         return math.inf
     count = math.tau / robot.description.encoder.counts * robot.settings.loop_rate
@@ -135,7 +136,7 @@ def _largest_gain(robot: KnownRobot, limit: SourcedValue | None) -> float:
 
 
 def _step(model: WheelModel, pid: Pid, fastest: float) -> float:
-    """Wheel speed of the predicted steps: neither lost in dry friction nor at the clamp."""
+    """Return the wheel speed of predicted steps: above dry friction, but below the clamp."""
     if math.isfinite(pid.clamp):
         most = UNCLAMPED * pid.clamp / pid.p
         return min(most, OF_TOP_SPEED * fastest) if fastest > 0.0 else most
@@ -146,10 +147,10 @@ def _step(model: WheelModel, pid: Pid, fastest: float) -> float:
 def follower_of(
     robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
 ) -> Follower:
-    """The robot as bends.py asks for it.
+    """Return the robot as bends.py simulates it.
 
     Raises:
-        ValueError: what is missing for it.
+        ValueError: Something is missing for it.
     """
     linear, angular = limits
     needed = (linear.velocity, angular.velocity, angular.acceleration)
@@ -167,7 +168,7 @@ def follower_of(
 def ros2_control_yaml(
     robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
 ) -> str:
-    """The file, for a controller manager and its three controllers."""
+    """Return the file for a controller manager and its controllers."""
     tree: dict[str, Any] = {"controller_manager": _manager(robot, control)}
     if control is not None:
         left, right = joints_of(robot)
@@ -208,8 +209,8 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
         f"crossover {margins.crossover:.3g} rad/s); bounded by {gains.bound}"
     )
     answers = (
-        f"predicted for a step to {control.step:.3g} rad/s: forward {_told(forward)}, turning "
-        f"{_told(turning)}"
+        f"predicted for a step to {control.step:.3g} rad/s: forward {_response_text(forward)}, "
+        f"turning {_response_text(turning)}"
     )
     values: dict[str, Any] = {
         "p": Entry(
@@ -252,14 +253,14 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
 
 
 def _uncommented(tree: Tree) -> Tree:
-    """The other wheel's values, which are the same."""
+    """Return the tree without comments, for the other wheel, which has the same values."""
     return {
         key: Entry(node.value) if isinstance(node, Entry) else _uncommented(node)
         for key, node in tree.items()
     }
 
 
-def _told(response: StepResponse) -> str:
+def _response_text(response: StepResponse) -> str:
     if not math.isfinite(response.settling):
         return f"overshoot {100 * response.overshoot:.0f} %, not settled"
     return (
@@ -298,7 +299,7 @@ def _diff_drive(
 
 
 def _lengths(robot: KnownRobot) -> dict[str, Any]:
-    """Radius, track and multipliers: those of the description, corrected by the calibration."""
+    """Return described radius and track, with multipliers from the calibration."""
     tree: dict[str, Any] = {}
     radii = [robot.radius(side) for side in (0, 1)]
     known = [radius for radius in radii if radius is not None]
@@ -332,7 +333,7 @@ def _multiplier(length: SourcedValue, nominal: float) -> Entry:
 
 
 def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
-    """Of the odometry, from the noise of the wheels' paths."""
+    """Return the covariances of odometry from the noise of the wheels' paths."""
     calibration = robot.results.calibration
     noise = None if calibration is None else calibration.path_noise
     track, speed = robot.track, limits[0].velocity
@@ -344,7 +345,7 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
         )
         return {}
     k, period = noise.value, 1.0 / robot.settings.loop_rate
-    # Path noise k of each wheel: variances k ds / 2 along, 2 k ds / track^2 of heading.
+    # Path noise k of each wheel gives variances k ds / 2 along, and 2 k ds / track^2 of heading.
     along, turning = 0.5 * k, 2.0 * k / track.value**2
     across = turning * WAY**2 / 3.0
     words = f"{noise.source}, {noise.text()}"
@@ -365,18 +366,18 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
 def _limits(axis: AxisLimits) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     if axis.velocity is not None:
-        tree["max_velocity"] = Entry(axis.velocity.value, _said(axis.velocity))
+        tree["max_velocity"] = Entry(axis.velocity.value, _text(axis.velocity))
         tree["min_velocity"] = Entry(-axis.velocity.value)
     if axis.acceleration is not None and axis.deceleration is not None:
         up, down = axis.acceleration, axis.deceleration
-        tree["max_acceleration"] = Entry(up.low, _said(up))
-        tree["max_deceleration"] = Entry(-down.low, _said(down))
+        tree["max_acceleration"] = Entry(up.low, _text(up))
+        tree["max_deceleration"] = Entry(-down.low, _text(down))
         tree["max_acceleration_reverse"] = Entry(-up.low)
         tree["max_deceleration_reverse"] = Entry(down.low)
     return tree
 
 
-def _said(quantity: SourcedValue) -> str:
-    """Value, interval and source; limits keep to the safe end of the interval."""
+def _text(quantity: SourcedValue) -> str:
+    """Return value, interval and source of a limit, which takes the interval's lower, safe end."""
     end = ", the lower end" if quantity.identified else ""
     return f"{quantity.text()}{end}; {quantity.source}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A number with its unit, its 95 % interval and where it comes from, also through products."""
+"""Numbers with unit, 95 % interval and source, which products propagate."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from diffbot_ident.torque.estimate import NORMAL_95
 
 @dataclass(frozen=True)
 class SourcedValue:
-    """A value that an exported file rests on.
+    """A value of an exported file, with its source.
 
     Attributes:
-        value: in the unit; finite.
-        unit: "1" for none.
-        source: where it comes from, for people.
-        lower: end of the 95 % interval; None: a value that was given, not identified.
-        upper: as lower.
+        value: Value in the unit; finite.
+        unit: Unit; "1": dimensionless.
+        source: Where the value comes from, as a text for the user.
+        lower: Lower end of the 95 % interval; None: given, not identified.
+        upper: Upper end of the 95 % interval; None: given, not identified.
     """
 
     value: float
@@ -29,18 +29,18 @@ class SourcedValue:
 
     @classmethod
     def normal(cls, value: float, std: float, unit: str, source: str) -> SourcedValue:
-        """An estimate with its standard deviation, in the unit; finite."""
+        """Return an estimate from value and standard deviation, in the unit; both finite."""
         half = NORMAL_95 * std
         return cls(value, unit, source, value - half, value + half)
 
     @property
     def low(self) -> float:
-        """Lower end of the interval, or the value where there is none."""
+        """Lower end of the interval; without one, the value."""
         return self.value if self.lower is None else self.lower
 
     @property
     def high(self) -> float:
-        """Upper end of the interval, or the value where there is none."""
+        """Upper end of the interval; without one, the value."""
         return self.value if self.upper is None else self.upper
 
     @property
@@ -49,16 +49,16 @@ class SourcedValue:
         return self.lower is not None
 
     def at_least(self, limit: float) -> SourcedValue:
-        """Value and interval, none of them below a limit."""
+        """Return value and interval with everything below a limit raised to it."""
         ends = (None if end is None else max(end, limit) for end in (self.lower, self.upper))
         return SourcedValue(max(self.value, limit), self.unit, self.source, *ends)
 
     def told(self, source: str) -> SourcedValue:
-        """The same number from another source."""
+        """Return the same number with another source."""
         return replace(self, source=source)
 
     def text(self) -> str:
-        """Value, interval and unit."""
+        """Return value, interval and unit as text."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.lower is None or self.upper is None:
             return f"{self.value:.6g}{unit} (given, no interval)"
@@ -68,16 +68,16 @@ class SourcedValue:
 def product(
     unit: str, source: str, *factors: tuple[SourcedValue, float], scale: float = 1.0
 ) -> SourcedValue:
-    """The product of powers of independent quantities, with its interval to first order.
+    """Return a product of powers of independent quantities, with a first-order interval.
 
     Args:
-        unit: of the result.
-        source: of the result.
-        factors: quantities, none of them 0, and the power of each.
-        scale: exact factor.
+        unit: Unit of the result.
+        source: Source of the result.
+        factors: Quantities, none of them 0, each with its power.
+        scale: Exact factor.
 
     Raises:
-        ValueError: a quantity is 0.
+        ValueError: A quantity is 0.
     """
     value, down, up = scale, 0.0, 0.0
     for quantity, power in factors:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of a drivetrain for WPILib, as a Java class.
+"""Export constants of a drivetrain for WPILib, as a Java class.
 
-SimpleMotorFeedforward takes ks, kv and ka of a side; LinearSystemId.identifyDrivetrainSystem takes
-kv and ka of both axes and the track width, those of yaw in volts per rad/s.
+SimpleMotorFeedforward takes ks, kv and ka of a side. LinearSystemId.identifyDrivetrainSystem takes
+kv and ka of both axes, those of yaw in volts per rad/s, and the track width.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ NAMES = {SIDES[0]: "Left", SIDES[1]: "Right", FORWARD: "Linear", YAW: "Angular"}
 
 
 def wpilib_java(robot: KnownRobot) -> str:
-    """The class.
+    """Return the source of the class.
 
     Raises:
-        ValueError: no voltage gains were identified.
+        ValueError: No voltage gains were identified.
     """
     voltage = robot.results.voltage
     if voltage is None:

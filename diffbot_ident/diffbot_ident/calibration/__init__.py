@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration of odometry: radii and track from wheels, a gyro, a pose source, or a tape.
+"""Calibration of odometry: radii and track from wheels, a gyro, a pose source, or a tape measure.
 
-For a run and for a recording alike:
+The same functions serve runs and recordings:
 
     from diffbot_ident.calibration.calibrate import calibrate
     from diffbot_ident.calibration.results import write_results
@@ -9,5 +9,5 @@ For a run and for a recording alike:
     calibration = calibrate(wheels, geometry=WheelGeometry(r, r, b), gyro=gyro, poses=poses)
     write_results(calibration, folder)      # calibration.yaml, summary.json, pictures
 
-`geometry` is what the robot was taken to have; `gyro` and `poses` may each be None, not both.
+`geometry` holds the radii and track assumed so far. `gyro` or `poses` may be None, but not both.
 """

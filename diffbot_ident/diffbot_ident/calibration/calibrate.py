@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration of odometry from wheels and a gyro, a pose source, or both: the whole of it.
+"""Calibrate odometry from wheels and a gyro, a pose source, or both.
 
-What belongs to no sensor is not guessed: without a pose source or a tape nobody knows how large the
-wheels are, and the result says so.
+Quantities that no sensor measures are not guessed. Without a pose source or a tape measure, the
+absolute size of the wheels is unknown, and the result reports it as not identified.
 """
 
 from __future__ import annotations
@@ -23,30 +23,33 @@ from diffbot_ident.calibration.wheel_geometry import Fit, WheelGeometryFit
 
 NORMAL_95 = 1.959964
 GYRO_SCALE_STD = 0.005
-"""How well a gyro's scale is known to be 1 unless said otherwise: 1 % in 19 of 20."""
+"""Default standard deviation of a gyro's scale about 1: 1 % in 19 of 20 gyros."""
 HELD_OUT = 0.3
-"""Share of the drive, its end, that proves the calibration."""
-# Half widths of a 95 % interval up to which a value counts as identified.
+"""Share of the drive, at its end, that is held out to prove the calibration."""
+# Largest half widths of the 95 % interval of an identified value, by unit.
 WIDEST = {"m": 0.05, "rad": math.radians(5.0), "s": 0.05, "1": 0.05, "lever": 0.05}
-# Standard deviation of the path noise's logarithm where the likelihood does not bound it.
+# Upper limit of the standard deviation of the path noise's logarithm, for a likelihood that does
+# not bound it.
 MOST_DOUBT = 3.0
-# Sensors must overlap with the wheels for this long, s, and this share of the shorter one.
+# Minimum overlap of a sensor's stamps with those of the wheels, s, and as a share of the shorter.
 SHORTEST, OVERLAP = 10.0, 0.5
-# Drift of a clock, in standard deviations and s/s, from which on it is one.
+# Clock drifts above both this number of standard deviations and this rate, s/s, are fitted.
 DRIFTS, DRIFT_RATE = 4.0, 3e-4
-# Drift that surely gets worse on held-out motion, in standard deviations, refuses a calibration.
+# A calibration is refused if its drift on held-out motion is worse by more than this number of
+# standard deviations.
 WORSE_SIGMAS = 2.0
-# What lies in all intervals when these are so many times as wide is as good as found where held-out
-# motion gets neither better nor worse: one in ten correct robots misses one of its 95 % intervals.
+# The given sizes are also confirmed if they lie in all intervals after widening by this factor, and
+# held-out motion gets neither better nor worse: the sizes of one in ten correct robots miss one of
+# their 95 % intervals.
 NEAR = 2.0
-# Noise, m and rad, below which a pose source is the wheels' own odometry.
+# A pose source with less noise than this, m and rad, is the wheels' own odometry.
 OWN_ODOMETRY = 3e-5
-# Turns, rad, and ways, m, below which a motion did not hold such a part.
+# Minimum turn, rad, each way, and minimum distance, m, for a motion to count as containing them.
 TURNED, DRIVEN = math.pi, 1.0
 
 
 def sizes_of(geometry: WheelGeometry) -> dict[str, float]:
-    """Radii and track, m, and their ratios, by the names of a calibration's quantities."""
+    """Return radii and track, m, and their ratios, by the names of a calibration's quantities."""
     mean = 0.5 * (geometry.left_radius + geometry.right_radius)
     return {
         "left_radius": geometry.left_radius,
@@ -58,7 +61,7 @@ def sizes_of(geometry: WheelGeometry) -> dict[str, float]:
 
 
 class CalibrationOutcome(Enum):
-    """What a calibration came to."""
+    """Outcome of a calibration."""
 
     CALIBRATED = "calibrated"
     CONFIRMED = "confirmed"
@@ -70,12 +73,12 @@ class CalibratedValue:
     """A value with its 95 % interval.
 
     Attributes:
-        value: the estimate.
-        lower: end of the interval; -inf where it is not identified.
-        upper: end of the interval; inf where it is not identified.
-        unit: "m", "rad", "s", "rad/s", "m^2/m" or "1".
-        identified: whether the interval says something.
-        reason: why not; None where it is identified.
+        value: The estimate.
+        lower: Lower end of the interval; -inf or 0 if not identified.
+        upper: Upper end of the interval; inf if not identified.
+        unit: Unit, such as "m", "rad", "s", "rad/s", "m^2/m" or "1".
+        identified: Whether the sensors determine the value.
+        reason: Why it is not identified; None if it is.
     """
 
     value: float
@@ -86,7 +89,7 @@ class CalibratedValue:
     reason: str | None = None
 
     def holds(self, value: float, widening: float = 1.0) -> bool:
-        """Whether a value lies in the interval, which may be made wider."""
+        """Whether a value lies in the interval widened by a factor."""
         more = widening - 1.0
         low = self.lower - more * (self.value - self.lower)
         return low <= value <= self.upper + more * (self.upper - self.value)
@@ -94,19 +97,19 @@ class CalibratedValue:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The result.
+    """Result of a calibration.
 
     Attributes:
-        outcome: calibrated; confirmed, where what was given lies within all intervals, or so near
-            that held-out motion tells no difference; or refused.
-        reason: for people, one sentence.
-        source: what it rests on: "pose source", "gyro", "gyro and pose source" or "tape".
-        given: radii and track before.
-        geometry: radii and track after; a size that no sensor tells is as it was given.
-        quantities: by name, left_radius, right_radius and track first.
-        held_out: drift on motion that the fit had not seen; None: there was none.
-        notes: what else to know, one sentence each.
-        fit: what it comes from, for pictures; None of a tape.
+        outcome: CALIBRATED; CONFIRMED if the given sizes lie within all intervals, or so near that
+            held-out motion shows no difference; or REFUSED.
+        reason: Reason of the outcome for the user, one sentence.
+        source: "pose source", "gyro", "gyro and pose source" or "tape".
+        given: Radii and track before.
+        geometry: Radii and track after; a size that no sensor determines is the given one.
+        quantities: Quantities by name; left_radius, right_radius and track first.
+        held_out: Drift on held-out motion; None: there was none.
+        notes: Notes for the user, one sentence each.
+        fit: The fit, for pictures; None for a tape.
     """
 
     outcome: CalibrationOutcome
@@ -126,7 +129,7 @@ class Calibration:
 
     @property
     def absolute(self) -> bool:
-        """Whether radii and track themselves are identified, and not only their ratios."""
+        """Whether radii and track are identified, not only their ratios."""
         return all(self.quantities[n].identified for n in ("left_radius", "right_radius", "track"))
 
 
@@ -140,19 +143,19 @@ def calibrate(
 ) -> Calibration:
     """Calibrate radii and track.
 
-    The last HELD_OUT of the drive is left out of a first fit, which has to drift less there than
-    what was given; the result is of a second fit to all.
+    The result is a fit to the whole drive. As a proof, another fit leaves out the last HELD_OUT of
+    the drive, and must drift less there than the given geometry.
 
     Args:
-        wheels: angles of both wheels, best at 50 Hz or more.
-        geometry: what the robot was taken to have.
-        gyro: yaw rates; None: there are none.
-        poses: of a pose source; None: there is none. One of the two must be there.
-        gyro_scale_std: standard deviation of the gyro's scale about 1, from its data sheet.
+        wheels: Angles of both wheels, preferably at 50 Hz or more.
+        geometry: Radii and track assumed so far.
+        gyro: Yaw rates; None: there are none.
+        poses: Poses of a pose source; None: there are none. One of the two is needed.
+        gyro_scale_std: Standard deviation of the gyro's scale about 1, from its data sheet.
 
     Raises:
-        CalibrationError: the readings do not belong together; says what to change.
-        ReadingsError: there is next to nothing to read.
+        CalibrationError: The readings do not belong together; the message states what to change.
+        ReadingsError: There are too few readings.
     """
     if not 0.0 < gyro_scale_std < 1.0:
         raise CalibrationError(
@@ -179,11 +182,11 @@ def calibrate(
 
 
 def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseReadings) -> None:
-    """Refuse clocks that differ, and sensors that say too little.
+    """Check that a sensor has enough readings, on the same clock as the wheels.
 
     Raises:
-        CalibrationError: says what to change.
-        ReadingsError: there is next to nothing.
+        CalibrationError: The stamps do not overlap enough.
+        ReadingsError: There are too few readings.
     """
     for what, stamps in (("wheels", wheels.stamps), (name, source.stamps)):
         if len(stamps) < 20:
@@ -207,13 +210,13 @@ def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseRea
 
 
 def _clocks_drift(fitter: WheelGeometryFit) -> bool:
-    """Whether a sensor's clock runs away from that of the wheels."""
+    """Whether a sensor's clock drifts against that of the wheels."""
     found = fitter.clock_drift().values()
     return any(abs(value) > max(DRIFTS * std, DRIFT_RATE) for value, std in found)
 
 
 def _drifts(fit: Fit) -> list[str]:
-    """A sentence for each clock that drifts."""
+    """Return a sentence for each clock that drifts."""
     return [
         f"clocks differ: the {source}'s clock runs {1e3 * fit.value(name):+.2f} ms per s against "
         "that of the wheels; its drift was fitted with the rest, but synchronise the computers "
@@ -232,7 +235,7 @@ def _proof(
     cut: float,
     drift: bool,
 ) -> HeldOut | None:
-    """Fit to what comes before a time and look at the drift after it."""
+    """Fit to the readings before the time `cut`, and evaluate the drift after it."""
     kept = wheels.stamps <= cut
     first = WheelTurns(wheels.stamps[kept], wheels.left[kept], wheels.right[kept])
     early_gyro = early_poses = None
@@ -253,7 +256,7 @@ def _proof(
 
 
 def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
-    """What the motion did not hold, for people."""
+    """Return a text for the user on what the motion lacked."""
     left = geometry.left_radius * np.diff(wheels.left)
     right = geometry.right_radius * np.diff(wheels.right)
     turns, way = (right - left) / geometry.separation, 0.5 * np.abs(left + right)
@@ -277,7 +280,7 @@ _NO_SCALE = (
 
 
 def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, CalibratedValue]:
-    """All values with their intervals."""
+    """Return all values with their intervals."""
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     mean = 0.5 * (after.left_radius + after.right_radius)
     skew = (after.right_radius - after.left_radius) / (2.0 * mean)
@@ -285,7 +288,7 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Calibra
     index = [fit.names.index(n) if n in fit.names else None for n in names]
 
     def half_width(*weights: float) -> float:
-        """Of the 95 % interval of a sum of the three logarithms."""
+        """Return the half width of the 95 % interval of a weighted sum of the three logarithms."""
         if any(w and i is None for w, i in zip(weights, index, strict=True)):
             return math.inf
         row = np.zeros(len(fit.names))
@@ -318,15 +321,15 @@ def _quantities(fit: Fit, given: WheelGeometry, lacks: str) -> dict[str, Calibra
 
 
 def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
-    """Student's quantile for a variance of which the part by slip is known so well only.
+    """Return Student's quantile for a variance whose part by slip is itself uncertain.
 
-    By Satterthwaite (1946): the variance is taken for a chi^2 of as many degrees of freedom as give
-    it the same uncertainty.
+    As by Satterthwaite (1946), the variance is treated as a chi^2 with as many degrees of freedom
+    as give it the same uncertainty.
 
     Args:
-        variance: of a value.
-        of_slip: its derivative with respect to the logarithm of the path noise.
-        fit: knows how well the path noise is known.
+        variance: Variance of a value.
+        of_slip: Derivative of the variance by the logarithm of the path noise.
+        fit: Fit, with the uncertainty of the path noise.
     """
     doubt = abs(of_slip) * min(fit.noise_std["path"], MOST_DOUBT)
     if doubt <= 0.0 or variance <= 0.0:
@@ -361,7 +364,7 @@ def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, CalibratedValue]:
     if fit.drive.gyro is not None:
         if "log_radius" not in fit.names:
             scale = found["gyro_scale"]
-            why = "the wheels' track and radius are not known any better than it; it is as stated"
+            why = "track and radius of the wheels are not known better than the scale; 1 is assumed"
             found["gyro_scale"] = CalibratedValue(1.0, scale.lower, scale.upper, "1", False, why)
         bias = fit.walk[:, -1]
         middle, spread = float(np.mean(bias)), float(np.ptp(bias))
@@ -387,7 +390,7 @@ def _noise_quantities(fit: Fit) -> dict[str, CalibratedValue]:
             continue
         value, std = getattr(fit.noise, level), fit.noise_std[level]
         if NORMAL_95 * std > 2.5:  # a factor of 12 both ways
-            why = "too small beside the other noise to be told; it is no more than an upper guess"
+            why = "too small beside the other noise to be identified; an upper estimate at most"
             found[name] = CalibratedValue(value, 0.0, math.inf, unit, False, why)
         else:
             width = math.exp(NORMAL_95 * std)
@@ -402,25 +405,25 @@ def _judged(
     held_out: HeldOut | None,
     notes: list[str],
 ) -> Calibration:
-    """Whether it may be used."""
+    """Judge whether the result may be used, and make the Calibration."""
     after = fit.geometry(0.5 * (given.left_radius + given.right_radius))
     has_gyro, has_poses = fit.drive.gyro is not None, fit.drive.poses is not None
     source = " and ".join(
         n for n, there in (("gyro", has_gyro), ("pose source", has_poses)) if there
     )
-    told = ("left_radius", "right_radius", "track") if has_poses else ()
-    told = (*told, "track_over_mean_radius", "radius_ratio")
-    unknown = [name for name in told if not quantities[name].identified]
+    sizes = ("left_radius", "right_radius", "track") if has_poses else ()
+    sizes = (*sizes, "track_over_mean_radius", "radius_ratio")
+    unknown = [name for name in sizes if not quantities[name].identified]
     before = sizes_of(given)
     same, near = (
-        all(quantities[name].holds(before[name], widening) for name in told)
+        all(quantities[name].holds(before[name], widening) for name in sizes)
         for widening in (1.0, NEAR)
     )
     left_out = int(np.count_nonzero(~fit.used))
     if left_out:
         notes.append(
-            f"{left_out} of {len(fit.used)} poses are no white noise about the way and were left "
-            "out"
+            f"{left_out} of {len(fit.used)} poses deviate from the path by more than white noise "
+            "and were left out"
         )
     jumps = int(np.count_nonzero(fit.drive.breaks))
     if jumps:

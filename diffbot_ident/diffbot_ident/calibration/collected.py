@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drive has told so far, reading by reading, and what is missing of it.
+"""Collect the readings of a drive, and report what is missing for a calibration.
 
-Messages come as they like: said again, late by their stamps, or with numbers that are none. What
-cannot be a reading is left out and counted, with the first reason.
+Messages may be repeated, arrive out of order, or hold numbers that are not finite. Readings that
+cannot be used are left out and counted, with the reason of the first one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from arc_odometry.joints import wheel_turn
 from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
 
-# No wheel turns faster than this, rad/s: what jumps by more between two stamps is no encoder.
+# Speed that no wheel reaches, rad/s; an angle that jumps by more between two stamps is refused.
 FASTEST = 300.0
-# Fewer readings are no drive.
+# Minimum number of readings of a source.
 FEWEST = 20
 
 
@@ -26,10 +26,10 @@ class SourceReadings:
     """Readings of one source.
 
     Attributes:
-        name: for messages.
-        rows: stamp (s) and values of each.
-        refused: how many were left out.
-        reason: why the first of them was; None: there is none.
+        name: Name for messages.
+        rows: Stamp (s) and values of each reading.
+        refused: Number of readings that were left out.
+        reason: Why the first of them was; None: there is none.
     """
 
     name: str
@@ -38,12 +38,12 @@ class SourceReadings:
     reason: str | None = None
 
     def refuse(self, reason: str) -> None:
-        """Leave one out."""
+        """Count a reading that is left out."""
         self.refused += 1
         self.reason = self.reason or reason
 
     def takes(self, stamp: float, *numbers: float) -> bool:
-        """Whether a reading is one and is later than those before; a stamp said again is none."""
+        """Whether a reading is finite and newer than all before; repeated stamps are ignored."""
         if not all(map(math.isfinite, (stamp, *numbers))):
             self.refuse(f"{(stamp, *numbers)}: must be finite")
             return False
@@ -53,12 +53,12 @@ class SourceReadings:
         return stamp > newest
 
     def columns(self) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
-        """Stamps and values, (n,) each."""
+        """Return stamps and values, (n,) each."""
         return list(np.array(self.rows, dtype=float).T)
 
     @property
     def excuse(self) -> str:
-        """What was left out, to be added to a sentence; empty where nothing was."""
+        """Text on what was left out, to append to a sentence; empty if nothing was."""
         if not self.refused:
             return ""
         return f"; {self.refused} of {self.name} were refused, the first one: {self.reason}"
@@ -68,9 +68,9 @@ class Collected:
     """Readings of one drive.
 
     Attributes:
-        wheels: angles of left and right wheel, rad, whole turns counted.
-        gyro: yaw rates, rad/s.
-        poses: x, y (m), yaw (rad).
+        wheels: Angles of left and right wheel, rad, whole turns counted.
+        gyro: Yaw rates, rad/s.
+        poses: Poses x, y (m), yaw (rad).
     """
 
     def __init__(self) -> None:
@@ -79,15 +79,15 @@ class Collected:
 
     @property
     def sources(self) -> tuple[SourceReadings, SourceReadings, SourceReadings]:
-        """All."""
+        """Readings of all three sources."""
         return self.wheels, self.gyro, self.poses
 
     def add_wheels(self, stamp: float, position: tuple[float, float]) -> None:
-        """Angles of the wheels [left, right] as the encoders say, which may wrap.
+        """Add angles of the wheels as read from encoders, which may wrap.
 
         Args:
-            stamp: s.
-            position: rad.
+            stamp: Stamp, s.
+            position: Angles [left, right], rad.
         """
         wheels = self.wheels
         if not wheels.takes(stamp, *position):
@@ -107,29 +107,29 @@ class Collected:
         wheels.rows.append((stamp, left, right))
 
     def add_rate(self, stamp: float, rate: float) -> None:
-        """A yaw rate: stamp in s, rad/s."""
+        """Add a yaw rate, rad/s, with its stamp, s."""
         if self.gyro.takes(stamp, rate):
             self.gyro.rows.append((stamp, rate))
 
     def add_pose(self, stamp: float, x: float, y: float, yaw: float) -> None:
-        """A pose: stamp in s, m, m, rad."""
+        """Add a pose, m, m, rad, with its stamp, s."""
         if self.poses.takes(stamp, x, y, yaw):
             self.poses.rows.append((stamp, x, y, yaw))
 
     def wheel_turns(self) -> WheelTurns:
-        """Of the wheels; ask `missing` first."""
+        """Return the turns of the wheels; check `missing` first."""
         return WheelTurns(*self.wheels.columns())
 
     def gyro_readings(self) -> GyroReadings | None:
-        """None where there are too few."""
+        """Return the readings of the gyro; None if there are too few."""
         return GyroReadings(*self.gyro.columns()) if len(self.gyro.rows) >= FEWEST else None
 
     def pose_readings(self) -> PoseReadings | None:
-        """None where there are too few."""
+        """Return the readings of the pose source; None if there are too few."""
         return PoseReadings(*self.poses.columns()) if len(self.poses.rows) >= FEWEST else None
 
     def missing(self) -> str | None:
-        """What a calibration cannot do without and is not there, in a sentence; else None."""
+        """Return a sentence on readings that a calibration lacks; None: nothing is missing."""
         wheels, gyro, poses = (len(source.rows) for source in self.sources)
         if wheels < FEWEST:
             return (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `calibrate`: from recordings, or from ends of squares measured with a tape.
+"""The command `calibrate`: from recordings, or from the ends of squares measured with a tape.
 
-The exit status is 0 where radii and track may be used; 3 where only ratios may (a gyro alone,
-squares without a straight leg); 1 where nothing may, and why; 2 for wrong usage and files that
-cannot be read; 130 after Ctrl-C.
+The exit status is 0 if radii and track may be used; 3 if only their ratios may (a gyro alone,
+squares without a straight leg); 1 if nothing may; 2 for wrong usage and files that cannot be read;
+130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ or unreadable files; 130 interrupted by Ctrl-C."""
 
 
 def parser_of(program: str) -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog=program,
         description=_DESCRIPTION,
@@ -73,8 +73,8 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("files", metavar="RECORDING", nargs="*", type=Path, help="recordings of one robot")
     add("--robot", metavar="NAME|FILE", help="description of the robot, as it was when it drove")
-    add("--wheel-radius", metavar="M", type=float, help="radius that odometry took, instead, m")
-    add("--track", metavar="M", type=float, help="track that odometry took, instead, m")
+    add("--wheel-radius", metavar="M", type=float, help="radius that odometry used, instead, m")
+    add("--track", metavar="M", type=float, help="track that odometry used, instead, m")
     group = parser.add_argument_group("what to read of a recording")
     add = group.add_argument
     add("--joint-states", metavar="TOPIC", help="joint states")
@@ -128,16 +128,16 @@ def main(
     program: str = "calibrate",
     write_page: WritePage | None = None,
 ) -> int:
-    """Calibrate; returns the exit status.
+    """Calibrate; return the exit status.
 
     Args:
-        argv: the command line's words; None: the process's.
-        program: its name, for messages.
-        write_page: for --pictures; None: there is no page.
+        argv: Arguments; None: those of the process.
+        program: Name of the command, for messages.
+        write_page: Writes the page, unless --no-pictures is given; None: there is no page.
     """
     parser = parser_of(program)
     words = sys.argv[1:] if argv is None else argv
-    # A pair such as -0.1,0.2 and an axis such as -z are no options.
+    # Pairs such as -0.1,0.2 and axes such as -z must not be taken for options.
     values = re.compile(r"-[\d.][^=]*,|-[xyz]$")
     found = parser.parse_args([f" {w}" if values.match(w) else w for w in words])
     if bool(found.files) == found.umbmark:
@@ -199,14 +199,14 @@ def _run(found: argparse.Namespace, console: Console, write_page: WritePage | No
 
 
 def status(calibration: Calibration) -> int:
-    """Exit status of a result, see the top of this file."""
+    """Return the exit status of a result, see the top of this file."""
     if not calibration.usable:
         return NONE
     return ALL if calibration.absolute else RATIOS
 
 
 def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
-    """Radii and track that odometry took."""
+    """Return the radii and track that odometry used."""
     radius, track = found.wheel_radius, found.track
     if robot is None and (radius is None or track is None):
         raise ValueError(
@@ -261,7 +261,7 @@ STYLES = {
 
 
 def show(console: Console, calibration: Calibration) -> None:
-    """Print the result: values with intervals, the proof, notes."""
+    """Print the result: values with intervals, held-out drift, notes."""
     style = f"bold {STYLES[calibration.outcome]}"
     text = f"odometry by {calibration.source}: {calibration.outcome.value}: {calibration.reason}"
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

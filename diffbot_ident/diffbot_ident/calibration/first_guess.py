@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first guess of radii, track, delay and mounting by regressions, and what is wrong if none.
+"""First guess of radii, track, delay and mounting by regressions; refusal of wrong readings.
 
-Over windows the heading of a sensor turns by (r_r dphi_r - r_l dphi_l) / 2b: linear in the ratios
-r / 2b. With those known, the way of a sensor that sits at m on the robot, yawed by a, is in its own
-frame e^(-i a) (2b q + (e^(i turn) - 1) m), q the odometry of a robot of track 1: linear in
-2b e^(-i a) and e^(-i a) m. It is the idea of Censi, Franchi, Marchionni and Oriolo (2013), for
-windows instead of pairs of scans; their noise is not white, so it only begins the fit that counts.
+Over a window, a sensor's heading turns by (r_r dphi_r - r_l dphi_l) / 2b, which is linear in the
+ratios r / 2b. With these known, the displacement of a sensor that is mounted at m on the robot,
+yawed by a, is in its own frame e^(-i a) (2b q + (e^(i turn) - 1) m), where q is the odometry of a
+robot of track 1. This is linear in 2b e^(-i a) and e^(-i a) m. The idea is that of Censi, Franchi,
+Marchionni and Oriolo (2013), with windows instead of pairs of scans. The noise of windows is not
+white, so that the guess only serves as the start of the actual fit.
 """
 
 from __future__ import annotations
@@ -22,35 +23,36 @@ from diffbot_ident.calibration.wheel_path import WheelPath, angles
 
 Complex = NDArray[np.complex128]
 
-# Windows, s, over which headings and ways are compared.
+# Lengths of the windows, s, over which headings and displacements are compared.
 TURN_WINDOW, WAY_WINDOW = 0.4, 1.0
-# Delays that are tried, s: coarsely, then around the best.
+# Delays to try, s: a coarse grid, and a fine one around its best.
 DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
-# Share of a sensor's turns that the wheels' must explain, and what their ratio may be.
+# Minimum share of a sensor's turns that the wheels' turns explain, and range of their ratio.
 EXPLAINED, RATIO = 0.5, (0.5, 2.0)
-# Turns of less than this in all tell nothing, rad.
+# Minimum sum of all turns, rad.
 LEAST_TURN = 1.0
-# What radii over track are known to before, as a share, and the bias of a gyro, rad/s.
+# Prior standard deviations of radii over track, as a share, and of the bias of a gyro, rad/s.
 PRIOR, BIAS = 0.3, 0.2
-# How much smaller a residual must be to be worth a second of delay, as a share.
+# Penalty on the residual for a second of delay, as a share.
 PATIENCE = 0.1
-# Smallest over largest singular value of ways and turns that tell track from mounting.
-TOLD = 0.03
+# Minimum ratio of smallest to largest singular value of displacements and turns; below it, track
+# and mounting cannot be distinguished.
+DISTINCT = 0.03
 DEGREE = np.pi / 180.0
 
 
 class CalibrationError(ValueError):
-    """The readings do not belong together; one sentence says why, and what to change."""
+    """The readings do not belong together; the message states why, and what to change."""
 
 
 @dataclass(frozen=True)
 class Turns:
-    """What turns of a sensor say of the wheels.
+    """Wheels and delay as found from a sensor's turns.
 
     Attributes:
         left: r_l / 2b.
         right: r_r / 2b.
-        delay: of the sensor's stamps, s.
+        delay: Delay of the sensor's stamps, s.
     """
 
     left: float
@@ -60,14 +62,14 @@ class Turns:
 
 @dataclass(frozen=True)
 class Mounting:
-    """What the way of a pose source says.
+    """Track and mounting as found from the displacements of a pose source.
 
     Attributes:
         track: 2b, m.
-        x: of the sensor on the robot, m, ahead of the axle.
-        y: of the sensor on the robot, m, to the left.
-        yaw: of the sensor on the robot, rad.
-        residual: robust size of what is not explained, over a window, m.
+        x: Position of the sensor on the robot, m, ahead of the axle.
+        y: Position of the sensor on the robot, m, to the left.
+        yaw: Yaw of the sensor on the robot, rad.
+        residual: Robust size of the unexplained displacement over a window, m.
     """
 
     track: float
@@ -78,10 +80,10 @@ class Mounting:
 
 
 def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> Turns:
-    """First guess from a gyro.
+    """Return a first guess from a gyro.
 
     Raises:
-        CalibrationError: it does not measure what the wheels do.
+        CalibrationError: It does not turn as the wheels do.
     """
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
@@ -93,7 +95,7 @@ def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) 
 
 
 def follows(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> tuple[float, float]:
-    """How a gyro's turns follow the wheels': their ratio, and the share explained, 0 to 1."""
+    """Return the ratio of a gyro's turns to the wheels', and the share explained, 0 to 1."""
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
     stamps = gyro.stamps[times]
@@ -102,16 +104,16 @@ def follows(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> 
 
 
 def turned_by(gyro: GyroReadings) -> Array:
-    """Integral of the gyro's rate from its first reading on, rad, (m,)."""
+    """Return the integral of the gyro's rate from its first reading on, rad, (m,)."""
     pieces = 0.5 * (gyro.rate[1:] + gyro.rate[:-1]) * np.diff(gyro.stamps)
     return np.concatenate(([0.0], np.cumsum(pieces)))
 
 
 def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry) -> Turns:
-    """First guess from the headings of a pose source.
+    """Return a first guess from the headings of a pose source.
 
     Raises:
-        CalibrationError: they do not turn as the wheels do.
+        CalibrationError: They do not turn as the wheels do.
     """
     times, _ = windows(poses.stamps, TURN_WINDOW)
     stamps = poses.stamps[times]
@@ -131,17 +133,17 @@ def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry)
 def refuse_turns(
     name: str, slope: float, explained: float, turned: float, unit: tuple[str, str]
 ) -> None:
-    """Refuse a sensor that does not turn as the wheels say.
+    """Refuse a sensor that does not turn as the wheels do.
 
     Args:
-        name: of the sensor.
-        slope: its turns over those of the wheels with the geometry given.
-        explained: share of its turns that the wheels' explain.
-        turned: by the wheels in all, rad.
-        unit: it should have, and what it is a unit of.
+        name: Name of the sensor.
+        slope: Ratio of its turns to those of the wheels with the given geometry.
+        explained: Share of its turns that the wheels' turns explain.
+        turned: Sum of all turns by the wheels, rad.
+        unit: Unit that it should have, and the quantity in that unit.
 
     Raises:
-        CalibrationError: says what to change.
+        CalibrationError: It does not; the message states what to change.
     """
     if turned < LEAST_TURN:
         raise CalibrationError(
@@ -181,10 +183,10 @@ def refuse_turns(
 def mounting(
     wheels: WheelTurns, poses: PoseReadings, turns: Turns, geometry: WheelGeometry
 ) -> Mounting:
-    """First guess of track and mounting, where the turns are known.
+    """Return a first guess of track and mounting for known turns.
 
     Raises:
-        CalibrationError: the way is mirrored, in another unit, or none of the wheels'.
+        CalibrationError: The displacements are mirrored, in another unit, or do not suffice.
     """
     found = _mounting(wheels, poses, turns, mirrored=False)
     mirror = _mounting(wheels, poses, turns, mirrored=True)
@@ -223,7 +225,7 @@ def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: b
     turn = np.exp(1j * (there[end, 2] - there[begin, 2])) - 1.0
     design = np.stack((q / max(float(np.std(np.abs(q))), 1e-9), turn), axis=1)
     sizes = np.linalg.svd(design, compute_uv=False)
-    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > TOLD * sizes[0]):
+    if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > DISTINCT * sizes[0]):
         raise CalibrationError(
             "too little motion: nothing but turns on the spot or one circle does not tell the "
             "track from where the sensor sits; drive straight legs, and turns both ways"
@@ -234,7 +236,7 @@ def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: b
 
 
 def windows(stamps: Array, length: float) -> tuple[NDArray[np.int64], Array]:
-    """Pairs of readings that are about `length` s apart, (n, 2), and the time between them, s."""
+    """Return pairs of readings about `length` s apart, (n, 2), and the times between, s."""
     end = np.searchsorted(stamps, stamps + length)
     begin = np.flatnonzero(end < len(stamps))
     pairs = np.stack((begin, end[begin]), axis=1)
@@ -255,7 +257,7 @@ def _turns(
     geometry: WheelGeometry,
     bias: Array | None = None,
 ) -> Turns:
-    """The delay with the smallest residual, and the ratios there."""
+    """Return the delay with the smallest residual, and the ratios for it."""
     ratios = np.array([-geometry.left_radius, geometry.right_radius]) / geometry.separation
     mean, std = ratios, PRIOR * np.abs(ratios)
     if bias is not None:
@@ -266,7 +268,7 @@ def _turns(
         if bias is not None:
             columns = np.column_stack((columns, bias))
         found, residual = _robust(columns, source, (mean, std))
-        # Where nothing changes, any delay would do: the smallest is taken.
+        # Without changes, all delays have equal residuals: prefer the smallest.
         return residual * (1.0 + PATIENCE * abs(delay)), found
 
     coarse = min(DELAYS, key=lambda d: fit(float(d))[0])
@@ -289,12 +291,12 @@ def _slope(
     delay: float,
     bias: Array | None = None,
 ) -> tuple[float, float, float]:
-    """Turns of the source over those of the wheels, share explained, and turns in all, rad."""
+    """Return the ratio of turns to the wheels', the share explained, and all turns' sum, rad."""
     columns = _wheel_turns(wheels, stamps, delay)
     left, right = geometry.left_radius * columns[:, 0], geometry.right_radius * columns[:, 1]
     nominal = (right - left) / geometry.separation
     design = np.stack([nominal] if bias is None else [nominal, bias], axis=1)
-    # Wide: the slope is what is looked for, in degrees and with any sign.
+    # A wide prior of the slope, which may be of any sign, and large for degrees.
     prior = None if bias is None else (np.array([1.0, 0.0]), np.array([1e3, BIAS]))
     found, _ = _robust(design, source, prior)
     rest = source - design @ found
@@ -302,7 +304,7 @@ def _slope(
     spread = source[moving] - (0.0 if bias is None else found[1] * bias[moving])
     unexplained = float(np.median(np.abs(rest[moving]))) if moving.any() else 0.0
     size = float(np.median(np.abs(spread))) if moving.any() else 0.0
-    # A sensor that says nothing leaves nothing unexplained, either.
+    # A sensor that reads nothing leaves nothing unexplained, either: it explains nothing.
     usual = float(np.median(np.abs(nominal[moving]))) if moving.any() else 0.0
     explained = max(0.0, 1.0 - unexplained / max(size, 1e-12)) if size > 0.01 * usual else 0.0
     rims = geometry.right_radius * wheels.right - geometry.left_radius * wheels.left
@@ -313,13 +315,16 @@ def _slope(
 def _robust(
     design: Array | Complex, values: Array | Complex, prior: tuple[Array, Array] | None = None
 ) -> tuple[Any, float]:
-    """Least absolute deviations, by weights; the solution, and 1.48 median of the residuals.
+    """Solve a robust regression by reweighted least squares.
 
     Args:
-        design: (n, p).
-        values: (n,).
-        prior: means and standard deviations of the solution, (p,); what the motion does not tell
-            stays at the mean.
+        design: Design matrix, (n, p).
+        values: Values, (n,).
+        prior: Means and standard deviations of the solution, (p,); components that the motion does
+            not determine stay at the mean.
+
+    Returns:
+        The solution, and 1.48 times the median size of the residuals.
     """
     weight = np.ones(len(values))
     found: Any = np.zeros(design.shape[1])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What odometry drifts on motion that no fit has seen, before and after, and whether it says so.
+"""Drift of odometry on held-out motion before and after calibration, and its consistency.
 
-The held-out part is cut into windows. At both ends of one the sensor tells where the robot was (the
-median of seven poses around it, moved there by odometry, so that outliers do not count), in between
-the wheels do. The difference at the window's end is the drift. With the covariance that slip and
-the sensor's noise give it, its normalised square (NEES) has the mean 3, or 1 where only headings
-are compared, if the noise levels are right.
+The held-out part is divided into windows. At both ends of a window the sensor gives the robot's
+pose (the median of seven poses around the end, moved there by odometry, which ignores outliers);
+between the ends the wheels do. The difference at the window's end is the drift. Normalised by its
+covariance from slip and sensor noise, its square (NEES) has the mean 3, or 1 if only headings are
+compared, provided that the noise levels are right.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
 WINDOW = 3.0
 """Length of a window, s."""
-# Poses around an end, and the variance of their median as a share of one's (n = 7, Gaussian).
+# Number of poses around an end, and the variance of their median as a share of a single one's
+# (Gaussian, n = 7).
 AROUND, MEDIAN = 7, 0.2104
-# Steps of a window in which slip is summed, s.
+# Time step for the sum of slip over a window, s.
 STEP = 0.1
-# Windows in which the robot moves less than this, rad of both wheels together, tell nothing.
+# Minimum motion in a window, rad of both wheels together.
 LEAST_MOTION = 1.0
-# Share of probability of the interval in which a mean NEES is consistent.
+# Probability of the interval in which a mean NEES is consistent.
 CONSISTENT = 0.99
+# Minimum number of windows.
 FEWEST = 3
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Root mean squares over the windows.
+    """Drift over the windows.
 
     Attributes:
-        heading: rad.
-        position: m; None where no pose source was there.
-        nees: mean normalised squared error.
+        heading: Root mean square, rad.
+        position: Root mean square, m; None without a pose source.
+        nees: Mean normalised squared error.
     """
 
     heading: float
@@ -55,16 +57,16 @@ class HeldOut:
     """Drift on the held-out part.
 
     Attributes:
-        windows: of them.
-        window: length of one, s.
-        distance: driven in one, mean, m.
-        before: with the geometry that was given.
-        after: with what was fitted to the rest.
-        noise: root mean square that the sensor's noise alone gives, [heading rad, position m].
-        expected: of the NEES, 1 or 3.
-        bounds: within which the mean NEES is consistent.
-        worse: how sure it is that the drift got worse, see sureness.
-        errors: before and after in each window, [heading rad, x m, y m], (windows, 2, 3).
+        windows: Number of windows.
+        window: Length of a window, s.
+        distance: Mean distance driven in a window, m.
+        before: Drift with the given geometry.
+        after: Drift with the geometry that was fitted to the rest.
+        noise: Root mean square by the sensor's noise alone, [heading rad, position m].
+        expected: Expected NEES, 1 or 3.
+        bounds: Bounds of a consistent mean NEES.
+        worse: Significance of a larger drift after than before, see sureness.
+        errors: Drift before and after in each window, [heading rad, x m, y m], (windows, 2, 3).
     """
 
     windows: int
@@ -80,7 +82,7 @@ class HeldOut:
 
     @property
     def consistent(self) -> bool:
-        """Whether the drift after is as large as the noise levels say."""
+        """Whether the drift after calibration agrees with the noise levels."""
         return self.bounds[0] <= self.after.nees <= self.bounds[1]
 
 
@@ -92,18 +94,18 @@ def held_out_drift(
     given: WheelGeometry,
     fit: Fit,
 ) -> HeldOut | None:
-    """Drift after a time.
+    """Evaluate the drift after a time.
 
     Args:
-        wheels: all turns.
-        gyro: all readings; used where there is no pose source.
-        poses: all poses.
-        begin: where the held-out part begins, s.
-        given: geometry before.
-        fit: to what came before that time.
+        wheels: All turns.
+        gyro: All readings of the gyro; used only without a pose source.
+        poses: All poses.
+        begin: Begin of the held-out part, s.
+        given: Geometry before.
+        fit: Fit to the readings before `begin`.
 
     Returns:
-        None where the held-out part is too short to tell.
+        The drift; None if the held-out part is too short.
     """
     radius = 0.5 * (given.left_radius + given.right_radius)
     after = fit.geometry(radius)
@@ -136,12 +138,13 @@ def held_out_drift(
 
 
 def sureness(growth: Array) -> float:
-    """How sure it is that something grew, in standard deviations of a normal distribution.
+    """Return the significance of a growth, in standard deviations of a normal distribution.
 
-    By Student's t: of three windows, 2.5 standard deviations of their mean say little.
+    It is based on Student's t: with three windows, 2.5 standard deviations of the mean are hardly
+    significant.
 
     Args:
-        growth: of each window, shape (n,), n >= 2.
+        growth: Growth in each window, shape (n,), n >= 2.
     """
     spread = float(np.std(growth, ddof=1)) / math.sqrt(len(growth)) + 1e-12
     return float(-norm.ppf(t.sf(float(np.mean(growth)) / spread, len(growth) - 1)))
@@ -163,7 +166,7 @@ def _ends(
     begin: float,
     fit: Fit,
 ) -> Array:
-    """Beginning and end of each window, s, (n, 2), of the wheels' clock."""
+    """Return begin and end of each window, s, (n, 2), on the wheels' clock."""
     source = poses if poses is not None else gyro
     assert source is not None
     taken = fit.taken(source.stamps)  # a gyro's delay is small
@@ -194,7 +197,7 @@ def _errors(
     geometry: WheelGeometry,
     fit: Fit,
 ) -> Array:
-    """Drift at the end of each window, [heading, x, y] in m and rad, or [heading]."""
+    """Return the drift at the end of each window, [heading, x, y] in rad and m, or [heading]."""
     path = WheelPath(wheels, geometry)
     if poses is None:
         assert gyro is not None
@@ -224,7 +227,7 @@ def _errors(
 def _end(
     time: float, robot: Array, taken: Array, odometry: Array, heading: Array, source: Array
 ) -> tuple[float, complex]:
-    """Heading of the source's frame in that of the odometry, and place, at the end of a window."""
+    """Return the source's rotation against odometry, and its place, at the end of a window."""
     middle = int(np.searchsorted(taken, time))
     rows = slice(max(0, middle - AROUND // 2), max(0, middle - AROUND // 2) + AROUND)
     turned = heading[rows] - odometry[rows, 2]
@@ -238,7 +241,7 @@ def _end(
 def _covariances(
     wheels: WheelTurns, ends: Array, geometry: WheelGeometry, fit: Fit, poses: bool
 ) -> tuple[Array, Array]:
-    """Of the drift in each window, and the share of it that the sensor has, (n, size, size)."""
+    """Return the covariance of each window's drift, and the sensor's part, (n, size, size)."""
     count = round(WINDOW / STEP)
     times = ends[:, :1] + np.linspace(0.0, WINDOW, count + 1)
     path = WheelPath(wheels, geometry).poses(times.ravel()).reshape(len(ends), count + 1, 3)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings of robots that never were, with a truth to compare: for tests, benchmarks and pictures.
+"""Simulated readings with known truth, for tests, benchmarks and pictures.
 
-The wheels roll along exact arcs, plus white noise of their paths; encoders count steps; a gyro has
-bias, walk, noise, scale and delay; a pose source has noise, delay, a mounting, a frame of its own,
-outliers and jumps.
+The wheels roll along exact arcs, plus white noise on their paths. Encoders count steps. A gyro has
+bias, bias walk, noise, scale and delay. A pose source has noise, delay, a mounting, a frame of its
+own, outliers and jumps.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings
 from diffbot_ident.calibration.wheel_path import WheelPath
 
 PERIOD = 0.01
-"""Between readings of the wheels, s."""
-# Time over which a leg speeds up and slows down, s.
+"""Time between readings of the wheels, s."""
+# Duration of each ramp at the begin and the end of a leg, s.
 RAMP = 0.4
 
 Leg = tuple[float, float, float]
-"""Forward speed m/s, yaw rate rad/s, and how long, s, without the ramps' share."""
+"""Forward speed m/s, yaw rate rad/s, and duration s without the ramps."""
 
 
 @dataclass(frozen=True)
 class MadeGyro:
-    """A gyro; 0 is a perfect one.
+    """Properties of a simulated gyro.
 
     Attributes:
-        bias: rad/s.
-        bias_walk: variance of the bias per time, (rad/s)^2/s.
-        noise: standard deviation of a reading, rad/s.
-        scale: what it shows over what is.
-        delay: of its stamps, s.
+        bias: Initial bias, rad/s.
+        bias_walk: Variance of the bias per time, (rad/s)^2/s.
+        noise: Standard deviation of a reading, rad/s.
+        scale: Ratio of measured to true rate.
+        delay: Delay of its stamps, s.
     """
 
     bias: float = 0.01
@@ -48,17 +48,17 @@ class MadeGyro:
 
 @dataclass(frozen=True)
 class MadePoses:
-    """A pose source.
+    """Properties of a simulated pose source.
 
     Attributes:
-        period: between poses, s.
-        position: standard deviation of x and y, m.
-        yaw: of the heading, rad.
-        delay: of its stamps, s.
-        mounting: (x m, y m, yaw rad) of the sensor on the robot.
-        frame: (x m, y m, yaw rad) of the robot's start in its frame.
-        outliers: share of poses that are anywhere within 2 m and any heading.
-        jumps: times, s, at which its frame moves by 0.1 to 0.3 m for good.
+        period: Time between poses, s.
+        position: Standard deviation of x and y, m.
+        yaw: Standard deviation of the heading, rad.
+        delay: Delay of its stamps, s.
+        mounting: Pose of the sensor on the robot, (x m, y m, yaw rad).
+        frame: Pose of the robot's start in the source's frame, (x m, y m, yaw rad).
+        outliers: Share of outliers, which are anywhere within 2 m and have any heading.
+        jumps: Times, s, at which the frame moves by 0.1 to 0.3 m for good.
     """
 
     period: float = 0.05
@@ -73,12 +73,12 @@ class MadePoses:
 
 @dataclass(frozen=True)
 class MadeDrive:
-    """What a simulated robot has read, and where it was.
+    """Wheel readings of a simulated robot, and its true path.
 
     Attributes:
-        wheels: as its encoders say.
-        truth: where the robot was: wheels as they rolled, slip included.
-        geometry: true radii and track.
+        wheels: Turns of the wheels as the encoders measure them.
+        truth: True path of the robot, slip included.
+        geometry: True radii and track.
     """
 
     wheels: WheelTurns
@@ -86,7 +86,7 @@ class MadeDrive:
     geometry: WheelGeometry
 
     def gyro(self, sensor: MadeGyro, rng: np.random.Generator) -> GyroReadings:
-        """What a gyro says, at the wheels' rate."""
+        """Return simulated readings of a gyro, at the stamps of the wheels."""
         stamps = self.wheels.stamps
         half = 0.5 * PERIOD
         taken = stamps - sensor.delay
@@ -96,7 +96,7 @@ class MadeDrive:
         return GyroReadings(stamps, sensor.scale * rate + sensor.bias + np.cumsum(steps) + noise)
 
     def poses(self, sensor: MadePoses, rng: np.random.Generator) -> PoseReadings:
-        """What a pose source says."""
+        """Return simulated readings of a pose source."""
         stamps = np.arange(
             self.wheels.stamps[0] + sensor.delay + 0.013, self.wheels.stamps[-1], sensor.period
         )
@@ -127,11 +127,11 @@ def simulated_drive(
     """Drive legs one after another, each with a ramp up and a ramp down.
 
     Args:
-        geometry: true radii and track.
-        legs: what the body does; see Leg.
-        rng: of slip.
-        path_noise: variance of a wheel's path per path, m^2/m.
-        counts: of the encoders, per turn of a wheel; 0: perfect.
+        geometry: True radii and track.
+        legs: Motion of the body; see Leg.
+        rng: Random numbers for slip.
+        path_noise: Variance of a wheel's path per path, m^2/m.
+        counts: Counts of the encoders per turn of a wheel; 0: exact angles.
     """
     v, omega = _speeds(legs)
     left, right = geometry.wheel_velocity(v, omega)  # type: ignore[arg-type]
@@ -162,12 +162,14 @@ def _speeds(legs: Sequence[Leg]) -> tuple[Array, Array]:
 
 
 def calibration_legs(duration: float = 60.0, speed: float = 0.5, rate: float = 1.5) -> list[Leg]:
-    """Legs inside 4 m x 4 m that tell all: straight ones, turns on the spot, circles both ways.
+    """Return legs inside 4 m x 4 m that identify all: straight legs, turns on the spot, circles.
+
+    Turns and circles are driven both ways.
 
     Args:
-        duration: about how long, s.
-        speed: m/s, on straight legs and circles.
-        rate: rad/s, on the spot.
+        duration: Approximate duration, s.
+        speed: Speed on straight legs and circles, m/s.
+        rate: Yaw rate of turns on the spot, rad/s.
     """
     straight, half = (speed, 0.0, 2.4 / speed - RAMP), math.pi / rate - RAMP
     radius = 0.6

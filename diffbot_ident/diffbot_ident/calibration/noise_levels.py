@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Noise of wheels, pose source and gyro in a calibration, as covariances of its measurements.
+"""Noise levels of wheels, pose source and gyro in a calibration, and the resulting covariances.
 
-The walk (a, c_x, c_y) of wheel_geometry.py grows with the path that the wheels roll: each by white
-noise of variance `path` per path, and sideways by a small share of it. The gyro's (B, b) grow with
-time: B by white noise and by its bias b, which walks.
+The walk (a, c_x, c_y) of wheel_geometry.py grows with the path of the wheels: each wheel adds white
+noise of variance `path` per path, and a small share of it sideways. The gyro's (B, b) grow with
+time: B by white noise and by the bias b, which is a random walk.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from diffbot_ident.calibration.readings import Array
 
 Mask = NDArray[np.bool_]
 
-# Noise levels are looked for within these: (m^2/m), m, rad, rad^2/s, (rad/s)^2/s, rad.
+# Bounds of the fitted noise levels: m^2/m, m, rad, rad^2/s, (rad/s)^2/s, rad.
 NOISE_NAMES = ("path", "position", "yaw", "gyro_walk", "bias_walk", "gyro_angle")
 SMALLEST = (1e-10, 1e-5, 1e-5, 1e-12, 1e-14, 1e-6)
 LARGEST = (1e-2, 1.0, 1.0, 1e-2, 1e-4, 0.1)
-# Bias walk of a gyro on a chip, (rad/s)^2/s, and the standard deviation of its logarithm.
+# Typical bias walk of a MEMS gyro, (rad/s)^2/s, and the standard deviation of its logarithm.
 BIAS_WALK, BIAS_WALK_SPREAD = 1e-9, math.log(10.0)
-# Slip sideways as a share of that along the way, and what any step of the walk may do, m and rad.
+# Variance of sideways slip as a share of that along the path; and minimum standard deviation of any
+# step of the walk, m and rad.
 SIDEWAYS, FLOOR = 1e-3, 1e-7
 
 
@@ -34,12 +35,12 @@ class Noise:
     """Noise levels.
 
     Attributes:
-        path: variance of a wheel's path per path driven, m^2/m; arc_odometry's path_noise.
-        position: standard deviation of x and of y of the pose source, m.
-        yaw: of its heading, rad.
-        gyro_walk: variance of the gyro's integral per time, rad^2/s.
-        bias_walk: variance of its bias per time, (rad/s)^2/s.
-        gyro_angle: standard deviation of what does not add up, as from encoder steps, rad.
+        path: Variance of a wheel's path per path driven, m^2/m; arc_odometry's path_noise.
+        position: Standard deviation of the pose source's x and y, m.
+        yaw: Standard deviation of its heading, rad.
+        gyro_walk: Variance of the gyro's integral per time, rad^2/s.
+        bias_walk: Variance of its bias per time, (rad/s)^2/s.
+        gyro_angle: Standard deviation of errors that do not accumulate, such as encoder steps, rad.
     """
 
     path: float = 1e-6
@@ -50,9 +51,10 @@ class Noise:
     gyro_angle: float = 1e-3
 
     def improbability(self) -> float:
-        """Cost of a bias walk that gyros on chips do not have, as -2 log likelihood.
+        """Return the cost of a bias walk that is untypical of MEMS gyros, as -2 log likelihood.
 
-        A minute hardly tells it, and none at all would make the track too sure.
+        One minute of data hardly determines the bias walk. An estimate of 0 would make the
+        interval of the track too narrow.
         """
         return (math.log(self.bias_walk / BIAS_WALK) / BIAS_WALK_SPREAD) ** 2
 
@@ -71,36 +73,36 @@ class Sensors:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Noise levels that play a part."""
+        """Names of the noise levels of these sensors and of the wheels."""
         pose = ("position", "yaw") if self.poses else ()
         gyro = ("gyro_walk", "bias_walk", "gyro_angle") if self.gyro else ()
         return ("path", *pose, *gyro)
 
     @property
     def slip_size(self) -> int:
-        """Components of the walk that slip moves: a, and with a pose source c."""
+        """Number of the walk's components that slip moves: a, and with a pose source c."""
         return 3 if self.poses else 1
 
     @property
     def size(self) -> int:
-        """Components of the walk."""
+        """Number of components of the walk."""
         return self.slip_size + (2 if self.gyro else 0)
 
 
 def bounds(name: str) -> tuple[float, float]:
-    """Least and greatest logarithm of a noise level."""
+    """Return lower and upper bound of a noise level's logarithm."""
     i = NOISE_NAMES.index(name)
     return math.log(SMALLEST[i]), math.log(LARGEST[i])
 
 
 @dataclass(frozen=True)
 class WalkSteps:
-    """What the noise of the walk's steps depends on besides the noise levels.
+    """Steps of the walk: what their noise depends on besides the noise levels.
 
     Attributes:
-        slip: covariance of (a, c) for a path noise of 1, (K - 1, 3, 3).
-        period: s, (K - 1,).
-        breaks: steps over which nothing is known, (K - 1,).
+        slip: Covariance of (a, c) for a path noise of 1, (K - 1, 3, 3).
+        period: Duration of each step, s, (K - 1,).
+        breaks: Mask of the steps over which nothing is known, (K - 1,).
     """
 
     slip: Array
@@ -109,15 +111,15 @@ class WalkSteps:
 
 
 def slip_of(geometry: WheelGeometry, turned: Array, heading: Array) -> Array:
-    """Covariance of the steps of (a, c) for a path noise of 1.
+    """Return the covariance of the steps of (a, c) for a path noise of 1.
 
     Args:
-        geometry: radii and track.
-        turned: by how much the wheels turn in each step, [left, right], rad, (n, 2).
-        heading: of the robot in each, rad, (n,).
+        geometry: Radii and track.
+        turned: Angles by which the wheels turn in each step, [left, right], rad, (n, 2).
+        heading: Heading of the robot in each step, rad, (n,).
 
     Returns:
-        Shape (n, 3, 3).
+        Covariances, (n, 3, 3).
     """
     ways = np.abs(turned)
     left, right = geometry.left_radius * ways[:, 0], geometry.right_radius * ways[:, 1]
@@ -140,17 +142,17 @@ def slip_of(geometry: WheelGeometry, turned: Array, heading: Array) -> Array:
 def informations(
     noise: Noise, steps: WalkSteps, used: Mask, sensors: Sensors
 ) -> tuple[Array, Array, float]:
-    """Inverse covariances of measurements and steps, and the log determinants of all.
+    """Return inverse covariances of measurements and steps, and the log determinants of all.
 
     Args:
-        noise: levels.
-        steps: of the walk, K - 1 of them.
-        used: readings of the pose source that count, (K,).
-        sensors: which there are.
+        noise: Noise levels.
+        steps: K - 1 steps of the walk.
+        used: Mask of the pose source's readings that count, (K,).
+        sensors: Sensors that there are.
 
     Returns:
-        Of the measurements, diagonal, (K, m); of the walk's steps, (K - 1, n, n); the sum of the
-        logarithms of all covariances' determinants.
+        Inverse covariances of the measurements, diagonal, (K, m); those of the walk's steps,
+        (K - 1, n, n); and the sum of the logarithms of all covariances' determinants.
     """
     variances = []
     if sensors.poses:
@@ -175,7 +177,7 @@ def informations(
 
 
 def _bias_steps(noise: Noise, period: Array) -> Array:
-    """Covariance of the steps of (B, b), (n, 2, 2)."""
+    """Return the covariance of the steps of (B, b), (n, 2, 2)."""
     bias = np.empty((len(period), 2, 2))
     bias[:, 0, 0] = noise.gyro_walk * period + noise.bias_walk * period**3 / 3.0
     bias[:, 0, 1] = bias[:, 1, 0] = 0.5 * noise.bias_walk * period**2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a calibration: sizes with their intervals, the way before and after, residuals."""
+"""Pictures of a calibration: sizes with intervals, paths before and after, drift, residuals."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SIZES = {
 }
 BEFORE, AFTER = "odometry before", "odometry after"
 POSES, LEFT_OUT = "pose source", "left out"
-# Characters of a reason below a title.
+# Maximum number of characters of a reason below a title.
 MOST = 118
-# How far below the top the legend begins, inch: below the reason, which may fill the width.
+# Distance of the legend from the top, inch: below the reason, which may fill the width.
 LEGEND = 0.62
 
 
 def draw(calibration: Calibration, folder: Path) -> list[Path]:
-    """Draw what there is; the paths of the pictures."""
+    """Draw all pictures that the calibration allows; return their paths."""
     figures = {"calibration.png": sizes_figure(calibration)}
     if calibration.fit is not None:
         if calibration.fit.drive.poses is not None:
@@ -58,7 +58,7 @@ def draw(calibration: Calibration, folder: Path) -> list[Path]:
 
 
 def sizes_figure(calibration: Calibration) -> Figure:
-    """Each size: given, and estimated with its interval."""
+    """Draw each size: given, and estimated with its interval."""
     figure = new_figure(
         f"Calibration by {calibration.source}: {calibration.outcome.value}",
         _cut(calibration.reason),
@@ -89,7 +89,7 @@ def sizes_figure(calibration: Calibration) -> Figure:
 
 
 def way_figure(calibration: Calibration, fit: Fit) -> Figure:
-    """The pose source's way, and odometry before and after, joined where the drive begins."""
+    """Draw the pose source's path, and odometry before and after, aligned at the start."""
     figure = new_figure("Way of the robot: pose source and odometry", _cut(calibration.reason), 5.2)
     axes = figure.add_axes((0.08, 0.1, 0.9, 0.69))
     quiet(axes)
@@ -111,11 +111,14 @@ def way_figure(calibration: Calibration, fit: Fit) -> Figure:
 
 
 def ways(calibration: Calibration, fit: Fit) -> dict[str, Array]:
-    """Ways up to the first jump of the pose source's frame, [x, y] in it, m, (n, 2) each, by name.
+    """Return the paths up to the first jump of the pose source's frame.
 
     Args:
-        calibration: what was found.
-        fit: of it, with a pose source.
+        calibration: The calibration.
+        fit: Its fit, with a pose source.
+
+    Returns:
+        [x, y] in the pose source's frame, m, (n, 2) each, by name.
     """
     poses = fit.drive.poses
     assert poses is not None
@@ -130,13 +133,13 @@ def ways(calibration: Calibration, fit: Fit) -> dict[str, Array]:
 
 
 def _first_jump(fit: Fit) -> int:
-    """Poses up to where the pose source's frame first jumps."""
+    """Return the number of poses before the pose source's frame first jumps."""
     jumps = np.flatnonzero(fit.drive.breaks)
     return int(jumps[0]) + 1 if len(jumps) else len(fit.drive.stamps)
 
 
 def _in_frame(fit: Fit, geometry: WheelGeometry, taken: Array) -> tuple[Array, Array]:
-    """Odometry's way of the sensor in the pose source's frame, as that frame lies at the start."""
+    """Return the sensor's path by odometry, in the pose source's frame at the start."""
     odometry = WheelPath(fit.drive.wheels, geometry).poses(taken)
     first = WheelPath(fit.drive.wheels, fit.geometry(1.0)).poses(taken[:1])[0]
     a, c = fit.walk[0, 0], fit.walk[0, 1:3]
@@ -150,7 +153,7 @@ def _in_frame(fit: Fit, geometry: WheelGeometry, taken: Array) -> tuple[Array, A
 
 
 def drift_figure(calibration: Calibration, fit: Fit) -> Figure:
-    """Drift on held-out windows, and residuals of the fit."""
+    """Draw the drift on held-out windows, and residuals of the fit."""
     figure = new_figure("Drift of odometry on held-out motion", _cut(calibration.reason), 3.8)
     panels = figure.subplots(
         1, 3, gridspec_kw={"left": 0.07, "right": 0.985, "top": 0.69, "bottom": 0.14, "wspace": 0.3}
@@ -191,7 +194,7 @@ def _residuals(axes: Axes, fit: Fit) -> None:
             axes.plot(
                 time[used], 1e3 * fit.residuals[used, column], ".", color=colour, markersize=2
             )
-            # Larger in the legend, where a dot stands alone.
+            # Default marker size in the legend, where a single dot must be visible.
             axes.plot([], [], ".", color=colour, label=f"residual in {'xy'[column]}")
     else:
         panel_title(axes, "residual of the gyro", "mrad")

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least squares of a few parameters beside a random walk: noise of both kinds, and its likelihood.
+"""Least squares of a few parameters together with a random walk, and its restricted likelihood.
 
-A sensor that tells where a robot is has white noise; what the wheels roll wrongly stays for ever.
-So the residuals of odometry are correlated over all of a run, and a fit that takes them for white
-says intervals that are far too narrow. Here the walk is estimated with the parameters. With p
-parameters beta and a walk z_k of n components at knots k = 0 .. K-1, linearised where they are now,
+A sensor of a robot's pose has white noise, while an error of the wheels' motion remains for ever.
+The residuals of odometry are therefore correlated over the whole run, and a fit that treats them as
+white gives intervals that are far too narrow. Here the walk is estimated with the parameters. With
+p parameters beta and a walk z_k of n components at knots k = 0 .. K-1, linearised at their current
+values,
 
     measured:  r_k = H_k dz_k + J_k dbeta + noise of covariance R_k      (m,)
     the walk:  0   = w_k + F_k dz_k - B_k dz_(k-1) + noise of Q_k        (n,), k >= 1
 
-all of z is removed by a banded Cholesky decomposition, which costs O(K n^3), and what is left is a
-p x p problem. Its likelihood, with z and beta integrated out, is the restricted one (REML;
-Patterson and Thompson 1971), whose maximum gives noise levels without the bias of a plain maximum.
+z is eliminated by a banded Cholesky decomposition, which costs O(K n^3), and leaves a p x p
+problem. The likelihood with z and beta integrated out is the restricted one (REML; Patterson and
+Thompson 1971), whose maximum gives noise levels without the bias of the ordinary maximum
+likelihood.
 """
 
 from __future__ import annotations
@@ -23,23 +25,23 @@ from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_bande
 
 from diffbot_ident.calibration.readings import Array
 
-# Share of a diagonal that is added to it, for what nothing measures.
+# Share of the diagonal that is added to it, for components that nothing measures.
 RIDGE = 1e-12
 
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """One linearisation, see above.
+    """One linearisation, see the top of this file.
 
     Attributes:
-        r: residuals, (K, m).
-        h: (K, m, n).
-        j: (K, m, p).
-        w: what the walk does now, (K - 1, n).
-        f: (K - 1, n, n).
-        b: (K - 1, n, n).
-        prior: information on beta, (p,), 1 / variance; 0 where there is none.
-        prior_r: how far beta is below the prior's mean now, (p,).
+        r: Residuals r_k, (K, m).
+        h: H_k, (K, m, n).
+        j: J_k, (K, m, p).
+        w: Current steps w_k of the walk, (K - 1, n).
+        f: F_k, (K - 1, n, n).
+        b: B_k, (K - 1, n, n).
+        prior: Prior information on beta, (p,), 1 / variance; 0: none.
+        prior_r: Prior mean minus current beta, (p,).
     """
 
     r: Array
@@ -54,13 +56,13 @@ class LinearProblem:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a linear problem gives.
+    """Solution of a linear problem.
 
     Attributes:
-        beta: step of the parameters, (p,).
-        z: step of the walk, (K, n).
-        information: on beta with the walk unknown, (p, p).
-        cost: -2 log of the restricted likelihood, but for a constant.
+        beta: Step of the parameters, (p,).
+        z: Step of the walk, (K, n).
+        information: Information on beta with unknown walk, (p, p).
+        cost: -2 log of the restricted likelihood, up to a constant.
     """
 
     beta: Array
@@ -70,7 +72,7 @@ class Solution:
 
     @property
     def covariance(self) -> Array:
-        """Of beta, (p, p); directions without information have a huge variance."""
+        """Covariance of beta, (p, p); directions without information have a huge variance."""
         scale = 1.0 / np.sqrt(np.maximum(np.diag(self.information), 1e-300))
         unit = self.information * np.outer(scale, scale)
         values, vectors = np.linalg.eigh(0.5 * (unit + unit.T))
@@ -82,16 +84,16 @@ class Solution:
 def solve(
     problem: LinearProblem, r_information: Array, q_information: Array, logs: float
 ) -> Solution:
-    """Solve for both.
+    """Solve for the steps of parameters and walk.
 
     Args:
-        problem: the linearisation.
-        r_information: inverse covariances of the measurements, (K, m), diagonal; 0: left out.
-        q_information: inverse covariances of the walk's steps, (K - 1, n, n); 0: it may jump.
-        logs: log determinants of all covariances of the noise together.
+        problem: The linearisation.
+        r_information: Inverse covariances of the measurements, diagonal, (K, m); 0: left out.
+        q_information: Inverse covariances of the walk's steps, (K - 1, n, n); 0: it may jump.
+        logs: Sum of the log determinants of all noise covariances.
 
     Raises:
-        numpy.linalg.LinAlgError: the problem is not definite, as where values overflow.
+        numpy.linalg.LinAlgError: The problem is not positive definite, such as after an overflow.
     """
     h, j, n = problem.h, problem.j, problem.h.shape[2]
     weighted = (h * r_information[:, :, None]).transpose(0, 2, 1)
@@ -134,7 +136,7 @@ def solve(
 
 
 def _banded(diagonal: Array, below: Array) -> Array:
-    """Lower band of a symmetric block tridiagonal matrix, as LAPACK wants it, (2 n, K n)."""
+    """Return the lower band of a symmetric block tridiagonal matrix for LAPACK, (2 n, K n)."""
     count, n, _ = diagonal.shape
     band = np.zeros((2 * n, count, n))
     for column in range(n):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration of the odometry reads: turns of the wheels, a gyro, a pose source.
+"""Readings for a calibration of odometry: turns of the wheels, a gyro, a pose source.
 
-All stamps of one calibration are of one clock, s, as in the headers of messages. A pose source may
-have a frame and an origin of its own, whose place in the world nobody needs to know.
+All stamps of one calibration are on one clock, s, as in the headers of messages. A pose source may
+have a frame of its own, whose placement in the world need not be known.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class ReadingsError(ValueError):
 
 
 def _check(readings: object) -> None:
-    """Make all fields arrays of floats, (n,), finite, with ascending stamps.
+    """Convert all fields to arrays of floats, (n,); check that they are finite and stamps ascend.
 
     Raises:
-        ReadingsError: they are not.
+        ReadingsError: They cannot be used.
     """
     kind = type(readings).__name__
     length = None
@@ -61,12 +61,12 @@ class WheelTurns:
     """Angles of both wheels.
 
     Attributes:
-        stamps: when they were read, (n,), s, ascending.
-        left: angle of the left wheel, (n,), rad; it counts whole turns.
-        right: angle of the right wheel, (n,), rad; it counts whole turns.
+        stamps: Times of the readings, (n,), s, ascending.
+        left: Angle of the left wheel, (n,), rad; it counts whole turns.
+        right: Angle of the right wheel, (n,), rad; it counts whole turns.
 
     Raises:
-        ReadingsError: shapes differ, a value is not finite, or stamps do not ascend.
+        ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
     """
 
     stamps: Array
@@ -82,11 +82,11 @@ class GyroReadings:
     """Yaw rates of a gyro that is fixed to the robot.
 
     Attributes:
-        stamps: (m,), s, ascending.
-        rate: about the axis that points upwards, (m,), rad/s, counter-clockwise.
+        stamps: Times, (m,), s, ascending.
+        rate: Rate about the upward axis, (m,), rad/s, counter-clockwise.
 
     Raises:
-        ReadingsError: shapes differ, a value is not finite, or stamps do not ascend.
+        ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
     """
 
     stamps: Array
@@ -98,16 +98,17 @@ class GyroReadings:
 
 @dataclass(frozen=True)
 class PoseReadings:
-    """Poses of a sensor that is fixed to the robot, in a frame that stands still.
+    """Poses of a sensor that is fixed to the robot, in a frame that is fixed in the world.
 
     Attributes:
-        stamps: (k,), s, ascending.
-        x: (k,), m.
-        y: (k,), m.
-        yaw: (k,), rad, counter-clockwise from the frame's x axis; whole turns do not matter.
+        stamps: Times, (k,), s, ascending.
+        x: Position, (k,), m.
+        y: Position, (k,), m.
+        yaw: Heading, (k,), rad, counter-clockwise from the frame's x axis; whole turns do not
+            matter.
 
     Raises:
-        ReadingsError: shapes differ, a value is not finite, or stamps do not ascend.
+        ReadingsError: Shapes differ, a value is not finite, or stamps do not ascend.
     """
 
     stamps: Array

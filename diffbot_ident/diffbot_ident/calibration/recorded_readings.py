@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings as readings of a calibration: what a bag or a table says of which sensor.
+"""Read wheels, gyro and poses for a calibration from recordings (bags or tables).
 
-Of a rosbag2 recording: joint states by the wheels' joints, an Imu, and poses of a pose source, as
-PoseWithCovarianceStamped, PoseStamped, Odometry, or transforms. Odometry in a frame `odom` is made
-of the wheels themselves and is not taken unless it is named.
+From a rosbag2 recording these are joint states with the wheels' joints, an Imu, and poses of a pose
+source, as PoseWithCovarianceStamped, PoseStamped, Odometry, or transforms. Odometry in a frame
+`odom` is computed from the wheels themselves and is used only if it is named.
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
-# Messages that are looked at for the names of joints, and for the frame of odometry.
-LOOKED_AT = 200
-# Time between recordings that are put one after another, s; longer than a gap of the wheels.
+# Number of messages that are searched for the names of joints.
+SEARCHED = 200
+# Time between recordings that are joined, s; longer than a gap of the wheels.
 TIME_BETWEEN = 2.0
-# A wheel's step, rad/s, that no wheel makes: its encoder was set anew.
+# Wheel speed, rad/s, that no wheel reaches: at a faster step, its encoder was reset.
 FASTEST = 200.0
-# Share of turns that another axis must explain to be named instead.
+# Minimum share of turns explained by the wheels for the right gyro axis; if another axis reaches it
+# and the chosen one does not, the other is suggested.
 OTHER_AXIS_SHARE = 0.7
 
 TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
@@ -76,7 +77,8 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
 }
-# Channels of a table by the sensor. Of a gyro one axis is enough, of the others all is needed.
+# Channels of a table by sensor. One axis of a gyro suffices; of the others, all channels are
+# needed.
 SENSORS: Mapping[str, tuple[str, ...]] = {
     "wheels": POSITIONS,
     "gyro": ("gyro_x", "gyro_y", "gyro_z"),
@@ -89,15 +91,15 @@ class ReadingOptions:
     """What to read; None: find it.
 
     Attributes:
-        joint_states: topic.
-        left: joint of the left wheel.
-        right: joint of the right wheel.
-        imu: topic of the gyro.
-        gyro_axis: "z", "-z", "x" and so on: the one that points up.
-        pose: topic of the pose source.
-        tf: frames (fixed, of the robot) whose transform is the pose source.
-        columns: of tables, CHANNEL=COLUMN[*FACTOR].
-        robot: its description.
+        joint_states: Topic of the joint states.
+        left: Joint of the left wheel.
+        right: Joint of the right wheel.
+        imu: Topic of the gyro; NO_TOPIC: use none.
+        gyro_axis: Axis that points up: "z", "-z", "x" and so on.
+        pose: Topic of the pose source; NO_TOPIC: use none.
+        tf: Frames (fixed, of the robot) whose transform is the pose source; None: no tf.
+        columns: Columns of tables, CHANNEL=COLUMN[*FACTOR].
+        robot: The robot's description; None: not described.
     """
 
     joint_states: str | None = None
@@ -113,13 +115,13 @@ class ReadingOptions:
 
 @dataclass
 class RecordedReadings:
-    """What was read.
+    """Readings from recordings.
 
     Attributes:
-        wheels: angles.
-        gyro: None: there is none.
-        poses: None: there are none.
-        notes: what was read, and what was odd.
+        wheels: Angles of the wheels.
+        gyro: Yaw rates; None: there are none.
+        poses: Poses; None: there are none.
+        notes: Notes for the user on what was read, and warnings.
     """
 
     wheels: WheelTurns
@@ -130,7 +132,7 @@ class RecordedReadings:
 
 @dataclass
 class _Rows:
-    """Rows of one recording: [stamp, values...] of each sensor, as they came."""
+    """Rows [stamp, values...] of each sensor in one recording, in recorded order."""
 
     wheels: list[tuple[float, ...]] = field(default_factory=list)
     gyro: list[tuple[float, ...]] = field(default_factory=list)
@@ -141,17 +143,17 @@ class _Rows:
 def read_readings(
     paths: Sequence[Path], options: ReadingOptions, geometry: WheelGeometry
 ) -> RecordedReadings:
-    """Readings of one robot's recordings, one after another.
+    """Read recordings of one robot and join them one after another.
 
     Args:
         paths: rosbag2 folders, .mcap, .db3, or tables (.csv); all with the same sensors.
-        options: what to read.
-        geometry: of the wheels, to tell which way the gyro should turn.
+        options: What to read.
+        geometry: Wheel radii and separation, to check the gyro's axis against the wheels' turns.
 
     Raises:
-        RecordingError: a file cannot be read, or holds no wheels.
-        CalibrationError: the gyro's axis is not the one that points up.
-        ReadingsError: values cannot be used.
+        RecordingError: A file cannot be read, or holds no wheels.
+        CalibrationError: The gyro's axis is not the one that points up.
+        ReadingsError: Values cannot be used.
     """
     parts = []
     for path in paths:
@@ -239,7 +241,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
 
 def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
     with closing(bag.peek(states)) as messages:
-        names = list(dict.fromkeys(n for m in islice(messages, LOOKED_AT) for n in m.name))
+        names = list(dict.fromkeys(n for m in islice(messages, SEARCHED) for n in m.name))
     if not names:
         raise RecordingError(
             f"{states.name} names no joint, or holds no message: record it while the robot drives"
@@ -260,7 +262,7 @@ def _imu_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
 
 
 def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
-    """The chosen one, or the only one that is not made of the wheels."""
+    """Return the chosen topic, or the only one that is not computed from the wheels."""
     if options.pose == NO_TOPIC:
         return None
     if options.pose is not None:
@@ -339,11 +341,11 @@ def _readings(
 def _gyro(
     wheels: WheelTurns, rows: list[Any], options: ReadingOptions, geometry: WheelGeometry
 ) -> GyroReadings | None:
-    """Rates about the chosen axis, which must be the one that the robot turns about.
+    """Return the rates about the chosen axis, which must be the vertical one.
 
     Raises:
-        ValueError: there is no such axis.
-        CalibrationError: another axis is.
+        ValueError: There is no such axis.
+        CalibrationError: Another axis is the vertical one.
     """
     sign = -1.0 if options.gyro_axis.startswith("-") else 1.0
     axis = options.gyro_axis.lstrip("+-")
@@ -378,7 +380,7 @@ def _overlap(wheels: WheelTurns, gyro: GyroReadings) -> bool:
 
 
 def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
-    """Finite rows in the order of their stamps, each stamp once, (n, columns)."""
+    """Return the finite rows in the order of their stamps, each stamp once, (n, columns)."""
     if not rows:
         return np.empty((0, 1))
     table = np.array(rows, dtype=float)
@@ -388,14 +390,14 @@ def _in_order(rows: Sequence[tuple[float, ...]]) -> Array:
 
 
 def _unwrapped(angle: Array) -> Array:
-    """Angles that count turns, of an encoder that may not."""
+    """Return angles that count whole turns, also for an encoder that wraps."""
     wraps = float(np.max(np.abs(angle))) <= 2.0 * math.pi + 1e-6
     turned: Array = np.unwrap(angle) if wraps else angle
     return turned
 
 
 def _longest(stamps: Array, left: Array, right: Array) -> slice:
-    """The longest stretch without an encoder that is set anew."""
+    """Return the longest part without a reset of an encoder."""
     step = np.maximum(np.abs(np.diff(left)), np.abs(np.diff(right)))
     torn = np.flatnonzero(step > FASTEST * np.maximum(np.diff(stamps), 0.01)) + 1
     ends = [0, *torn.tolist(), len(stamps)]
@@ -404,7 +406,7 @@ def _longest(stamps: Array, left: Array, right: Array) -> slice:
 
 
 def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
-    """Recordings one after another on one clock, with a gap between them."""
+    """Join recordings one after another on one clock, with a gap between them."""
     for name in ("gyro", "poses"):
         have = [getattr(part, name) is not None for part in parts]
         if any(have) != all(have):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration leaves behind: calibration.yaml, parameters, a robot file, summary.json."""
+"""Write the files of a calibration: calibration.yaml, parameters, a robot file, summary.json."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
 CALIBRATED = "_calibrated.yaml"
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
-# identified: false has an infinite interval and says why; the value is then what was given, or
-# hangs on it. given: what the robot was taken to have before.
+# identified: false has an infinite interval and a reason; the value is then the given one, or
+# depends on it. given: radii and track that were assumed before.
 """
-# Decimals that no calibration has.
+# Decimals of radii and track, m; more than any calibration determines.
 DIGITS = 7
 
 WritePage = Callable[[Calibration | None, Path], Path]
-"""Writes the page of a calibration, or of none, into the folder with its summary.json; its path.
-It belongs to packages above this one."""
+"""Writes the page of a calibration (None: there is none) into the folder with its summary.json, and
+returns its path. It is implemented in packages that depend on this one."""
 
 
 def summary_of(calibration: Calibration) -> dict[str, Any]:
-    """The keys `calibration.*` of summary.json: strict JSON, with null for infinite ends."""
+    """Return the keys `calibration.*` of summary.json, strict JSON with null for infinite ends."""
     return {
         "outcome": calibration.outcome.value,
         "reason": calibration.reason,
@@ -52,10 +52,10 @@ def summary_of(calibration: Calibration) -> dict[str, Any]:
 
 
 def write_summary(folder: Path, content: Mapping[str, Any]) -> Path:
-    """Write summary.json; its path.
+    """Write summary.json; return its path.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: The folder cannot be written.
     """
     path = folder / SUMMARY_NAME
     write_atomically(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
@@ -70,20 +70,21 @@ def write_results(
     about: Mapping[str, Any] | None = None,
     pictures: bool = True,
 ) -> list[Path]:
-    """Write all files; what may not be used leaves calibration.yaml, summary.json and pictures.
+    """Write all files; a refused result has only calibration.yaml, summary.json and pictures.
 
     Args:
-        calibration: the result.
-        folder: which exists.
-        robot: its description, of which a calibrated one is written; None: there is none.
-        about: further keys of summary.json; None: no summary.json, where another node writes one.
-        pictures: whether to draw.
+        calibration: The result.
+        folder: Existing folder.
+        robot: The robot's description, from which a calibrated one is written; None: there is none.
+        about: Further keys of summary.json; None: do not write it, since another node does.
+        pictures: Whether to draw pictures.
 
     Returns:
         The files that were written.
 
     Raises:
-        OSError: the folder cannot be written.
+        ValueError: The calibrated wheels do not fit the robot's description.
+        OSError: The folder cannot be written.
     """
     paths = [folder / FILE_NAME]
     document = _document(calibration)
@@ -103,14 +104,14 @@ def write_results(
         }
         paths.append(write_summary(folder, content))
     if pictures:
-        from diffbot_ident.calibration.pictures import draw  # Matplotlib loads for long
+        from diffbot_ident.calibration.pictures import draw  # Matplotlib takes long to load
 
         paths += draw(calibration, folder)
     return paths
 
 
 def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
-    """What to do with the files that were written, in a line."""
+    """Return one line on what to do with the files that were written."""
     folder = paths[0].parent
     if not calibration.usable:
         return f"record what is missing by the reasons above; the evidence is in {folder}"
@@ -123,11 +124,11 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
 
 
 def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:
-    """Write `<robot>_calibrated.yaml`, which loads with load_robot; its path.
+    """Write `<robot>_calibrated.yaml`, which load_robot reads; return its path.
 
     Raises:
-        ValueError: no robot can have these radii and this track.
-        OSError: the folder cannot be written.
+        ValueError: The calibrated wheels do not fit the robot's description.
+        OSError: The folder cannot be written.
     """
     data = read_yaml(robot.path)
     geometry = calibration.geometry
@@ -136,7 +137,7 @@ def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path)
     wheels["radius"] = round(0.5 * (left + right), DIGITS + 1)
     wheels["separation"] = round(geometry.separation, DIGITS)
     wheels["radii"] = [left, right]
-    if robot.appearance.urdf is not None:  # a relative path starts at another folder there
+    if robot.appearance.urdf is not None:  # a relative path would refer to another folder
         from diffbot_description.urdf_appearance import shapes_file
 
         data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
@@ -193,7 +194,7 @@ def _document(calibration: Calibration) -> dict[str, Any]:
 
 
 def _parameters(calibration: Calibration) -> str:
-    """Parameters of arc_odometry's odometry_publisher."""
+    """Return the parameters of arc_odometry's odometry_publisher."""
     geometry, noise = calibration.geometry, calibration.quantities.get("path_noise")
     content: dict[str, Any] = _geometry(geometry)
     content["separation"] = content.pop("track")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poses of a robot in tf, such as map -> odom -> base_link of a localisation.
+"""Poses of a robot from tf, such as map -> odom -> base_link of a localisation.
 
-Messages are taken as they are, of ROS or of a recording: only their fields are used.
+Messages may come from ROS or from a recording: only their fields are used.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 
 from diffbot_ident.recording.bag_topics import stamp_of
 
-# Least z component of a pose's own z axis: its sensor stands upright.
+# Minimum z component of a pose's own z axis for its sensor to count as upright.
 UPRIGHT = 0.9
 
 
 def frames_of(text: str) -> tuple[str, str]:
-    """Frames (fixed, of the robot) in words such as "map base_link".
+    """Parse the frames (fixed, of the robot) from a text such as "map base_link".
 
     Raises:
-        ValueError: they are not two.
+        ValueError: They are not two different ones.
     """
     words = text.split()
     if len(words) != 2 or words[0].strip("/") == words[1].strip("/"):
@@ -32,7 +32,7 @@ def frames_of(text: str) -> tuple[str, str]:
 
 
 def upright_yaw(q: Any) -> float:
-    """Yaw of a quaternion, rad; NaN where it does not stand upright, or is none."""
+    """Return the yaw of a quaternion, rad; NaN if it is not upright, or no rotation."""
     if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
         return math.nan
     if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
@@ -41,14 +41,14 @@ def upright_yaw(q: Any) -> float:
 
 
 class Transforms:
-    """Poses of tf: direct, or over one frame between, as map -> odom -> base_link.
+    """Poses from tf: direct, or via one intermediate frame, as in map -> odom -> base_link.
 
-    Over a frame between, only the moments count at which the first transform changes: there the
-    localisation has spoken, and in between the wheels' own odometry carries it on.
+    Via an intermediate frame, a pose counts only after the first transform changed: only then does
+    it contain a new result of the localisation; otherwise it is the wheels' own odometry.
 
     Args:
-        fixed: frame that stands still.
-        robot: frame of the robot.
+        fixed: Frame that is fixed in the world.
+        robot: Frame of the robot.
     """
 
     def __init__(self, fixed: str, robot: str) -> None:
@@ -57,7 +57,7 @@ class Transforms:
         self._due: dict[str, bool] = {}
 
     def read(self, message: Any) -> Iterable[tuple[float, ...]]:
-        """Rows [stamp, x, y, yaw] that a message gives."""
+        """Return the rows [stamp, x, y, yaw] of a message."""
         rows: list[tuple[float, ...]] = []
         for transform in message.transforms:
             stamp = stamp_of(transform)
@@ -74,7 +74,7 @@ class Transforms:
             if (parent, child) == (self._fixed, self._robot):
                 rows.append((stamp, *pose))
             elif parent == self._fixed:
-                # Said again before the robot's own came, a correction is still a new one.
+                # A correction that is repeated before the robot's transform arrives is still new.
                 changed = self._corrections.get(child) != pose
                 self._due[child] = changed or self._due.get(child, False)
                 self._corrections[child] = pose

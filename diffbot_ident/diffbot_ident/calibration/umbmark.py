@@ -2,20 +2,21 @@
 """UMBmark: radii and track from the ends of squares driven both ways, measured with a tape.
 
 Borenstein and Feng, "Measurement and correction of systematic odometry errors in mobile robots"
-(IEEE T-RA 12, 1996). The robot drives a square of side L by its odometry, n times with the clock
-and n times against it, from (0, 0), heading along x, turning on the spot. What counts is where it
-ends less where its odometry says it does. With the means over the runs of each way, they have
+(IEEE T-RA 12, 1996). The robot drives a square of side L by its odometry, n times clockwise and n
+times counter-clockwise, from (0, 0), heading along x, turning on the spot. The measured quantity is
+its true end minus the end by odometry. With x the means over the runs of each direction, they
+define
 
     alpha = (x_cw + x_ccw) / (-4 L)        a wrong track:   E_b = 90 deg / (90 deg - alpha)
     beta  = (x_cw - x_ccw) / (-4 L)        unequal radii:   R = (L / 2) / sin(beta / 2)
                                                             E_d = (R + b / 2) / (R - b / 2)
 
-with b the track, E_b = b_true / b and E_d = D_right / D_left. Those are small-angle formulas of x
-alone. Here they are computed for comparison and as the beginning; the result is a least-squares fit
-of both coordinates to the exact motion of a robot with other radii and track, weighted by the
+with b the track, E_b = b_true / b and E_d = D_right / D_left. These are small-angle formulas of x
+alone. Here they are computed for comparison and as a starting point. The result is a least-squares
+fit of both coordinates to the exact motion of a robot with other radii and track, weighted by the
 scatter of the runs, which also gives the intervals (Student's t).
 
-How large the wheels are no square tells: a straight leg of measured length does.
+Squares do not determine the absolute size of the wheels; a straight leg of measured length does.
 """
 
 from __future__ import annotations
@@ -32,29 +33,30 @@ from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, Ca
 from diffbot_ident.calibration.readings import Array
 
 FEWEST = 2
-"""Runs of each way that have a scatter; Borenstein and Feng drove five."""
-# What a tape and a mark on the floor are good for, m: no end is better.
+"""Minimum number of runs of each direction, for a scatter; Borenstein and Feng drove five."""
+# Standard deviation of a measurement with a tape and a mark on the floor, m.
 TAPE = 0.001
-# End of a square, as a share of its side, beyond which a turn must have gone wrong.
+# Largest plausible error of an end, as a share of the side.
 FARTHEST = 1.5
-# chi^2 of what no radii and track explain, of 2 degrees of freedom, that one of 1000 exceeds.
+# chi^2 (2 degrees of freedom) of the misfit that is exceeded once in 1000; above it, radii and
+# track explain the ends poorly.
 UNEXPLAINED = 13.8
 
 
 class UmbmarkError(ValueError):
-    """What was typed in cannot be used; says which number, and what to change."""
+    """An input cannot be used; the message states which number, and what to change."""
 
 
 @dataclass(frozen=True)
 class Squares:
-    """What was measured.
+    """Measurements of squares.
 
     Attributes:
-        side: of the square, L, m.
-        cw: ends of the runs with the clock less what odometry says of them, (n, 2), m; x along the
-            first leg, y to its left.
-        ccw: the same of the runs against the clock, (n, 2).
-        straight: lengths [by odometry, measured] of straight legs, (k, 2), m; may be empty.
+        side: Side of the square, L, m.
+        cw: Ends of the clockwise runs minus the ends by odometry, (n, 2), m; x along the first leg,
+            y to its left.
+        ccw: The same for the counter-clockwise runs, (n, 2), m.
+        straight: Lengths [by odometry, measured] of straight legs, (k, 2), m; may be empty.
     """
 
     side: float
@@ -93,13 +95,13 @@ class Squares:
 
 @dataclass(frozen=True)
 class Umbmark:
-    """What the squares say by Borenstein and Feng's own formulas.
+    """Results by Borenstein and Feng's formulas, and the residual of the exact fit.
 
     Attributes:
-        e_b: true track over the one given.
-        e_d: right over left wheel diameter.
-        error: their measure E_max,syst, the larger distance of the two mean ends, m.
-        residual: of the ends after the exact fit, root mean square of the runs, m.
+        e_b: True over given track.
+        e_d: Right over left wheel diameter.
+        error: Their measure E_max,syst, the larger distance of the two mean ends, m.
+        residual: Root mean square of the runs' ends after the exact fit, m.
     """
 
     e_b: float
@@ -109,7 +111,7 @@ class Umbmark:
 
 
 def umbmark_formulas(squares: Squares, geometry: WheelGeometry) -> tuple[float, float]:
-    """E_b and E_d, see the top of this file."""
+    """Return E_b and E_d, see the top of this file."""
     cw, ccw = squares.cw.mean(axis=0), squares.ccw.mean(axis=0)
     alpha = (cw[0] + ccw[0]) / (-4.0 * squares.side)
     beta = (cw[0] - ccw[0]) / (-4.0 * squares.side)
@@ -122,13 +124,13 @@ def umbmark_formulas(squares: Squares, geometry: WheelGeometry) -> tuple[float, 
 def square_end(
     side: float, clockwise: bool, given: WheelGeometry, true: WheelGeometry
 ) -> tuple[float, float]:
-    """Where a robot ends that drives a square by odometry, x and y in m.
+    """Return the end of a square that a robot drives by odometry, x and y in m.
 
     Args:
-        side: m.
-        clockwise: which way.
-        given: what its odometry takes radii and track to be.
-        true: what they are.
+        side: Side of the square, m.
+        clockwise: Whether it drives clockwise.
+        given: Radii and track that its odometry uses.
+        true: True radii and track.
     """
     turn = (-0.5 if clockwise else 0.5) * math.pi
     pose = Pose(0.0, 0.0, 0.0)
@@ -140,23 +142,23 @@ def square_end(
 
 
 def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibration, Umbmark]:
-    """Radii and track from squares, and from straight legs if there are any.
+    """Calibrate radii and track from squares, and from straight legs if there are any.
 
     Args:
-        squares: what was measured.
-        geometry: what the robot was taken to have while it drove.
+        squares: The measurements.
+        geometry: Radii and track that odometry used during the runs.
     """
     formulas = umbmark_formulas(squares, geometry)
     means = np.concatenate((squares.cw.mean(axis=0), squares.ccw.mean(axis=0)))
     covariance = np.zeros((4, 4))
     for i, runs in enumerate((squares.cw, squares.ccw)):
         at = slice(2 * i, 2 * i + 2)
-        # Few runs do not tell how x and y go together; what they have in common scatter does.
+        # A few runs do not determine the covariance of x and y: only their variances are used.
         scatter = np.diag(np.var(runs, axis=0, ddof=1)) + TAPE**2 * np.eye(2)
         covariance[at, at] = scatter / len(runs)
     beta = np.array([math.log(formulas[1]), math.log(formulas[0])])
     information: Array = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-    # Unequal wheels bend a straight leg, so that its length hangs on what the squares say.
+    # Unequal wheels bend a straight leg, so that its length depends on the result of the squares.
     for _ in range(3):
         scale, scale_std, scale_dof = _scale(squares, geometry, beta)
         beta, square = _fitted(squares.side, geometry, beta, scale, means, information)
@@ -190,7 +192,7 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
 def _fitted(
     side: float, given: WheelGeometry, beta: Array, scale: float, means: Array, information: Array
 ) -> tuple[Array, Array]:
-    """Gauss and Newton's steps to the mean ends; beta and its information."""
+    """Fit beta to the mean ends by Gauss-Newton steps; return beta and its information."""
     square = np.eye(2)
     for _ in range(20):
         rest = means - _ends(side, given, beta, scale)
@@ -209,13 +211,19 @@ def _fitted(
 
 
 def _ends(side: float, given: WheelGeometry, beta: Array, scale: float) -> Array:
-    """Ends of both ways, [x_cw, y_cw, x_ccw, y_ccw]."""
+    """Return the ends of both directions, [x_cw, y_cw, x_ccw, y_ccw], m."""
     true = _geometry(given, beta, scale)
     return np.array([*square_end(side, True, given, true), *square_end(side, False, given, true)])
 
 
 def _geometry(given: WheelGeometry, beta: Array, scale: float) -> WheelGeometry:
-    """Of log(E_d), relative to what was given, log(E_b) for a mean radius as given, and scale."""
+    """Return the geometry of beta and scale.
+
+    Args:
+        given: Geometry that odometry used.
+        beta: log(E_d), relative to the given ratio, and log(E_b) for the given mean radius.
+        scale: True over given mean radius.
+    """
     mean = 0.5 * (given.left_radius + given.right_radius) * scale
     ratio = given.right_radius / given.left_radius * math.exp(beta[0])
     left = 2.0 * mean / (1.0 + ratio)
@@ -223,7 +231,7 @@ def _geometry(given: WheelGeometry, beta: Array, scale: float) -> WheelGeometry:
 
 
 def _scale(squares: Squares, given: WheelGeometry, beta: Array) -> tuple[float, float, int]:
-    """True over given size of the wheels, its standard deviation, and degrees of freedom."""
+    """Return true over given mean radius, its standard deviation, and degrees of freedom."""
     if not len(squares.straight):
         return 1.0, math.inf, 1
     true = _geometry(given, beta, 1.0)
@@ -283,7 +291,7 @@ def _quantities(
 def _verdict(
     quantities: dict[str, CalibratedValue], given: WheelGeometry, true: WheelGeometry
 ) -> tuple[CalibrationOutcome, str]:
-    """Ratios that were given and lie within the intervals are confirmed."""
+    """Return outcome and reason; given sizes within all intervals are confirmed."""
     mean = 0.5 * (given.left_radius + given.right_radius)
     before = {
         "left_radius": given.left_radius,
@@ -303,10 +311,10 @@ def _verdict(
 
 
 def read_squares(texts: Sequence[str], name: str) -> Array:
-    """Pairs of numbers such as "0.12,-0.03", (n, 2).
+    """Parse pairs of numbers such as "0.12,-0.03"; return them, (n, 2).
 
     Raises:
-        UmbmarkError: a text is no such pair.
+        UmbmarkError: A text is no such pair.
     """
     pairs = []
     for text in texts:

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fit: radii, track, delays, mounting, gyro and all noise levels from one drive, jointly.
+"""Joint fit of radii, track, delays, mounting, gyro and all noise levels to one drive.
 
-The robot's pose is that of the odometry X(t; radii, track), moved by what the wheels rolled wrongly
-so far: p = R(a) p_X + c, theta = theta_X + a. (a, c) is a random walk; where the pose source's
-frame lies is where that walk begins, so it needs no parameters, and where it jumps the walk may.
-A pose source at m on the robot, yawed by alpha, whose stamps come d late, tells
+The robot's pose is that of the odometry X(t; radii, track), displaced by the accumulated slip of
+the wheels: p = R(a) p_X + c, theta = theta_X + a. (a, c) is a random walk. Its first value also
+contains the placement of the pose source's frame, which needs no parameters of its own. Where that
+frame jumps, the walk may jump, too. A pose source at m on the robot, yawed by alpha, whose stamps
+are late by d, measures
 
     (x, y) = p + R(theta) m + white noise,    yaw = theta + alpha + white noise,    at t - d
 
-and a gyro's integral tells s theta_X + a + B + white noise, where B grows by its bias, which itself
-walks.
-Radii and track are fitted as logarithms of mean radius, ratio and track over mean radius, as a gyro
-knows the latter two only. Noise levels are those of the largest restricted likelihood, readings
-beyond what white noise does are left out, and the covariance is the inverse of the information with
-the walk removed: so intervals are as wide as slip makes them.
+and a gyro's integral measures s theta_X + a + B + white noise, where B grows by the gyro's bias,
+which is a random walk, too.
 
-It rests on Censi, Franchi, Marchionni and Oriolo, "Simultaneous calibration of odometry and sensor
-parameters for mobile robots" (IEEE T-RO 29, 2013), which knows neither delay nor correlated noise.
+Radii and track are fitted as logarithms of mean radius, radius ratio and track over mean radius,
+since a gyro determines only the latter two. Noise levels maximise the restricted likelihood.
+Readings that white noise cannot explain are left out. The covariance is the inverse of the
+information after the walk was eliminated, so that intervals include slip.
+
+The method extends Censi, Franchi, Marchionni and Oriolo, "Simultaneous calibration of odometry and
+sensor parameters for mobile robots" (IEEE T-RO 29, 2013), which has neither delays nor correlated
+noise.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ GEOMETRY = ("log_radius", "log_ratio", "log_track")
 POSE = ("pose_delay", "mount_x", "mount_y", "mount_yaw")
 GYRO = ("gyro_delay", "gyro_scale")
 DRIFT = ("pose_delay_rate", "gyro_delay_rate")
-# Steps for derivatives: relative sizes, s, m, rad.
+# Steps of the parameters for numerical derivatives: relative, s, m, rad.
 STEPS = {
     **dict.fromkeys(GEOMETRY, 1e-5),
     "pose_delay": 5e-3,
@@ -67,11 +70,13 @@ STEPS = {
     "pose_delay_rate": 1e-4,
     "gyro_delay_rate": 1e-4,
 }
-# A reading whose squared distance is beyond this is no white noise: one of 8000 (chi^2, 3).
+# A pose is an outlier above this squared normalised distance, which white noise exceeds once in
+# 8000 (chi^2 of 3 degrees of freedom).
 OUTLIER = 20.5
-# A step of the pose source's frame, in standard deviations of a median of JUMP_SPAN readings.
+# The pose source's frame jumped if its readings step by more than JUMP standard deviations of a
+# median of JUMP_SPAN readings.
 JUMP, JUMP_SPAN = 7.0, 7
-# Knots of a fit without a pose source, s, and the most readings of one with.
+# Spacing of the knots without a pose source, s; and maximum number of poses that are used.
 KNOT, MOST = 0.05, 20000
 
 
@@ -80,11 +85,11 @@ class DriveReadings:
     """One drive's readings on the knots of the fit.
 
     Attributes:
-        wheels: as they are.
-        stamps: of the knots, s, (K,): those of the poses, or evenly spaced.
-        poses: at the knots, [x, y, yaw], (K, 3); None: there is no pose source.
-        gyro: as it is; None: there is none.
-        breaks: steps between knots over which nothing is known, (K - 1,).
+        wheels: Turns of the wheels.
+        stamps: Stamps of the knots, s, (K,): those of the poses, or evenly spaced.
+        poses: Poses at the knots, [x, y, yaw], (K, 3); None: there is no pose source.
+        gyro: Readings of the gyro; None: there is none.
+        breaks: Mask of the steps between knots over which nothing is known, (K - 1,).
     """
 
     wheels: WheelTurns
@@ -96,20 +101,22 @@ class DriveReadings:
 
 @dataclass(frozen=True)
 class Fit:
-    """What was fitted.
+    """Result of a fit.
 
     Attributes:
-        names: of the parameters, of GEOMETRY, POSE, GYRO and DRIFT.
-        values: of them, (p,).
-        covariance: (p, p).
-        slip_covariance: what the covariance grows by with the logarithm of the path noise, (p, p).
-        noise: the levels, of those that play a part.
-        noise_std: standard deviation of the logarithm of each, by name; inf: cannot be told.
-        walk: (a, c_x, c_y) and (B, b) of the gyro at the knots, (K, n).
-        residuals: of the measurements, (K, m).
-        used: readings that are no outliers, (K,).
-        drive: what was fitted to.
-        correlation: of neighbouring residuals of the pose source, the largest; about 0 if white.
+        names: Names of the p parameters, of GEOMETRY, POSE, GYRO and DRIFT.
+        values: Values of the parameters, (p,).
+        covariance: Covariance of the parameters, (p, p).
+        slip_covariance: Derivative of the covariance by the logarithm of the path noise, (p, p).
+        noise: Noise levels; those of missing sensors have no meaning.
+        noise_std: Standard deviation of the logarithm of each level, by name; inf: not
+            identifiable.
+        walk: (a, c_x, c_y) and the gyro's (B, b) at the knots, (K, n).
+        residuals: Residuals of the measurements, (K, m).
+        used: Mask of the readings that are no outliers, (K,).
+        drive: Readings that were fitted.
+        correlation: Largest correlation of neighbouring residuals of the pose source; about 0 if
+            they are white.
     """
 
     names: tuple[str, ...]
@@ -125,39 +132,43 @@ class Fit:
     correlation: float
 
     def value(self, name: str) -> float:
-        """A parameter by name; 0 (a scale: 1) where it was not fitted."""
+        """Return a parameter by name; 0 (for a scale: 1) if it was not fitted."""
         if name in self.names:
             return float(self.values[self.names.index(name)])
         return 1.0 if name == "gyro_scale" else 0.0
 
     def std(self, name: str) -> float:
-        """Its standard deviation; inf where it was not fitted."""
+        """Return the standard deviation of a parameter; inf if it was not fitted."""
         if name not in self.names:
             return math.inf
         i = self.names.index(name)
         return math.sqrt(max(0.0, float(self.covariance[i, i])))
 
     def taken(self, stamps: Array) -> Array:
-        """When poses with these stamps were taken, s of the wheels' clock."""
+        """Return the times at which poses with these stamps were taken, s of the wheels' clock."""
         drift = self.value("pose_delay_rate") * (stamps - float(np.mean(self.drive.stamps)))
         when: Array = stamps - self.value("pose_delay") - drift
         return when
 
     def gyro_stamps(self, times: Array) -> Array:
-        """Which stamps the gyro's readings at times in s of the wheels' clock have."""
+        """Return the stamps of the gyro's readings at times of the wheels' clock, s."""
         drift = self.value("gyro_delay_rate") * (times - float(np.mean(self.drive.stamps)))
         stamps: Array = times + self.value("gyro_delay") + drift
         return stamps
 
     def geometry(self, radius: float) -> WheelGeometry:
-        """Radii and track; `radius` is the mean radius where only a gyro was there, m."""
+        """Return radii and track.
+
+        Args:
+            radius: Mean radius to use if it was not fitted (no pose source), m.
+        """
         if "log_radius" in self.names:
             radius = math.exp(self.value("log_radius"))
         return _geometry(radius, self.value("log_ratio"), self.value("log_track"))
 
 
 def _geometry(radius: float, log_ratio: float, log_track: float) -> WheelGeometry:
-    """Of mean radius, log(right / left) and log(track / mean radius)."""
+    """Return the geometry of mean radius, log(right / left) and log(track / mean radius)."""
     half = math.tanh(0.5 * log_ratio)  # (right - left) / (right + left)
     return WheelGeometry(radius * (1.0 - half), radius * (1.0 + half), radius * math.exp(log_track))
 
@@ -165,16 +176,13 @@ def _geometry(radius: float, log_ratio: float, log_track: float) -> WheelGeometr
 def drive_of(
     wheels: WheelTurns, gyro: GyroReadings | None, poses: PoseReadings | None, delay: float
 ) -> DriveReadings:
-    """Readings where all sensors overlap, on common knots.
+    """Return the readings in the time that all sensors cover, on common knots.
 
     Args:
-        wheels: their turns.
-        gyro: its readings; None: there is none.
-        poses: of a pose source; None: there is none.
-        delay: of the pose source, roughly, s.
-
-    Raises:
-        CalibrationError: they do not overlap.
+        wheels: Turns of the wheels.
+        gyro: Readings of the gyro; None: there is none.
+        poses: Readings of the pose source; None: there is none.
+        delay: Approximate delay of the pose source, s.
     """
     begin, end = wheels.stamps[0], wheels.stamps[-1]
     if gyro is not None:
@@ -196,15 +204,15 @@ class WheelGeometryFit:
     """The fit of one drive; see the top of this file.
 
     Args:
-        wheels: turns of the wheels.
-        geometry: what they were taken to be; its mean radius stays where there is no pose source.
-        gyro: its readings; None: there is none.
-        poses: of a pose source; None: there is none. One of the two must be there.
-        gyro_scale_std: how well the gyro's scale is known to be 1.
-        clock_drift: also fit how fast the sensors' clocks drift from the wheels'.
+        wheels: Turns of the wheels.
+        geometry: Radii and track assumed so far; without a pose source, the mean radius is kept.
+        gyro: Readings of the gyro; None: there is none.
+        poses: Readings of the pose source; None: there is none. One of the two is needed.
+        gyro_scale_std: Standard deviation of the gyro's scale about 1.
+        clock_drift: Whether to fit the drift of the sensors' clocks against the wheels' clock, too.
 
     Raises:
-        CalibrationError: readings do not belong together.
+        CalibrationError: The readings do not belong together.
     """
 
     def __init__(
@@ -239,12 +247,12 @@ class WheelGeometryFit:
             wanted = zip(DRIFT, (poses, gyro), strict=True)
             self._names += tuple(name for name, there in wanted if there is not None)
         self._middle = float(np.mean(self.drive.stamps))
-        self._begin(turns, mount, gyro_guess, geometry)
+        self._initialise(turns, mount, gyro_guess, geometry)
 
-    def _begin(
+    def _initialise(
         self, turns: Turns, mount: Mounting | None, gyro: Turns | None, geometry: WheelGeometry
     ) -> None:
-        """First values of parameters, walk, noise, and of what is used."""
+        """Initialise parameters, walk, noise, and the mask of used readings."""
         mean = 0.5 * (turns.left + turns.right)
         first = {
             "log_ratio": math.log(turns.right / turns.left),
@@ -267,15 +275,15 @@ class WheelGeometryFit:
         self._used = np.ones(count, dtype=bool)
         self._noise = Noise()
         self._walk = np.zeros((count, self._sensors.size))
-        # The gyro is looked at where the first guess has the knots, whatever the delays become: its
-        # noise must not change with them, or a delay would be fitted to it.
+        # The gyro is evaluated at fixed stamps, from the first guess of the delays. Otherwise its
+        # noise in the residuals would change with the delays, and they would be fitted to it.
         self._gyro_at = self._taken(self._beta) + first.get("gyro_delay", 0.0)
         if self.drive.poses is not None:
-            self._begin_walk()
+            self._initialise_walk()
         if self._gyro_turned is not None:
             self._walk[:, -2] = self._gyro_residual(self._beta, self._walk)
 
-    # What is measured, and what the parameters say of it.
+    # Measurements and their predictions.
 
     def _get(self, beta: Array, name: str) -> float:
         if name in self._names:
@@ -292,13 +300,13 @@ class WheelGeometryFit:
         return WheelPath(self.drive.wheels, self._geometry(beta))
 
     def _taken(self, beta: Array) -> Array:
-        """When the knots' readings were taken, s."""
+        """Return the times at which the knots' readings were taken, s."""
         stamps = self.drive.stamps
         rate = self._get(beta, "pose_delay_rate") * (stamps - self._middle)
         return stamps - self._get(beta, "pose_delay") - rate
 
     def _predict(self, beta: Array, walk: Array) -> tuple[Array, Array]:
-        """Residuals of all measurements, (K, m), and poses of the odometry at the knots, (K, 3)."""
+        """Return residuals of all measurements, (K, m), and odometry at the knots, (K, 3)."""
         taken = self._taken(beta)
         odometry = self._path(beta).poses(taken)
         columns = []
@@ -326,30 +334,33 @@ class WheelGeometryFit:
         rate = self._get(beta, "gyro_delay_rate") * (stamps - self._middle)
         heading = self._path(beta).headings(stamps - self._get(beta, "gyro_delay") - rate)
         integral = np.interp(stamps, self.drive.gyro.stamps, self._gyro_turned)
-        # The scale is not put on the walk: a larger one would ask for less slip, and would win.
+        # The scale does not multiply the walk: a larger scale would then need less slip, which the
+        # likelihood would favour.
         turned: Array = integral - self._get(beta, "gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
 
-    def _begin_walk(self) -> None:
-        """The walk by running medians; jumps of the pose source's frame; first noise levels."""
+    def _initialise_walk(self) -> None:
+        """Initialise the walk by running medians, and noise levels; find jumps of the frame."""
         residuals, odometry = self._predict(self._beta, self._walk)
         turned = np.exp(1j * residuals[:, 2])
         smooth = _median(turned.real) + 1j * _median(turned.imag)
         self._walk[:, 0] = np.unwrap(np.angle(smooth))
         residuals, odometry = self._predict(self._beta, self._walk)
         c = residuals[:, :2]
-        # At the robot and not at the origin: there noise of the heading moves it little.
-        local = c + _moved(self._walk[:, 0], odometry)
+        # Displacement at the robot, where noise of the heading moves it little, not at the origin.
+        local = c + _rotated(self._walk[:, 0], odometry)
         self._noise = replace(
             self._noise,
-            position=max(_white(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4),
-            yaw=max(_white(residuals[:, 2]), 1e-4),
+            position=max(
+                _white_noise_std(np.concatenate((local[:, 0], [np.nan], local[:, 1]))), 1e-4
+            ),
+            yaw=max(_white_noise_std(residuals[:, 2]), 1e-4),
         )
         self._walk[:, 1], self._walk[:, 2] = _median(c[:, 0]), _median(c[:, 1])
         self._find_jumps()
 
     def _find_jumps(self) -> None:
-        """Steps of the pose source's frame that stay: there the walk begins anew."""
+        """Find lasting steps of the pose source's frame, over which the walk may jump."""
         if self.drive.poses is None or len(self.drive.stamps) < 4 * JUMP_SPAN:
             return
         anchored = np.tile(self._walk[len(self._walk) // 2], (len(self._walk), 1))
@@ -378,10 +389,10 @@ class WheelGeometryFit:
                 found[at] = True
         self.drive = replace(self.drive, breaks=self.drive.breaks | found)
 
-    # Linearised.
+    # Linearisation.
 
     def _linear(self) -> tuple[LinearProblem, Array]:
-        """The problem where parameters and walk are now, and the odometry's poses."""
+        """Linearise at the current parameters and walk; also return the odometry's poses."""
         residuals, odometry = self._predict(self._beta, self._walk)
         columns = []
         for i, name in enumerate(self._names):
@@ -399,7 +410,7 @@ class WheelGeometryFit:
         if self.drive.poses is not None:
             heading = odometry[:, 2] + a
             m_x, m_y = self._get(self._beta, "mount_x"), self._get(self._beta, "mount_y")
-            lever = _moved(a, odometry) + _moved(heading, np.array([[m_x, m_y]]))
+            lever = _rotated(a, odometry) + _rotated(heading, np.array([[m_x, m_y]]))
             h[:, 0, 0], h[:, 1, 0], h[:, 2, 0] = -lever[:, 1], lever[:, 0], 1.0
             h[:, 0, 1] = h[:, 1, 2] = 1.0
         if self.drive.gyro is not None:
@@ -413,14 +424,14 @@ class WheelGeometryFit:
         return LinearProblem(residuals, h, j, w, f, b, prior, prior_r), odometry
 
     def _walk_steps(self, odometry: Array) -> tuple[Array, Array, Array]:
-        """What the walk does from knot to knot, (K - 1, n), and its derivatives."""
+        """Return the walk's steps from knot to knot, (K - 1, n), and their derivatives."""
         walk, count, n = self._walk, len(self._walk), self._sensors.size
         w = np.diff(walk, axis=0)
         f = np.tile(np.eye(n), (count - 1, 1, 1))
         b = f.copy()
         if self.drive.poses is not None:
             middle = 0.5 * (odometry[1:, :2] + odometry[:-1, :2])
-            now, before = _moved(walk[1:, 0], middle), _moved(walk[:-1, 0], middle)
+            now, before = _rotated(walk[1:, 0], middle), _rotated(walk[:-1, 0], middle)
             w[:, 1:3] += now - before
             for matrix, at in ((f, now), (b, before)):
                 matrix[:, 1, 0], matrix[:, 2, 0] = -at[:, 1], at[:, 0]
@@ -436,7 +447,7 @@ class WheelGeometryFit:
         return informations(noise, steps, self._used, self._sensors)
 
     def _steps(self, odometry: Array) -> WalkSteps:
-        """The walk's steps where parameters and walk are now."""
+        """Return the noise model of the walk's steps at the current parameters and walk."""
         turned = np.diff(driven(self.drive.wheels, self._taken(self._beta)), axis=0)
         heading = 0.5 * (odometry[1:, 2] + odometry[:-1, 2]) + self._walk[1:, 0]
         slip = slip_of(self._geometry(self._beta), turned, heading)
@@ -450,7 +461,7 @@ class WheelGeometryFit:
         return cost + (noise.improbability() if self._sensors.gyro else 0.0)
 
     def _fit_noise(self) -> None:
-        """Noise levels of the largest restricted likelihood."""
+        """Set the noise levels that maximise the restricted likelihood."""
         problem, odometry = self._linear()
         steps = self._steps(odometry)
         begin = np.log([getattr(self._noise, name) for name in self._sensors.levels])
@@ -466,24 +477,27 @@ class WheelGeometryFit:
         levels = dict(zip(self._sensors.levels, np.exp(found.x).tolist(), strict=True))
         self._noise = replace(self._noise, **levels)
 
-    # The course of the fit.
+    # Steps of the fit.
 
     def run(self) -> Fit:
-        """Fit all.
+        """Fit all parameters and noise levels.
 
         Raises:
-            CalibrationError: it does not come to an end.
+            CalibrationError: The fit does not converge.
         """
         for most in (4, 2):
-            self._settle(most)
+            self._gauss_newton(most)
             self._fit_noise()
-        solution = self._settle(12)
-        return self._found(solution)
+        solution = self._gauss_newton(12)
+        return self._result(solution)
 
     def clock_drift(self) -> dict[str, tuple[float, float]]:
-        """How fast the sensors' clocks run away from the wheels', s/s: value and std, by name.
+        """Estimate the drift of the sensors' clocks against the wheels' clock, s/s.
 
-        One step from where the fit is; of those in DRIFT that are not fitted.
+        It is a single step from the current fit, for those parameters in DRIFT that are not fitted.
+
+        Returns:
+            Value and standard deviation, by name.
         """
         kept = self._names, self._beta
         there = (self.drive.poses is not None, self.drive.gyro is not None)
@@ -497,8 +511,8 @@ class WheelGeometryFit:
         self._names, self._beta = kept
         return {n: (float(solution.beta[i]), float(std[i])) for n, i in found.items()}
 
-    def _settle(self, most: int) -> Solution:
-        """Steps of Gauss and Newton, with outliers found anew in each."""
+    def _gauss_newton(self, most: int) -> Solution:
+        """Take up to `most` Gauss-Newton steps, and update the outliers in each."""
         solution = None
         for _ in range(most):
             problem, odometry = self._linear()
@@ -530,13 +544,13 @@ class WheelGeometryFit:
         within: Mask = far + (residuals[:, 2] / noise.yaw) ** 2 < OUTLIER
         return within
 
-    def _found(self, solution: Solution) -> Fit:
+    def _result(self, solution: Solution) -> Fit:
         residuals, _ = self._predict(self._beta, self._walk)
         covariance, correlation, widened = solution.covariance, 0.0, 1.0
         if self.drive.poses is not None:
             correlation = max(_correlation(residuals[:, i], self._used) for i in range(3))
             if correlation > 4.0 / math.sqrt(len(residuals)):
-                # Not white: so many fewer readings tell something of their own.
+                # Correlated noise: the effective number of independent readings is smaller.
                 widened = (1.0 + correlation) / (1.0 - min(correlation, 0.98))
         return Fit(
             names=self._names,
@@ -553,7 +567,7 @@ class WheelGeometryFit:
         )
 
     def _slip_covariance(self) -> Array:
-        """Derivative of the covariance with respect to the logarithm of the path noise."""
+        """Return the derivative of the covariance by the logarithm of the path noise."""
         problem, odometry = self._linear()
         steps, step = self._steps(odometry), 0.2
         less, more = (
@@ -567,7 +581,7 @@ class WheelGeometryFit:
         return slope
 
     def _noise_std(self) -> dict[str, float]:
-        """Standard deviation of each level's logarithm, from the curvature of the likelihood."""
+        """Return each log level's standard deviation, from the likelihood's curvature."""
         problem, odometry = self._linear()
         steps = self._steps(odometry)
         at = np.log([getattr(self._noise, name) for name in self._sensors.levels])
@@ -584,8 +598,8 @@ class WheelGeometryFit:
         return found
 
 
-def _moved(angle: Array, places: Array) -> Array:
-    """Places turned about the origin, (n, 2)."""
+def _rotated(angle: Array, places: Array) -> Array:
+    """Rotate places about the origin, (n, 2)."""
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = places[:, 0], places[:, 1]
     return np.stack((cos * x - sin * y, sin * x + cos * y), axis=1)
@@ -596,14 +610,14 @@ def _median(values: Array) -> Array:
     return smooth
 
 
-def _white(values: Array) -> float:
-    """Standard deviation of white noise on something smooth, by second differences."""
+def _white_noise_std(values: Array) -> float:
+    """Return the standard deviation of white noise on a smooth signal, by second differences."""
     second = values[1:-1] - 0.5 * (values[:-2] + values[2:])
     return 1.4826 * float(np.nanmedian(np.abs(second))) / math.sqrt(1.5)
 
 
 def _correlation(values: Array, used: Mask) -> float:
-    """Of neighbours."""
+    """Return the correlation of neighbouring values that are both used."""
     both = used[1:] & used[:-1]
     size = float(np.mean(values[used] ** 2)) if used.any() else 0.0
     return float(np.mean(values[1:][both] * values[:-1][both])) / size if size > 0.0 else 0.0

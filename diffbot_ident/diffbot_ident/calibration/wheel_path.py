@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where wheels of a given geometry would have taken the robot, at any time: exact arcs in arrays.
+"""Odometry of recorded wheel turns for a given geometry, at any time, by exact arcs.
 
-The same mathematics as arc_odometry, Lages (2018), (35)-(37), for thousands of readings at once and
-for one geometry after another, as a fit needs it.
+It is the mathematics of arc_odometry, Lages (2018), (35)-(37), vectorised over thousands of
+readings and repeatable for one geometry after another, as a fit needs it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.readings import Array, ReadingsError, WheelTurns
 
 LONGEST_GAP = 0.25
-"""Wheel readings further apart than this, s, do not tell the way between them."""
+"""The motion between wheel readings further apart than this, s, is unknown."""
 
 
 class WheelPath:
     """Odometry of wheels that roll without slip, from (0, 0), heading 0, at the first reading.
 
-    Between two readings both wheels turn at constant speed, so that the way is an arc.
+    Between two readings both wheels turn at constant speed, so that the robot moves on an arc.
 
     Args:
-        wheels: their turns, two readings or more.
-        geometry: radii and track.
+        wheels: Turns of the wheels, two readings or more.
+        geometry: Radii and track.
     """
 
     def __init__(self, wheels: WheelTurns, geometry: WheelGeometry) -> None:
@@ -41,9 +41,9 @@ class WheelPath:
         self._y = np.concatenate(([0.0], np.cumsum(dy)))
 
     def poses(self, times: Array) -> Array:
-        """Poses [x m, y m, heading rad (whole turns counted)] at times in s, (n, 3).
+        """Return poses [x m, y m, heading rad (whole turns counted)] at times in s, (n, 3).
 
-        Before the first and after the last reading the robot goes on as it did there.
+        Before the first and after the last reading, the motion is extrapolated.
         """
         i, share = _places(self._stamps, times)
         turn = share * self._turns[i]
@@ -51,14 +51,14 @@ class WheelPath:
         return np.stack((self._x[i] + dx, self._y[i] + dy, self._headings[i] + turn), axis=1)
 
     def headings(self, times: Array) -> Array:
-        """Headings at times in s, rad, (n,)."""
+        """Return headings at times in s, rad, (n,)."""
         i, share = _places(self._stamps, times)
         turned: Array = self._headings[i] + share * self._turns[i]
         return turned
 
 
 def angles(wheels: WheelTurns, times: Array) -> Array:
-    """Angles of the wheels [left, right] at times in s, rad, (..., 2); linear in between."""
+    """Return interpolated angles of the wheels [left, right] at times in s, rad, (..., 2)."""
     i, share = _places(wheels.stamps, times)
     return np.stack(
         [a[i] + share * (a[i + 1] - a[i]) for a in (wheels.left, wheels.right)], axis=-1
@@ -66,7 +66,7 @@ def angles(wheels: WheelTurns, times: Array) -> Array:
 
 
 def driven(wheels: WheelTurns, times: Array) -> Array:
-    """Angles that the wheels have turned by so far, whichever way, rad, (..., 2)."""
+    """Return the angles that the wheels have turned so far in either direction, rad, (..., 2)."""
     i, share = _places(wheels.stamps, times)
     columns = []
     for angle in (wheels.left, wheels.right):
@@ -76,7 +76,7 @@ def driven(wheels: WheelTurns, times: Array) -> Array:
 
 
 def gaps(wheels: WheelTurns) -> Array:
-    """Times in s in the middle of each gap in the wheels' readings, (n,)."""
+    """Return the time in the middle of each gap in the wheels' readings, s, (n,)."""
     wide = np.flatnonzero(np.diff(wheels.stamps) > LONGEST_GAP)
     return 0.5 * (wheels.stamps[wide] + wheels.stamps[wide + 1])
 

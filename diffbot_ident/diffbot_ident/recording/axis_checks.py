@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a recording say enough of a velocity-commanded axis? What the tests of its model cannot see.
+"""Check what the tests of a velocity-commanded axis' model cannot detect.
 
-A first-order model may describe all that was recorded, because what was recorded is little: one
-step, much noise. And it may describe it in units that are not those of the command.
+A first-order model may pass its tests only because the recording holds little: one step, or much
+noise. It may also pass although command and velocity are in different units.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 
-# Gains of a velocity over its command beyond these mean another unit, or another scale.
+# Range of plausible gains from command to velocity; others mean a different unit or scale.
 GAINS = (0.05, 20.0)
-# Factors between units that are taken for one another, and what they are.
+# Factors between units that are often confused, with their description.
 UNITS = (
     (1e3, "millimetres for metres"),
     (100.0, "centimetres, or per cent"),
     (180.0 / math.pi, "degrees for radians"),
     (60.0 / math.tau, "revolutions a minute"),
 )
-# A factor is named if it brings the gain this near to 1, either way.
+# A unit is suggested if its factor brings the gain to within this factor of 1.
 GAIN_TOLERANCE = 3.0
-# Half width of the 95 % interval of the time constant, as a share of it and in samples, beyond
-# which it is not known.
+# Largest half width of the 95 % interval of a known time constant, as a share of it or in samples.
 WIDEST, SAMPLES = 0.6, 2.0
-# Times the deviation by noise alone from which on it is the recordings' spread that is too wide.
+# If the standard deviation is more than this multiple of that by noise alone, the spread of the
+# recordings is the cause of a wide interval.
 WIDENED = 1.5
-# Share of the motion that must surely be told from noise.
+# Share of the motion that the model must surely explain in spite of noise.
 SURELY = 0.5
 
 
 def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
-    """The analysis, refused or not excited where values that would be used are not known.
+    """Return the analysis, refused or not excited if values are not known well enough to be used.
 
     Args:
-        analysis: of an axis; of several recordings with the intervals of `over_runs`.
-        period: between its samples, s.
+        analysis: Analysis of an axis; for several recordings with the intervals of `over_runs`.
+        period: Time between the samples, s.
     """
     verdict = analysis.verdict
     if not verdict.usable or analysis.held_out is None:
@@ -64,12 +64,12 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
 def over_runs(
     analysis: AxisAnalysis, runs: Mapping[str, Sequence[AxisSegment]], refresh: float = 0.0
 ) -> AxisAnalysis:
-    """The analysis with intervals that hold over several recordings, and which one disagrees.
+    """Widen the intervals by the spread between recordings; also note which one disagrees.
 
     Args:
-        analysis: of all recordings as one.
-        runs: segments of each, by its name.
-        refresh: see analyse_axis.
+        analysis: Analysis of all recordings together.
+        runs: Segments of each recording, by name.
+        refresh: See analyse_axis.
     """
     if analysis.fit is None or len(runs) < 2:
         return analysis
@@ -88,7 +88,7 @@ def over_runs(
 
 
 def _of_its_kind(found: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTimeFit:
-    """A fit of the same model to other segments."""
+    """Fit the same kind of model to other segments."""
     if found.dead_band > 0.0:
         return fit_dead_band(segments, kind=found.kind)
     return fit_dead_time(segments, with_exponent=found.exponent != 1.0)
@@ -109,7 +109,7 @@ def _units(verdict: Verdict, _held_out: Prediction) -> Verdict:
 
 
 def _factor(gain: float) -> str:
-    """What to change, with the factor that would make sense."""
+    """Return advice on the unit, with the factor that would bring the gain near 1."""
     up = gain < 1.0
     size = 1.0 / gain if up else gain
     factor, what = min(UNITS, key=lambda unit: abs(math.log(size / unit[0])))
@@ -123,11 +123,11 @@ def _factor(gain: float) -> str:
 
 
 def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
-    """Refuse where noise may hide that nothing is explained."""
+    """Return NOT_EXCITED if noise may hide that the model explains too little of the motion."""
     steps = np.concatenate([np.diff(errors) for errors in held_out.errors])
     noise = held_out.total * (held_out.explained - held_out.r_squared)
     noise /= max(held_out.explained, 1e-9)
-    # The median of n squares is known to about sqrt(3 / n) of itself.
+    # Relative standard deviation of a median of n squares: about sqrt(3 / n).
     unsure = 2.0 * math.sqrt(3.0 / max(len(steps), 1)) * max(noise, 0.0)
     motion = held_out.total - max(noise, 0.0)
     surely = held_out.explained - unsure / motion if motion > 0.0 else -math.inf
@@ -143,7 +143,13 @@ def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
 
 
 def _time_constant(verdict: Verdict, alone: float | None, period: float) -> Verdict:
-    """Not excited where the time constant is not known; alone: its deviation by noise alone, s."""
+    """Return NOT_EXCITED if the time constant is not known.
+
+    Args:
+        verdict: Verdict on the axis.
+        alone: Standard deviation of the time constant by noise alone, s; None: not known.
+        period: Time between the samples, s.
+    """
     value = verdict.value("time constant")
     dead_time = verdict.value("dead time")
     half = NORMAL_95 * value.std

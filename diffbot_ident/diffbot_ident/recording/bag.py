@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rosbag2 recording: a folder, or a storage file, of any ROS 2 distribution, whole or torn.
+"""Read a rosbag2 recording (folder or storage file) of any ROS 2 distribution, even if truncated.
 
-A crash or a full disk leaves an MCAP file without its end, and so without the index that a reader
-begins with. MCAP allows files without an index, so that what is whole in it, followed by an empty
-footer, is a valid file again. A chunk that was not finished counts as far as it goes when it is not
-compressed. Format: https://mcap.dev/spec. A SQLite file that is damaged is read row after row,
-until one cannot be read.
+A crash or a full disk leaves an MCAP file without its end, and thus without the index that readers
+need. MCAP allows files without an index: the complete records, followed by an empty footer, are a
+valid file again. An unfinished chunk is read as far as it goes, if it is not compressed. Format:
+https://mcap.dev/spec. A damaged SQLite file is read row by row until one cannot be read.
 """
 
 from __future__ import annotations
@@ -32,19 +31,20 @@ from diffbot_ident.recording.samples import RecordingError
 
 SUFFIXES = (".mcap", ".db3")
 METADATA = "metadata.yaml"
-# First bytes of what zstd compressed.
+# First bytes of data compressed by zstd.
 ZSTD = b"\x28\xb5\x2f\xfd"
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER = b"\x02" + struct.pack("<QQQI", 20, 0, 0, 0) + MAGIC
 _FOOTER_CODE, _CHUNK, _DATA_END = 0x02, 0x06, 0x0F
-# Code and length ahead of each MCAP record.
+# Header of an MCAP record: code and length.
 _RECORD = struct.Struct("<BQ")
-# Start, end, size and checksum of a chunk's content, ahead of the name of its compression.
+# Header of a chunk: start, end, size and checksum of its content; the name of its compression
+# follows.
 _CHUNK_HEAD = struct.Struct("<QQQI")
 
 Message = tuple[str, int, bytes]
-"""Topic, time when it was logged in ns, and content in CDR."""
+"""Topic, logged time in ns, and content in CDR."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class BagTopic:
     """A topic of a recording.
 
     Attributes:
-        name: with its namespace.
-        type: of its messages, such as "sensor_msgs/msg/JointState".
-        count: of its messages; 0 where that is not known.
-        definition: of the type, as far as the recording holds it.
+        name: Name with its namespace.
+        type: Message type, such as "sensor_msgs/msg/JointState".
+        count: Number of messages; 0: not known.
+        definition: Definition of the type, as far as the recording holds it.
     """
 
     name: str
@@ -65,18 +65,18 @@ class BagTopic:
 
 
 class Bag:
-    """The files of a recording, one after another.
+    """A recording, whose files are read one after another.
 
     Args:
-        path: of a folder or a file, or of the results of a run with the folder RECORDING in it.
+        path: Path of a folder or a file, or of the results of a run with the folder RECORDING.
 
     Attributes:
-        path: of what is read.
-        topics: by name.
-        warnings: what was odd so far.
+        path: Path of the recording itself.
+        topics: Topics by name.
+        warnings: Warnings so far.
 
     Raises:
-        RecordingError: nothing in it can be read.
+        RecordingError: Nothing in it can be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,7 +91,7 @@ class Bag:
             self.topics[topic.name] = BagTopic(topic.name, topic.type, count, defined.definition)
 
     def messages(self, names: Collection[str]) -> Generator[Message, None, None]:
-        """Messages of these topics; a damaged file ends with a warning where it is damaged."""
+        """Yield the messages of these topics; a damaged file ends at the damage, with a warning."""
         try:
             for part in self._parts:
                 count = 0
@@ -114,7 +114,7 @@ class Bag:
                 part.close()
 
     def peek(self, topic: BagTopic) -> Generator[Any, None, None]:
-        """Messages of a topic from its beginning, by a reading of its own; close it after use."""
+        """Yield the messages of a topic from the beginning, independently; close it after use."""
         decode = self.decoder(topic)
         with closing(Bag(self.path).messages([topic.name])) as messages:
             for _, _, data in messages:
@@ -122,10 +122,10 @@ class Bag:
                     yield message
 
     def decoder(self, topic: BagTopic) -> Callable[[bytes], Any | None]:
-        """What makes messages of a topic's content; None, and a warning, of what is garbled.
+        """Return a decoder of a topic's messages; it warns and returns None for garbled ones.
 
-        Types of ROS 2 itself are those of the newest one: what matters here is the same in all
-        distributions. Of others, the definition in the recording counts.
+        Types of ROS 2 itself are taken from its newest distribution: the fields used here are the
+        same in all of them. For other types, the definition in the recording is used.
         """
         store = _typestore(topic)
 
@@ -163,7 +163,7 @@ def _typestore(topic: BagTopic) -> Typestore:
 
 
 def _in_results(path: Path) -> Path:
-    """The recording in the results of a run; the path itself where it is no such folder."""
+    """Return the recording inside the results of a run; for any other path, the path itself."""
     inside = path / RECORDING
     if not inside.is_dir() or (path / METADATA).exists():
         return path
@@ -194,7 +194,7 @@ def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
 
 
 def _by_number(path: Path) -> list[tuple[int, str]]:
-    """Order of the parts of a split recording: _2 comes before _10."""
+    """Return a sort key for the parts of a split recording: _2 before _10."""
     return [(int(n) if n else -1, text) for text, n in re.findall(r"(\D*)(\d*)", path.name)]
 
 
@@ -207,7 +207,7 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
         reason = _reason(error)
     try:
         part = torn_mcap(path) if path.suffix == ".mcap" else TornSqlite(path)
-    except Exception as error:  # of the library: lengths in a damaged file may say anything
+    except Exception as error:  # of any type: lengths in a damaged file may be arbitrary
         raise RecordingError(
             f"{path}: cannot be read as a rosbag2 {path.suffix[1:]} file: {reason}. If it was cut "
             f"off, nothing in it is whole ({_reason(error)}); give another recording"
@@ -217,7 +217,7 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
 
 
 def _reason(error: Exception) -> str:
-    """Why, as a part of a sentence."""
+    """Return the error's text as a part of a sentence."""
     return str(error).rstrip(".")
 
 
@@ -225,16 +225,16 @@ class BagPart(Protocol):
     """A file of a recording, or a folder with its metadata, that can be read once.
 
     Attributes:
-        topics: that it holds.
+        topics: Its topics.
     """
 
     topics: tuple[BagTopic, ...]
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """Messages of these topics, in the order in which they were logged.
+        """Yield the messages of these topics in the order in which they were logged.
 
         Raises:
-            Exception: of the library, where the file is damaged.
+            Exception: An exception of the library, if the file is damaged.
         """
 
     def close(self) -> None:
@@ -242,14 +242,14 @@ class BagPart(Protocol):
 
 
 class LibraryPart:
-    """What a reader of the library `rosbags` reads; see BagPart.
+    """A part that a reader of the library `rosbags` reads; see BagPart.
 
     Args:
-        reader: not yet open.
-        read: its method that gives the messages of connections.
+        reader: Reader that is not yet open.
+        read: Method of the reader that yields the messages of connections.
 
     Raises:
-        rosbags.rosbag2.ReaderError: it cannot.
+        rosbags.rosbag2.ReaderError: The reader cannot open it.
     """
 
     def __init__(self, reader: Reader | McapReader, read: Callable[..., Iterator[Any]]) -> None:
@@ -272,20 +272,20 @@ class LibraryPart:
 
 
 def whole_part(path: Path) -> LibraryPart:
-    """A folder with metadata.yaml, or one storage file, that the library reads as it is."""
+    """Open a folder with metadata.yaml, or one storage file, that is complete."""
     reader = Reader(path)
     return LibraryPart(reader, reader.messages)
 
 
 def torn_mcap(path: Path) -> LibraryPart:
-    """What is whole of an MCAP file without its end."""
-    reader = McapReader(cast(Any, _Mended(path)))
+    """Open the complete records of a truncated MCAP file."""
+    reader = McapReader(cast(Any, _RepairedFile(path)))
     # Not `messages`, which refuses a file without index whose log times are out of order.
     return LibraryPart(reader, reader.messages_scan)
 
 
-class _Mended:
-    """What the reader needs of a path."""
+class _RepairedFile:
+    """Stands for the path of a truncated file; has only what the reader needs of a path."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -294,13 +294,13 @@ class _Mended:
         return str(self._path)
 
     def open(self, _mode: str) -> BinaryIO:
-        """The whole records and a footer, as one file."""
+        """Open the complete records, followed by a footer, as one file."""
         file = self._path.open("rb")
-        return io.BufferedReader(_Joined(file, _whole_records(file)))
+        return io.BufferedReader(_Concatenated(file, _whole_records(file)))
 
 
-class _Joined(io.RawIOBase):
-    """Pieces of a file, and a footer, one after another."""
+class _Concatenated(io.RawIOBase):
+    """Pieces of a file and a footer, concatenated."""
 
     def __init__(self, file: BinaryIO, pieces: list[tuple[int, int]]) -> None:
         self._file = file
@@ -321,12 +321,12 @@ class _Joined(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        data = self._some(len(buffer))
+        data = self._read_at(len(buffer))
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
 
-    def _some(self, count: int) -> bytes:
+    def _read_at(self, count: int) -> bytes:
         begin = 0
         for offset, length in self._pieces:
             if self._at < begin + length:
@@ -342,9 +342,9 @@ class _Joined(io.RawIOBase):
 
 
 def _whole_records(file: BinaryIO) -> list[tuple[int, int]]:
-    """Offsets and lengths of what can be read: the magic, then records of data.
+    """Return offsets and lengths of the readable pieces: the magic, then data records.
 
-    A last, uncompressed chunk that is not whole counts with the records inside it that are.
+    If the last chunk is incomplete and not compressed, the complete records inside it are included.
     """
     size = file.seek(0, io.SEEK_END)
     end, broken = _walk(file, len(MAGIC), size)
@@ -359,7 +359,7 @@ def _whole_records(file: BinaryIO) -> list[tuple[int, int]]:
 
 
 def _walk(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
-    """End of the whole records of data from here on, and the code of what follows; 0: nothing."""
+    """Return the end of the complete data records from `at` on, and the next code; 0: none."""
     while at + _RECORD.size <= size:
         file.seek(at)
         code, length = _RECORD.unpack(file.read(_RECORD.size))
@@ -372,21 +372,21 @@ def _walk(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
 
 
 class TornSqlite:
-    """A SQLite file that is damaged; see BagPart.
+    """A damaged SQLite file; see BagPart.
 
     Args:
-        path: of the file.
+        path: Path of the file.
 
     Raises:
-        sqlite3.Error: there is nothing that could be read.
+        sqlite3.Error: Nothing in it can be read.
     """
 
     def __init__(self, path: Path) -> None:
-        # Immutable: a recorder that crashed leaves a journal, which would be rolled back otherwise.
+        # Immutable: otherwise, SQLite would roll back the journal that a crashed recorder leaves.
         place = f"file:{quote(str(path.absolute()))}?immutable=1"
         self._database = sqlite3.connect(place, uri=True)
         try:
-            # Else SQLite refuses a file that is shorter than it should be. Nothing is written.
+            # Makes SQLite accept a file that is shorter than it should be. Nothing is written.
             self._database.execute("PRAGMA writable_schema = ON")
             rows = self._database.execute("SELECT id, name, type FROM topics").fetchall()
         except sqlite3.Error:
@@ -398,7 +398,7 @@ class TornSqlite:
         self.topics = tuple(BagTopic(name, kind, 0, unknown) for _, name, kind in whole)
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
-        """See BagPart. In the order of the rows, which needs no index."""
+        """See BagPart. The order is that of the rows, which needs no index."""
         for number, time, data in self._database.execute(
             "SELECT topic_id, timestamp, data FROM messages NOT INDEXED"
         ):

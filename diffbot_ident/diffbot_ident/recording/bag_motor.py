@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Voltage, current and speed of both motors in a rosbag2 recording: which fields of which topics.
+"""Find voltage, current and speed of both motors in the topics of a rosbag2 recording.
 
-A field is written TOPIC.FIELD, with an index or a name in brackets where it is one of many, as in
+A field is written TOPIC.FIELD, with an index or a name in brackets for an entry of a list, as in
 "/motor_voltages.data[0]", "/joint_states.velocity[left_wheel_joint]" or "/left/vesc.state.speed".
-The user maps channels to fields by `--columns`, as to a table's columns, or they are found:
+The user maps channels to fields by `--columns`, as to a table's columns, or they are found by name:
 
     voltage, current, velocity (or speed) in the name of a topic: Float64MultiArray or
         Float32MultiArray of [left, right]; JointState of both wheels; or a pair of topics
@@ -41,15 +41,15 @@ ARRAYS = ("std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float32MultiArray")
 NUMBERS = ("std_msgs/msg/Float64", "std_msgs/msg/Float32")
 INTERFACES = "control_msgs/msg/DynamicJointState"
 SIDES = ("left", "right")
-# Words of topics and interfaces, by quantity.
+# Words in the names of topics and interfaces, by quantity.
 WORDS = {
     "voltage": ("voltage", "volt"),
     "current": ("current", "amp"),
     "velocity": ("velocity", "velocities", "speed"),
 }
-# Messages that are looked at for a number.
-LOOKED_AT = 200
-# A field's name and what stands in brackets after it.
+# Number of messages that are searched for a number.
+SEARCHED = 200
+# A field's name, and the index or name in brackets after it.
 _STEP = re.compile(r"([A-Za-z]\w*)(?:\[([^\[\]]+)\])?")
 
 Pair = tuple[str, str]
@@ -58,13 +58,13 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class MotorTopic:
-    """A topic and what is read of it.
+    """A topic and how to read it.
 
     Attributes:
-        topic: to read.
-        channels: that a message gives, of MOTOR_CHANNELS.
-        read: gives their values; NaN of a field that a message leaves empty.
-        fields: of the channels, for people.
+        topic: Topic to read.
+        channels: Channels that a message holds, of MOTOR_CHANNELS.
+        read: Returns their values; NaN for a field that a message leaves empty.
+        fields: Fields of the channels, as texts for the user.
     """
 
     topic: BagTopic
@@ -74,10 +74,10 @@ class MotorTopic:
 
 
 def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
-    """Fields of all channels, chosen by the user, or found; None where a channel has none.
+    """Return the fields of all channels, chosen or found by name; None if any has none.
 
     Raises:
-        RecordingError: the choice is wrong, or more than one topic fits.
+        RecordingError: The choice is wrong, or more than one topic fits.
     """
     if options.columns:
         chosen = parse_columns(options.columns, MOTOR_CHANNELS)
@@ -98,7 +98,7 @@ def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
 
 
 def voltage_and_current(bag: Bag, options: Options) -> bool:
-    """Whether the names of topics and interfaces speak of both; nothing is read but interfaces."""
+    """Whether topics and interfaces have both in their names; reads only messages of interfaces."""
     known = {quantity: False for quantity in ("voltage", "current")}
     known["current"] = options.effort_unit == "ampere"
     for topic in bag.topics.values():
@@ -114,10 +114,10 @@ def voltage_and_current(bag: Bag, options: Options) -> bool:
 
 
 def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[MotorTopic]:
-    """What to read of a recording; a topic with stamps is the first one.
+    """Return the topics to read, those with stamps first.
 
     Raises:
-        RecordingError: a topic or a field is not there.
+        RecordingError: A topic or a field is missing.
     """
     by_topic: dict[str, list[str]] = {}
     for channel in MOTOR_CHANNELS:
@@ -132,15 +132,15 @@ def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[MotorTopic]:
             getters.append(getter)
         texts = tuple(f"{channel} = {columns[channel]}" for channel in channels)
         found.append(MotorTopic(bag.topics[name], tuple(channels), _reader(getters), texts))
-    # Stamps of the first topic tell the robot's time.
+    # The stamps of the first topic define the robot's time.
     return sorted(found, key=lambda each: each.topic.type in (*ARRAYS, *NUMBERS))
 
 
 def _found(bag: Bag, quantity: str, options: Options) -> Pair | None:
-    """Fields of a quantity by the names of topics and interfaces; None: there are none.
+    """Find the fields of a quantity by the names of topics and interfaces; None: there are none.
 
     Raises:
-        RecordingError: there is more than one pair.
+        RecordingError: There is more than one pair.
     """
     pairs = [*_interfaces(bag, quantity, options), *_named(bag, quantity, options)]
     if not pairs:
@@ -155,7 +155,7 @@ def _found(bag: Bag, quantity: str, options: Options) -> Pair | None:
 
 
 def _interfaces(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
-    """Of DynamicJointState topics."""
+    """Yield the fields of DynamicJointState topics."""
     for topic in bag.topics.values():
         message = _first(bag, topic) if topic.type == INTERFACES else None
         if message is None:
@@ -173,7 +173,7 @@ def _interfaces(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
 
 
 def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
-    """Of topics that have the quantity in their names."""
+    """Yield the fields of topics that have the quantity in their names."""
     named = {
         name: topic
         for name, topic in bag.topics.items()
@@ -193,7 +193,7 @@ def _named(bag: Bag, quantity: str, options: Options) -> Iterable[Pair]:
 
 
 def _joint_states(bag: Bag, quantity: str, options: Options) -> list[Pair]:
-    """Of joint states: velocities, and efforts where they are currents."""
+    """Return the fields of joint states: velocities, and efforts if they are currents."""
     in_ampere = quantity == "current" and options.effort_unit == "ampere"
     if not in_ampere and quantity != "velocity":
         return []
@@ -212,7 +212,7 @@ def _joint_states(bag: Bag, quantity: str, options: Options) -> list[Pair]:
 def _of_joints(
     bag: Bag, topic: BagTopic, fields: tuple[str, ...], options: Options
 ) -> Iterable[Pair]:
-    """The first field of joint states that is not empty, of both wheels."""
+    """Yield the first field of joint states that is not empty, for both wheels."""
     message = _first(bag, topic)
     if message is None:
         return
@@ -251,10 +251,10 @@ Getter = Callable[[Any], float]
 
 
 def _getter(channel: str, column: Column, topic: str) -> Getter:
-    """What reads a field of a message, in SI.
+    """Return a reader of a field of a message, in SI.
 
     Raises:
-        RecordingError: it is not written as one.
+        RecordingError: The column is not written as a field.
     """
     path = column.name.partition(".")[2]
     steps = [_STEP.fullmatch(part) for part in path.split(".")]
@@ -279,15 +279,15 @@ def _getter(channel: str, column: Column, topic: str) -> Getter:
 
 
 def _names(parent: Any, field: str) -> list[str]:
-    """Names of the entries of a list of a message."""
+    """Return the names of the entries of a list in a message."""
     for names in ("name", "joint_names", "interface_names", f"{field}_names", "names"):
         if hasattr(parent, names):
             return list(getattr(parent, names))
     return []
 
 
-# What a getter raises on a message that has no such number.
-NOTHING = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+# Exceptions that a getter raises if a message has no such number.
+NO_VALUE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def _reader(getters: list[Getter]) -> MessageReader:
@@ -300,18 +300,18 @@ def _reader(getters: list[Getter]) -> MessageReader:
 def _or_nan(get: Getter, message: Any) -> float:
     try:
         return get(message)
-    except NOTHING:
+    except NO_VALUE:
         return math.nan
 
 
 def _check(bag: Bag, topic: BagTopic, get: Getter, channel: str, column: Column) -> None:
-    """The field must be there.
+    """Check that the field exists.
 
     Raises:
-        RecordingError: none of the first messages has a number there.
+        RecordingError: None of the first messages has a number there.
     """
     with closing(bag.peek(topic)) as messages:
-        first = list(islice(messages, LOOKED_AT))
+        first = list(islice(messages, SEARCHED))
     if any(math.isfinite(_or_nan(get, message)) for message in first):
         return
     fields = ", ".join(vars(first[0])) if first and hasattr(first[0], "__dict__") else "no message"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics of rosbag2 recordings as samples: what to read of them, and the robot's time of it.
+"""Read topics of rosbag2 recordings as samples in the robot's time.
 
-A recording says when a message was logged, in wall time. Messages with a stamp say their robot
-time, which in a simulation runs at another pace. What has no stamp gets that of the newest
-stamped message before it, plus the time that passed since, at the pace of the robot's clock.
+A recording holds the wall time at which each message was logged. Stamps of messages are in the
+robot's time, which in a simulation runs at another pace. A message without a stamp is assigned the
+newest stamp before it plus the time passed since, at the pace of the robot's clock.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ from diffbot_ident.recording.samples import (
 )
 from diffbot_ident.recording.table_columns import Column
 
-# Messages that are looked at for the names of joints, and for a torque that is not zero.
+# Number of messages that are searched for the names of joints, and for a torque other than 0.
 NAMES, TORQUES = 200, 20000
-# Messages without a stamp after which a driver is taken for one that gives none. A simulation says
-# 0, which is none, until its time runs.
+# A topic without a stamp in this number of messages has none. A simulation sends 0, which is no
+# stamp, until its time runs.
 PATIENCE = 5000
 
-# Logged time over which a clock's pace is measured, s; less is jitter.
+# Logged time over which a clock's pace is measured, s; over less, jitter dominates.
 SPAN = 0.5
-# Stamped messages after which it is first known.
+# Number of stamped messages after which the pace is first known.
 FIRST = 20
-# Deviation of the pace from 1 beyond which a simulation does not run in real time.
+# A simulation does not run in real time if its pace deviates from 1 by more than this.
 REAL_TIME = 0.1
-# A step of a stamp, beyond the time that passed, with which a clock was set, s.
+# A clock was set if a stamp steps by this much more or less than the logged time, s.
 JUMP = 1.0
 
 
 def open_bags(paths: Sequence[Path], options: Options) -> Recording:
-    """Sources of one or more recordings of the same robot, decided by the first one.
+    """Open recordings of one robot; the first one determines the kind of robot.
 
     Raises:
-        RecordingError: they cannot be read, or it is not clear what to read.
+        RecordingError: They cannot be read, or it is not clear what to read.
     """
     if options.where or (options.columns and options.kind not in (AUTO, MOTOR)):
         raise RecordingError(
@@ -110,13 +110,13 @@ def _note(kind: str, options: Options) -> str:
 
 @dataclass(frozen=True)
 class _Joints:
-    """What the joint states of a recording hold.
+    """Content of a recording's joint states.
 
     Attributes:
-        topic: of the joint states.
-        wheels: names of the joints of the left and the right side.
-        fields: that are not empty.
-        torque: whether an effort is not zero.
+        topic: Topic of the joint states.
+        wheels: Names of the joints of the left and the right side.
+        fields: Fields that are not empty.
+        torque: Whether any effort is not 0.
     """
 
     topic: BagTopic
@@ -126,7 +126,11 @@ class _Joints:
 
 
 def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
-    """Joint states of a torque robot; None where the recording is of a velocity robot."""
+    """Return the joint states of a torque robot; None for a velocity robot.
+
+    Raises:
+        RecordingError: The recording fits neither.
+    """
     there = {
         name: bool(options.topics[name] or candidates(bag.topics, role))
         for name, role in ROLES.items()
@@ -221,7 +225,10 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
 
 
 def _may_be_motor(bag: Bag, options: Options) -> bool:
-    """Whether to look for motors: what tells a robot's motion as well is recorded for that."""
+    """Whether to look for motors.
+
+    Not if the recording suits a velocity or torque robot as well, which it is then taken for.
+    """
     if options.columns or options.kind == MOTOR:
         return True
     told = [topic for role, topic in options.topics.items() if role != "joint_states"]
@@ -289,7 +296,7 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
 
 
 def _has_odometry(bag: Bag, options: Options) -> bool:
-    """Whether odometry tells the velocity; else joint states do."""
+    """Whether to take velocities from odometry, not from joint states."""
     if options.topics["odom"] is not None:
         return True
     if options.topics["joint_states"] is not None:
@@ -300,12 +307,12 @@ def _has_odometry(bag: Bag, options: Options) -> bool:
 
 @dataclass(frozen=True)
 class Feed:
-    """A topic and what is read of it.
+    """A topic and how to read it.
 
     Attributes:
-        topic: to read.
-        channels: that a message gives.
-        read: gives their values, or None for a message that has none.
+        topic: Topic to read.
+        channels: Channels that a message holds.
+        read: Returns their values, or None for a message without them.
     """
 
     topic: BagTopic
@@ -314,11 +321,14 @@ class Feed:
 
 
 class BagSource:
-    """Reads topics; see samples.Source. Their blocks end together where the clock is set back.
+    """Reads topics; see samples.Source.
+
+    When the clock is set back, the blocks of all topics end together.
 
     Args:
-        bag: to read; it is used up.
-        feeds: topics; stamps of the first one tell the robot's time, so it should be measured.
+        bag: Recording; it can be read only once.
+        feeds: Topics to read. The stamps of the first one define the robot's time, so it should be
+            a measured one.
     """
 
     def __init__(self, bag: Bag, feeds: Sequence[Feed]) -> None:
@@ -354,12 +364,12 @@ class BagSource:
         yield from self._flush(rows)
 
     def _has_stamps(self) -> bool:
-        """Whether the leading topic tells the robot's time; else wall time is all there is."""
+        """Whether the leading topic has stamps; otherwise wall time is used."""
         with closing(self._bag.peek(self._leading)) as messages:
             return any(stamp_of(m) is not None for m in islice(messages, PATIENCE))
 
     def _time(self, name: str, logged: float, stamp: float | None, stamped: bool) -> float | None:
-        """Robot time of a message, s; None while it is not known."""
+        """Return the robot's time of a message, s; None while it is not known."""
         if name == self._leading.name and stamp is not None:
             self._clock.stamped(logged, stamp)
         if stamp is not None:
@@ -378,7 +388,7 @@ class BagSource:
 
 
 class RobotClock:
-    """Follows the stamps of one topic."""
+    """Estimates the robot's time of any message from the stamps of one topic."""
 
     def __init__(self) -> None:
         self._logged = self._stamp = 0.0
@@ -389,7 +399,7 @@ class RobotClock:
 
     @property
     def begun(self) -> bool:
-        """Whether there was a stamp: from then on wall time is not the robot's time."""
+        """Whether there was a stamp, after which wall time no longer serves as the robot's time."""
         return self._count > 0
 
     @property
@@ -398,7 +408,7 @@ class RobotClock:
         return self._count >= FIRST
 
     def stamped(self, logged: float, stamp: float) -> None:
-        """A message with a stamp was logged; both in s."""
+        """Update the clock by a message with a stamp, logged at `logged`; both in s."""
         passed = logged - self._logged
         jumped = stamp < self._stamp or abs(stamp - self._stamp - passed) > JUMP
         self._count += 1
@@ -411,10 +421,10 @@ class RobotClock:
             self._anchor = (logged, stamp)
 
     def time(self, logged: float) -> float:
-        """Robot time of a message that was logged at this time, s; the clock must be running."""
-        # Over all, as a simulator now and then runs in real time for a while.
+        """Return the robot's time at a logged time, s; the clock must be running."""
+        # Pace since the first stamp: a simulator may run in real time for a while.
         passed = max(self._logged - self._first[0], 1e-9)
         if abs((self._stamp - self._first[1]) / passed - 1.0) > REAL_TIME:
-            # A simulator that waits for answers: what comes now answers the newest stamp.
+            # The simulator waits for commands: this message responds to the newest stamp.
             return self._stamp
         return self._stamp + max(0.0, logged - self._logged) * self._pace

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which topics and joints of a rosbag2 recording to use, and the channels that messages hold.
+"""Choose topics and joints of a rosbag2 recording, and read channels from messages.
 
-Without the library `rosbags`: the command line needs the topics' roles also where it is missing.
+This module does not import the library `rosbags`, since the command line needs the topics' roles
+even if it is not installed.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ TWIST = "geometry_msgs/msg/Twist"
 IMU = "sensor_msgs/msg/Imu"
 TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
-# Names of the sides in those of joints.
+# Words for [left, right] in names of joints.
 SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
-# What only a simulator knows is no measurement.
+# Last parts of topic names that are never used: only a simulator knows the ground truth.
 NEVER = ("ground_truth",)
 
 Values = tuple[float, ...]
-Sides = tuple[tuple[str, ...], tuple[str, ...]]  # names of joints, (left, right)
+Sides = tuple[tuple[str, ...], tuple[str, ...]]  # names of the joints, (left, right)
 MessageReader = Callable[[Any], Values | None]
 """Values of the channels that a message holds; None for a message that has none."""
 
 
 @dataclass(frozen=True)
 class TopicRole:
-    """What a topic is used for.
+    """Use of a topic.
 
     Attributes:
-        option: of the command line, that chooses it.
-        types: of its messages.
-        text: what it is, for messages.
+        option: Command-line option that chooses the topic.
+        types: Allowed message types.
+        text: Description for the user.
     """
 
     option: str
@@ -61,7 +62,7 @@ ROLES: Mapping[str, TopicRole] = {
 
 
 def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic]:
-    """Topics of the right type that hold messages, or may do so."""
+    """Return the topics of the right type that hold messages, or may if no count is known."""
     known = any(topic.count for topic in topics.values())
     return [
         topic
@@ -73,15 +74,16 @@ def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic
 
 
 def choose(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str | None) -> BagTopic:
-    """The topic for a role: the chosen one, or the only one.
+    """Return the topic for a role: the chosen one, or the only candidate.
 
     Args:
-        topics: of the recording.
-        role: what it is for.
-        chosen: by the user; None: find it.
+        topics: Topics of the recording.
+        role: Role of the topic.
+        chosen: The user's choice; None: find it.
 
     Raises:
-        RecordingError: the chosen one is not there or of another type, or there are none or many.
+        RecordingError: The chosen topic is missing or of another type, or there is not exactly one
+            candidate.
     """
     if chosen is not None:
         return _chosen(topics, role, chosen)
@@ -125,16 +127,17 @@ def find_wheels(
     right: str | None,
     described: Iterable[Sides] = (),
 ) -> Sides:
-    """Names of the joints of the left and the right side, of each one but where described.
+    """Return the names of the left and the right side's joints; one per side unless described.
 
     Args:
-        names: of all joints in the recording.
-        left: the user's choice; None: find it.
-        right: the same.
-        described: those that are taken where all are there, as of a robot's description.
+        names: Names of all joints in the recording.
+        left: The user's choice of the left joint; None: find it.
+        right: The user's choice of the right joint; None: find it.
+        described: Joints of both sides, such as from a robot's description; used if all are
+            present.
 
     Raises:
-        RecordingError: a chosen one is not there, or there is no pair, or more than one.
+        RecordingError: A chosen joint is missing, or there is no pair, or more than one.
     """
     listed = ", ".join(names) or "none"
     for option, name in (("--left-joint", left), ("--right-joint", right)):
@@ -154,7 +157,7 @@ def find_wheels(
         if _counterparts(a, b) and left in (None, a) and right in (None, b)
     ]
     if len(pairs) > 1:
-        # Of several pairs, such as arms and wheels, the one that says so.
+        # Prefer pairs named "wheel" to others, such as arms.
         pairs = [pair for pair in pairs if "wheel" in pair[0].lower()] or pairs
     if len(pairs) == 1:
         return (pairs[0][0],), (pairs[0][1],)
@@ -176,12 +179,12 @@ def _counterparts(a: str, b: str) -> bool:
 
 
 def joined(sides: Sides) -> tuple[str, str]:
-    """The names of each side in one text."""
+    """Return the names of each side as one text."""
     return " + ".join(sides[0]), " + ".join(sides[1])
 
 
 def stamp_of(message: Any) -> float | None:
-    """Stamp, s; None where there is none, or where nobody set it."""
+    """Return a message's stamp, s; None if there is none, or if it was not set."""
     header = getattr(message, "header", None)
     if header is None:
         return None
@@ -190,16 +193,17 @@ def stamp_of(message: Any) -> float | None:
 
 
 def twist(message: Any) -> Values:
-    """[v in m/s, omega in rad/s] of a Twist, a TwistStamped or an Odometry."""
+    """Return [v in m/s, omega in rad/s] of a Twist, a TwistStamped or an Odometry."""
     while hasattr(message, "twist"):
         message = message.twist
     return float(message.linear.x), float(message.angular.z)
 
 
 def torques(sides: Sides) -> MessageReader:
-    """[left, right] of a Float64MultiArray with a number for each joint, sums of the sides', N m.
+    """Return a reader of [left, right] torques of a Float64MultiArray, N m.
 
-    It gives None where there are more or fewer.
+    The array holds one number per joint; those of a side are added. For an array of another length
+    the reader returns None.
     """
     left, count = len(sides[0]), len(sides[0]) + len(sides[1])
 
@@ -211,11 +215,12 @@ def torques(sides: Sides) -> MessageReader:
 
 
 def joints(left: Sequence[str], right: Sequence[str], fields: tuple[str, ...]) -> MessageReader:
-    """What reads fields of the joints of two sides: [left, right] of each field.
+    """Return a reader of fields of the joints of two sides: [left, right] of each field.
 
-    Several joints of a side count as one: their mean angle and speed, the sum of their effort. A
-    message without all joints gives None, as other devices publish joint states, too. A field that
-    a message leaves empty is NaN. Joints of a side that do not turn alike raise RecordingError.
+    Several joints of a side count as one, with their mean angle and speed and the sum of their
+    efforts. For a message without all of these joints the reader returns None, since other devices
+    publish joint states, too. A field that a message leaves empty is NaN. If the joints of a side
+    do not turn alike, the reader raises RecordingError.
     """
     sides = (left, right)
     wheels = [SideWheels(side) if len(side) > 1 else None for side in sides]
@@ -247,5 +252,5 @@ def joints(left: Sequence[str], right: Sequence[str], fields: tuple[str, ...]) -
 
 
 def joint_channels(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of what `joints` reads."""
+    """Return the names of the channels that `joints` reads."""
     return tuple(f"{side}_{field}" for field in fields for side in ("left", "right"))

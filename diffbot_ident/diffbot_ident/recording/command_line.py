@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of `identify`: its arguments, and what it says about them."""
+"""The command line of `identify`: its arguments and their help."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ files; 130 interrupted by Ctrl-C. summary.json has the status of each axis."""
 
 
 def parse(argv: Sequence[str] | None, program: str = "identify") -> Options:
-    """The options that the arguments say; wrong ones end the process with status 2."""
+    """Parse the arguments; wrong ones end the process with status 2."""
     parser = _parser(program)
     found = vars(parser.parse_args(argv))
     if found["left_joint"] and found["left_joint"] == found["right_joint"]:

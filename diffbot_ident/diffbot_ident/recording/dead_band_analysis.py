@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The smallest command that moves an axis of a velocity-commanded robot, from a recording.
 
-Both kinds of a dead band are fitted beside the axis and its dead time, an offset and a threshold
-(diffbot_description/dead_band.py), and the one that leaves less counts. A dead band stands in the
-model, so that it does not bias inertia and drag, where it is beyond doubt; otherwise they are those
-of the model without it, and the interval of the dead band says how large it may be.
+Both kinds of dead band, offset and threshold (diffbot_description/dead_band.py), are fitted
+together with the axis and its dead time, and the one with the smaller residuals is taken. If the
+dead band is beyond doubt, it is part of the model, so that it does not bias inertia and drag.
+Otherwise inertia and drag are those of the model without it, and the interval of the dead band
+states how large it may be.
 
-What was not tried is not known: without small commands, of at most a quarter of the largest or
-twice the dead band, the smallest that moves the robot is not identifiable. Larger commands may show
-all the same that velocity is no multiple of them, but a multiple less an offset. The model then has
-it, for inertia and drag would be wrong without.
+The smallest command that moves the robot is identifiable only if small commands were tried: up to a
+quarter of the largest, or twice the dead band. Even so, larger commands alone may show that the
+velocity is proportional to the command minus an offset. The model then includes the offset, as
+inertia and drag would be wrong without it.
 """
 
 from __future__ import annotations
@@ -27,25 +28,27 @@ from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band
 from diffbot_ident.velocity.first_order import AxisSegment
 
 NAME = "smallest command that moves the robot"
-# A command is small up to this share of the largest, or so many dead bands.
+# A command is small up to this share of the largest one, or up to this multiple of the dead band.
 SMALL, BANDS = 0.25, 2.0
-# Small commands that are needed: samples, and their share of all samples.
+# Minimum number of samples with small commands, and their minimum share of all samples.
 LEAST_SAMPLES, LEAST_SHARE = 10, 0.02
-# Deviations beyond which a dead band is there, and its least share of the largest command.
+# A dead band is beyond doubt above this number of standard deviations, and above this share of the
+# largest command.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01
-# Half width of the 95 % interval, as a share of the largest command, beyond which it says nothing.
+# Largest half width of the 95 % interval of an identifiable dead band, as a share of the largest
+# command.
 WIDEST = 0.25
 
 
 @dataclass(frozen=True)
 class DeadBandFinding:
-    """What a recording says of the dead band of an axis.
+    """Dead band of an axis as found in a recording.
 
     Attributes:
-        fit: of the axis with the dead band.
-        value: the dead band and its interval; infinite deviation where it is not identifiable.
-        note: what to say of it.
-        sure: whether the axis has one beyond doubt, at least where commands were tried.
+        fit: Fit of the axis with the dead band.
+        value: The dead band and its interval; standard deviation infinite if not identifiable.
+        note: Note for the user.
+        sure: Whether the dead band is beyond doubt, at least for the commands that were tried.
     """
 
     fit: DeadTimeFit
@@ -57,13 +60,13 @@ class DeadBandFinding:
 def find_dead_band(
     segments: Sequence[AxisSegment], plain: DeadTimeFit, longest: float, unit: str
 ) -> DeadBandFinding:
-    """Fit both kinds of dead band, and judge.
+    """Fit both kinds of dead band, and judge whether there is one.
 
     Args:
-        segments: of one axis and one period.
-        plain: the fit without a dead band.
-        longest: end of the dead time's scan, s.
-        unit: of command and velocity.
+        segments: Segments of one axis and one period.
+        plain: Fit without a dead band.
+        longest: Longest dead time to scan, s.
+        unit: Unit of command and velocity.
     """
     offset, threshold = (
         fit_dead_band(segments, longest, kind, plain=plain)
@@ -84,17 +87,17 @@ def find_dead_band(
         )
     else:
         value = Value(NAME, max(found.dead_band, 0.0), found.dead_band_std, unit)
-        note = _told(found, unit) if surely else "no dead band of the command beyond doubt"
+        note = _kind_note(found, unit) if surely else "no dead band of the command beyond doubt"
     return DeadBandFinding(found, value, note, bool(surely))
 
 
 def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
-    """The value, and the note, where the dead band cannot be told."""
+    """Return value and note of a dead band that is not identifiable."""
     return Value(NAME, math.nan, math.inf, unit), f"{NAME} not identifiable: {reason}"
 
 
 def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int) -> bool:
-    # The whole range of a threshold, which is all that is possible, has to be above 0.
+    # A threshold's deviation stands for the whole range of possible values: it must be above 0.
     deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else NORMAL_95 / 0.95
     least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
     gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
@@ -104,7 +107,7 @@ def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int) ->
 def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
     """Whether enough commands other than 0 are small.
 
-    Only those that hold for three samples: where a command jumps, a resampled one lies between.
+    Only commands that last for three samples count: resampling makes an intermediate one of a jump.
     """
     small = total = 0
     for segment in segments:
@@ -115,7 +118,7 @@ def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
     return small >= max(LEAST_SAMPLES, LEAST_SHARE * total)
 
 
-def _told(found: DeadTimeFit, unit: str) -> str:
+def _kind_note(found: DeadTimeFit, unit: str) -> str:
     width = f"{found.dead_band:.3g} {unit}"
     if found.kind is DeadBandKind.THRESHOLD:
         return f"commands up to {width} move nothing, larger ones act in full (threshold)"

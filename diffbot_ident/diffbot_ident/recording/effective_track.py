@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effective track from a recording: how fast the robot turns for what its wheels do.
+"""Effective track from a recording: how fast the robot turns for a difference of wheel speeds.
 
 Wheels that slip sideways, as those of skid steer do in every turn, turn the robot less than their
-distance says: omega = r (w_r - w_l) / b_eff with an effective track b_eff that the ground decides.
-It holds where one b_eff explains the yaw rate on parts of the recording that it was not fitted to;
-each recording has its own, so that recordings on several grounds give one for each.
+separation predicts: omega = r (w_r - w_l) / b_eff, with an effective track b_eff that depends on
+the ground. It is accepted if one b_eff explains the yaw rate on held-out parts of the recording.
+Each recording has its own, so that recordings on several grounds give one for each ground.
 
-The yaw rate has to come from something else than the wheels: a gyro, or a pose.
+The yaw rate must not come from the wheels but from a gyro or a pose.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Ve
 from diffbot_ident.torque.estimate import GyroFit
 from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 
-# Length of a window, s, and delays of the yaw rate after the wheels that are looked for, s: wheel
-# speeds that are published four times a second are late themselves.
+# Length of a window, s; and range of delays of the yaw rate after the wheels that is searched, s.
+# The delay may be negative: wheel speeds that are published four times a second are late
+# themselves.
 WINDOW, DELAYS = 0.5, (-0.5, 0.5)
-# Blocks of time that are learnt from and held out in turn, s: one in BLOCKS is held out.
+# Length of a block of time, s; one block in BLOCKS is held out, the others are fitted.
 BLOCK, BLOCKS = 4.0, 3
 NEEDED = (*WHEELS, "w")
 SUBJECT = "effective track"
 
 
 def effective_tracks(segments: Sequence[Segment], geometry: WheelGeometry) -> list[Verdict]:
-    """A verdict for each recording whose segments hold both wheels' speeds and a yaw rate.
+    """Return a verdict for each recording that holds both wheels' speeds and a yaw rate.
 
     Args:
-        segments: of a robot; "w" (rad/s) comes from something else than the wheels.
-        geometry: of the wheels, as it is believed to be.
+        segments: Segments of a robot; "w" (rad/s) must not come from the wheels.
+        geometry: Wheel radii and separation as described.
     """
     runs: dict[str | None, list[Segment]] = {}
     for segment in segments:
@@ -106,10 +107,13 @@ def _values(fit: GyroFit, geometry: WheelGeometry) -> tuple[Value, ...]:
 
 
 def _feed(segments: Sequence[Segment], learnt: YawGyro, held: YawGyro, every: YawGyro) -> None:
-    """Let all have the wheels, and each the yaw rates of its blocks; gaps divide these."""
+    """Feed wheels to all, yaw rates of held-out blocks to `held` and of others to `learnt`.
+
+    `every` gets all yaw rates. Each segment is separated from the one before.
+    """
     offset, angles, passed = 0.0, np.zeros(2), 0.0
     for segment in segments:
-        # The clock of one recording may have been set back between two segments.
+        # The clock may have been set back between two segments: shift the times to increase.
         stamps = segment.times - segment.times[0] + offset
         offset = float(stamps[-1]) + 2.0 * (DELAYS[1] - DELAYS[0])
         speeds = np.column_stack([segment.channels[name] for name in WHEELS])

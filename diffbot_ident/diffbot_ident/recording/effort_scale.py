@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""N m of a unit of effort, by a weighed mass or by a known load; and K5..K8 with it.
+"""Torque of a unit of effort from a weighed mass or a known load, and K5..K8 in N m.
 
-Efforts e in ampere, per cent or an unknown unit are torques tau = k e of the wheels. What is
-identified from efforts is then K5, K6, K7' = k K7 and K8' = k K8, friction in units of effort, and
+Efforts e in ampere, per cent or an unknown unit are wheel torques tau = k e. From efforts, one
+identifies K5, K6, K7' = k K7, K8' = k K8 and friction in units of effort, with
 
     K7' = k / (r M_e),    M_e = m + 2 J / r^2                    (closed form of (41), Lages (2017))
 
-with m all that was weighed, wheels and all, and J the inertia about the axle of one wheel and of
-what turns with it: the rotor's times the gear's ratio squared belongs to it. Hence
+where m is the whole weighed mass, with wheels, and J the inertia about the axle of one wheel and of
+what turns with it, including the rotor's inertia times the gear's ratio squared. Hence
 
-    k = K7' r M_e                                                 of the weighed mass
-    k = r m_L / (1 / K7'_loaded - 1 / K7')                        of a load m_L
+    k = K7' r M_e                                                 from the weighed mass
+    k = r m_L / (1 / K7'_loaded - 1 / K7')                        from a load m_L
 
-The second needs no J: spinning wheels are the same in both recordings. Where both are given, they
-must agree, and their mean of least variance counts. k is the mean of both wheels; their ratio is
-that of a robot's file, or 1, unless the motion says otherwise (torque_difference of
-residual_patterns). What is assumed: equal radii, wheels that do not slip, and the radius, whose
-standard deviation counts where it is known: k goes with its square, as do K7 and K8 of odometry
-with it.
+The second needs no J: the spinning wheels are the same in both recordings. If both are given, they
+must agree, and their mean of minimum variance is used. k is the mean of both wheels; their ratio is
+that of the robot's file, or 1, unless the motion shows another one (torque_difference of
+residual_patterns). It is assumed that the wheels have equal radii and do not slip, and that the
+radius is right. Its standard deviation is included if known: k is proportional to its square, since
+K7 and K8 from odometry depend on it, too.
 
-The load's place x ahead of the axle is no part of k, but K5 tells it, too, and checks the order of
-the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
+The load's distance x ahead of the axle does not enter k. But it also follows from K5, which checks
+the order of the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
 """
 
 from __future__ import annotations
@@ -41,22 +41,23 @@ from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.torque.physical import IMAGINARY_STEP, MAX_LINEAR_STD
 
-# Deviations beyond which two ways to the constant contradict each other, or a place is another.
+# Number of standard deviations above which two values of the constant, or two places of the load,
+# contradict each other.
 CONTRADICTS = 3.0
-# Places of a load that are told apart, m.
+# Smallest difference between places of a load that is reported, m.
 PLACE_RESOLUTION = 0.02
 
 
 @dataclass(frozen=True)
 class EffortScale:
-    """The constant, and what there is to say of it.
+    """The torque constant, with notes on it.
 
     Attributes:
         constant: k, mean of both wheels.
         effective_mass: M_e, kg.
-        unit: of the efforts, one of UNIT_NAMES.
-        ratio: of the wheels' constants to k, [left, right].
-        notes: how it was found, what was assumed, and the lines for a robot's file.
+        unit: Unit of the efforts, one of UNIT_NAMES.
+        ratio: Ratio of the wheels' constants to k, [left, right].
+        notes: Notes for the user: how k was found, assumptions, and lines for a robot's file.
     """
 
     constant: Value
@@ -67,12 +68,12 @@ class EffortScale:
 
     @property
     def constants(self) -> tuple[float, float]:
-        """N m of a unit of effort, [left, right]."""
+        """Torque of a unit of effort, N m, [left, right]."""
         left, right = self.ratio
         return left * self.constant.value, right * self.constant.value
 
     def summary(self) -> dict[str, Any]:
-        """Keys of summary.json."""
+        """Return the keys of summary.json."""
         return {
             "torque_constant": {
                 **self.constant.to_dict(),
@@ -86,12 +87,12 @@ class EffortScale:
 def in_newton_metres(
     result: TorqueResult, loaded: Estimate | None, weighing: Weighing
 ) -> tuple[TorqueResult, EffortScale]:
-    """The result with torques in N m, and the scale.
+    """Return the result with torques in N m, and the scale.
 
     Args:
-        result: of efforts in their unit; without the load where there is one.
-        loaded: estimate of the recording with the load; None: there is none.
-        weighing: the mass, the load, or both.
+        result: Result with efforts in their unit, from the recording without the load.
+        loaded: Estimate from the recording with the load; None: there is none.
+        weighing: The mass, the load, or both.
 
     Raises:
         RecordingError: K7 was not identified, or mass, load and recordings do not go together.
@@ -115,13 +116,13 @@ def _check_identified(estimate: Estimate, which: str) -> None:
 
 
 Function = Callable[[NDArray[Any]], complex]
-# Places in the vector of all that is uncertain: K5, K6, K7', K8' without load, K5 and K7' with it,
-# mass, load, and the radius over its value.
+# Indices in the vector of uncertain quantities: K5, K6, K7', K8' without load; K5 and K7' with
+# load; mass, load, and the radius over its nominal value. COUNT is its length.
 K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
 
 
 class _Scale:
-    """The constant as a function of all that is uncertain; see in_newton_metres."""
+    """The constant as a function of all uncertain quantities; see in_newton_metres."""
 
     def __init__(
         self,
@@ -147,22 +148,22 @@ class _Scale:
         self._share = self._share_of_mass()
 
     def _put(self, where: slice, values: Array, covariance: Array) -> None:
-        """Set values; what is not identified counts as exact, as nothing rests on it."""
+        """Set values; unidentified ones count as exact, since nothing depends on them."""
         known = np.isfinite(covariance).all(axis=1)
         self.at[where] = values
         self.covariance[where, where] = np.where(np.outer(known, known), covariance, 0.0)
 
     def by_mass(self, x: NDArray[Any]) -> complex:
-        """K of the weighed mass."""
+        """Return k from the weighed mass."""
         return complex(x[K7] * self._radius * x[RADIUS] ** 2 * (x[MASS] + self._spin))
 
     def by_load(self, x: NDArray[Any]) -> complex:
-        """K of the load."""
+        """Return k from the load."""
         change = 1.0 / x[K7_LOADED] - 1.0 / x[K7]
         return complex(self._radius * x[RADIUS] ** 2 * x[LOAD] / change)
 
     def constant(self, x: NDArray[Any]) -> complex:
-        """K."""
+        """Return k."""
         share = self._share
         if share == 1.0:
             return self.by_mass(x)
@@ -171,25 +172,25 @@ class _Scale:
         return share * self.by_mass(x) + (1.0 - share) * self.by_load(x)
 
     def effective_mass(self, x: NDArray[Any]) -> complex:
-        """M_e without load, kg."""
+        """Return M_e without load, kg."""
         return complex(self.constant(x) / (self._radius * x[RADIUS] ** 2 * x[K7]))
 
     def gradient(self, function: Function) -> Array:
-        """Of a function of all, shape (COUNT,)."""
+        """Return the gradient of a function of all quantities, shape (COUNT,)."""
         steps = self.at + 1j * IMAGINARY_STEP * np.eye(COUNT)
         return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
 
     def value(self, name: str, unit: str, function: Function) -> Value:
-        """A function of all, with its deviation to first order."""
+        """Return the value of a function, with its first-order standard deviation."""
         gradient = self.gradient(function)
         variance = float(gradient @ self.covariance @ gradient)
         return Value(name, complex(function(self.at)).real, math.sqrt(max(variance, 0.0)), unit)
 
     def _share_of_mass(self) -> float:
-        """Weight of the mass beside the load.
+        """Return the weight of the mass in the mean of mass and load, 0 to 1.
 
         Raises:
-            RecordingError: they contradict each other, or the load changes too little.
+            RecordingError: They contradict each other, or the load changes K7 too little.
         """
         if self._weighing.load is None:
             return 1.0
@@ -203,19 +204,19 @@ class _Scale:
         if abs(apart.value) > CONTRADICTS * apart.std:
             raise RecordingError(
                 f"--mass and --load contradict each other: by the mass one unit of effort is "
-                f"{_told(mass)}, by the load {_told(load)}: weigh both again, and look at "
+                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and look at "
                 "--wheel-inertia, which the load does not need"
             )
-        # Variances of both and of their difference give their covariance.
+        # Their covariance follows from the variances of both and of their difference.
         common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
         share = (load.std**2 - common) / apart.std**2 if apart.std > 0.0 else 1.0
         return min(max(share, 0.0), 1.0)
 
     def _check_change(self) -> None:
-        """The load must change K7 by much more than the recordings leave open.
+        """Check that the load changes K7 by much more than its uncertainty.
 
         Raises:
-            RecordingError: it does not.
+            RecordingError: It does not.
         """
         change = self.value("change", "1", lambda x: complex(x[K7] / x[K7_LOADED] - 1.0))
         share, half = 100.0 * change.value, 100.0 * NORMAL_95 * change.std
@@ -231,23 +232,23 @@ class _Scale:
             )
 
     def found(self) -> EffortScale:
-        """The result."""
+        """Return the scale with its notes."""
         own = self._weighing
         constant = self.value("torque constant", UNIT_NAMES[own.unit], self.constant)
         mass = self.value("effective mass", "kg", self.effective_mass)
         notes = [
-            f"one unit of effort ({own.unit}) is {_told(constant)} of each wheel"
-            f"{' in the mean' if own.ratio != (1.0, 1.0) else ''}, {self._by()}"
+            f"one unit of effort ({own.unit}) is {_text(constant)} of each wheel"
+            f"{' in the mean' if own.ratio != (1.0, 1.0) else ''}, {self._basis()}"
         ]
         if own.mass is not None:
             notes.append(
-                f"effective mass {_told(mass)}, {self._spin:.3g} kg of it by the spin of two "
+                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it by the spin of two "
                 f"wheels of {own.wheel_inertia:.3g} kg m^2 with what turns with them, which counts "
                 "as exact"
             )
         else:
             notes.append(
-                f"effective mass {_told(mass)}: all that was not the load, and the wheels' spin"
+                f"effective mass {_text(mass)}: all that was not the load, and the wheels' spin"
             )
         radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
         notes.append(
@@ -264,7 +265,7 @@ class _Scale:
         return EffortScale(constant, mass, own.unit, own.ratio, tuple(notes))
 
     def _wheels(self) -> str:
-        """What is assumed of the wheels."""
+        """Return the assumption about the wheels' constants, as a text."""
         own = self._weighing
         if own.ratio_std > 0.0:
             left, right = own.ratio
@@ -276,17 +277,17 @@ class _Scale:
         equal = "equal" if own.ratio == (1.0, 1.0) else "in the ratio of the robot's file"
         return f"both wheels' constants are {equal}"
 
-    def _by(self) -> str:
+    def _basis(self) -> str:
         own = self._weighing
         ways = [
-            f"{text} {_told(value)}"
+            f"{text} {_text(value)}"
             for text, value in (("the weighed mass", own.mass), ("the load", own.load))
             if value is not None
         ]
         return "by " + " and ".join(ways)
 
     def _place(self) -> list[str]:
-        """What K5 says of the load's place where that is not the one that was given."""
+        """Return a warning if the load's place by K5 is not the given one; empty otherwise."""
         own, known = self._weighing, np.diag(self.covariance)
         if own.load is None or own.place is None or 0.0 in (known[0], known[4]):
             return []
@@ -300,18 +301,18 @@ class _Scale:
         if away <= max(CONTRADICTS * found.std, PLACE_RESOLUTION):
             return []
         return [
-            f"warning: by K5 the load lay {_told(found)} ahead of the axle, --load-at says "
+            f"warning: by K5 the load lay {_text(found)} ahead of the axle, --load-at says "
             f"{own.place:g} m: is it another load, or did anything else move?"
         ]
 
 
-def _told(value: Value) -> str:
+def _text(value: Value) -> str:
     _, number, spread, unit = value.row()
     return f"{number} {spread} {unit}"
 
 
 def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
-    """The result with K7, K8, friction and torques in N m."""
+    """Return the result with K7, K8, friction and torques in N m."""
     estimate = result.estimate
     k = complex(scale.constant(scale.at)).real
 
@@ -334,7 +335,13 @@ def _scaled(result: TorqueResult, scale: _Scale) -> TorqueResult:
 
 
 def _friction(friction: FrictionEstimate, k: float, share: float) -> FrictionEstimate:
-    """Friction in N m; the constant's relative variance counts as independent of it."""
+    """Return friction in N m, treating the constant as independent of it.
+
+    Args:
+        friction: Friction in units of effort.
+        k: The constant.
+        share: Relative variance of the constant.
+    """
     vl, vr, cl, cr = friction.values
     values = (k * vl, k * vr, k * cl, k * cr)
     a, b, c, d = (

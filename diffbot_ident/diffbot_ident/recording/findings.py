@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording gave: verdicts, what is saved, and pictures; for each kind of robot."""
+"""Results of a recording for each kind of robot: verdicts, saved files and pictures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Units of what cannot be negative.
+# Units of masses and inertias, which cannot be negative.
 MASSES = ("kg", "kg m²", "kg m^2")
 OUTCOMES = {
     EstimateState.ESTIMATED: AnalysisOutcome.ESTIMATED,
@@ -93,7 +93,7 @@ MOTOR_HEADER = """\
 Analyses = (
     TorqueResult | Mapping[str, AxisAnalysis] | Sequence[VoltageAnalysis] | Sequence[MotorAnalysis]
 )
-"""What findings rest on: of a torque robot, axes by "v" and "w", sides and axes, or motors."""
+"""Analyses of a torque robot, of axes by "v" and "w", of sides and axes (voltage), or of motors."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ class Findings:
     """The result of an analysis, ready to be shown and saved.
 
     Attributes:
-        analyses: what it rests on, for pictures and pages.
-        verdicts: of each axis, side or robot.
-        notes: what else to know.
-        summary: keys of summary.json.
-        write: writes the parameter files, where there are any to write, and says the paths.
-        figures: draws the pictures one after another, each with the name of its file.
+        analyses: The underlying analyses, for pictures and pages.
+        verdicts: One verdict for each axis, side or robot.
+        notes: Further information for the user.
+        summary: Additional keys of summary.json.
+        write: Writes the parameter files, if any, and returns their paths.
+        figures: Draws the pictures one after another, each with the name of its file.
     """
 
     analyses: Analyses
@@ -118,22 +118,22 @@ class Findings:
 
     @property
     def trusted(self) -> bool:
-        """Whether everything may be used."""
+        """Whether all values may be used."""
         return self.usable is Usable.ALL
 
     @property
     def usable(self) -> Usable:
-        """How much of it may be used."""
+        """How many of the verdicts have values that may be used."""
         good = [verdict.usable for verdict in self.verdicts]
         if not any(good):
             return Usable.NONE
         return Usable.ALL if all(good) else Usable.SOME
 
     def save(self, directory: Path, more: Mapping[str, Any]) -> list[Path]:
-        """Write parameter files and summary.json; the paths.
+        """Write parameter files and summary.json; return their paths.
 
         Raises:
-            OSError: the folder cannot be written.
+            OSError: The folder cannot be written.
         """
         paths = list(self.write(directory))
         content = {
@@ -152,7 +152,7 @@ class Findings:
         return [*paths, path]
 
     def draw(self, directory: Path) -> list[Path]:
-        """Make the pictures; the paths."""
+        """Draw the pictures; return their paths."""
         paths = []
         for name, figure in self.figures():
             paths.append(directory / f"{name}.png")
@@ -161,7 +161,7 @@ class Findings:
 
 
 def _strict(value: Any) -> Any:
-    """The value with None for NaN and infinity, which strict JSON does not know."""
+    """Return the value with None for NaN and infinity, which strict JSON does not allow."""
     if isinstance(value, Mapping):
         return {str(key): _strict(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -177,18 +177,19 @@ def torque_findings(
     weighing: Weighing | None = None,
     loaded: Estimate | None = None,
 ) -> Findings:
-    """Judge a torque-driven robot.
+    """Make the findings of a torque-driven robot.
 
     Args:
-        result: of the analysis.
-        robot: its description; None: only the wheels are known.
-        name: of the robot, for the parameter file.
-        warnings: what else to know.
-        weighing: what tells the torque of a unit of effort; None: efforts are in N m.
-        loaded: estimate of the recording with a load; None: there is none.
+        result: Result of the analysis.
+        robot: The robot's description; None: only the wheels are known.
+        name: Name of the robot, for the parameter file.
+        warnings: Further warnings to the user.
+        weighing: What determines the torque of a unit of effort; None: efforts are in N m.
+        loaded: Estimate of the recording with a load; None: there is none.
 
     Raises:
-        RecordingError: the torque of a unit of effort is asked for and cannot be told.
+        RecordingError: `weighing` is given, and the torque of a unit of effort cannot be
+            determined.
     """
     result, differences = _over_runs(result)
     scale = None
@@ -204,21 +205,21 @@ def torque_findings(
     )
     if math.isfinite(estimate.delay):
         rests += f"; torque delay {estimate.delay:g} control periods"
-    # A description of another robot gives masses and inertias that are surely negative.
+    # With the description of another robot, masses or inertias may be negative beyond doubt.
     impossible = [
         f"{value.name} is negative, {value.value:.3g} {value.unit}: the wheels' radius, "
         "track or masses that were given are not those of this robot"
         for value in verdict.values
         if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
     ]
-    told = [*differences, *estimate.warnings, *impossible, *warnings]
+    texts = [*differences, *estimate.warnings, *impossible, *warnings]
     return Findings(
         analyses=result,
         verdicts=(verdict,),
         notes=[
             rests,
             *(() if scale is None else scale.notes),
-            *(f"warning: {text}" for text in told),
+            *(f"warning: {text}" for text in texts),
         ],
         summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
         write=lambda directory: _write_torque(directory, result, robot, name),
@@ -227,7 +228,7 @@ def torque_findings(
 
 
 def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
-    """The result with intervals that hold over several recordings, and which one disagrees."""
+    """Widen the intervals by the spread between recordings; also note which one disagrees."""
     values, notes = combined(
         _parameters(result.estimate), {run: _parameters(own) for run, own in result.runs.items()}
     )
@@ -244,7 +245,7 @@ def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:
 
 
 def _parameters(estimate: Estimate) -> list[Value]:
-    """K5 to K8."""
+    """Return K5 to K8."""
     return [
         Value(label.upper(), value, _std(variance), unit)
         for label, value, variance, unit in zip(
@@ -281,7 +282,7 @@ def _torque_verdict(
 
 
 def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
-    """Friction, and the masses that follow where the wheels' own are described."""
+    """Return friction and, where the robot's description suffices, masses and inertias."""
     if estimate.state is not EstimateState.ESTIMATED:
         return []
     found: dict[str, PhysicalQuantity] = {}
@@ -399,12 +400,12 @@ def analyse_axes(
     geometry: WheelGeometry | None = None,
     from_wheels: Sequence[str] = (),
 ) -> dict[str, AxisAnalysis]:
-    """Analyses by axis, "v" and "w", of those that the segments hold.
+    """Analyse the axes that the segments hold; return the analyses by axis, "v" and "w".
 
     Args:
-        segments: of a velocity-commanded robot.
-        geometry: of the wheels, where velocities are made of wheel speeds.
-        from_wheels: those that are.
+        segments: Segments of a velocity-commanded robot.
+        geometry: Wheel radii and separation, if velocities are computed from wheel speeds.
+        from_wheels: Which of "v" and "w" are computed from wheel speeds.
     """
     found = {}
     held = 0.0
@@ -419,7 +420,7 @@ def analyse_axes(
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:
                     runs.setdefault(segment.run, []).append(piece)
-            # Limits are asked of the intervals that are told: those over all recordings.
+            # Limits apply to the reported intervals, which include the spread of the recordings.
             analysis = over_runs(analysis, runs, refresh)
             found[axis] = checked(analysis, refresh or pieces[0].period)
     return found
@@ -438,14 +439,14 @@ def velocity_findings(
     source: str,
     tracks: Sequence[Verdict] = (),
 ) -> Findings:
-    """Put the analyses of the axes of a velocity-commanded robot together.
+    """Make the findings of a velocity-commanded robot.
 
     Args:
-        axes: by "v" and "w".
-        rests: what they rest on, for people.
-        robot: its name, for the parameter file.
-        source: what was read, for the parameter file.
-        tracks: effective tracks, where wheels and yaw rate were both read.
+        axes: Analyses by axis, "v" and "w".
+        rests: Text for the user on the data that was analysed.
+        robot: Name of the robot, for the parameter file.
+        source: Sources that were read, for the parameter file.
+        tracks: Verdicts on effective tracks, if both wheels and yaw rate were read.
     """
     return Findings(
         analyses=axes,
@@ -462,7 +463,11 @@ def velocity_findings(
 
 
 def _sigma(axes: Mapping[str, AxisAnalysis]) -> dict[str, list[float]]:
-    """Sigma [s, s, 1, 1], covariance_diagonal and dead_time [v, w] in s; NaN, inf where refused."""
+    """Return the parameters of the parameter file.
+
+    Sigma [s, s, 1, 1], covariance_diagonal, dead_time [v, w] in s and exponent [v, w]; a refused
+    axis has NaN, variances inf, and exponent 1.
+    """
     sigma, variances = [math.nan] * 4, [math.inf] * 4
     dead, exponents = [math.nan] * 2, [1.0] * 2
     for i, axis in enumerate(("v", "w")):
@@ -483,10 +488,10 @@ def _sigma(axes: Mapping[str, AxisAnalysis]) -> dict[str, list[float]]:
 
 
 def _dead_bands(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
-    """Dead band that the model of each axis has, its variance, [v, w], and kind.
+    """Return dead band, its variance and its kind in the model of each axis, [v, w].
 
-    0 where sigma is that of a model without dead band, with the variance of what was looked for:
-    infinite where it is not identifiable.
+    A dead band of 0 means that sigma belongs to a model without one; the variance is then that of
+    the dead band that was looked for, infinite if it is not identifiable.
     """
     bands, variances, kinds = [math.nan] * 2, [math.inf] * 2, [DeadBandKind.OFFSET] * 2
     for i, axis in enumerate(("v", "w")):
@@ -522,9 +527,9 @@ def _write_velocity(
 
 
 def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
-    """Analyse SysId logs of one robot."""
+    """Analyse SysId logs of one robot and make the findings."""
     found = analyse_voltages(logs)
-    # What the tests did not drive is no fault of the log: a straight one says nothing of turning.
+    # An axis that the tests did not drive, such as yaw in straight tests, is only noted.
     driven = [a for a in found if a.verdict.outcome is not AnalysisOutcome.NOT_EXCITED] or found
     notes = [a.verdict.summary() for a in found if a not in driven]
     listed = [f"{log.name}: {log.kind} log with the tests {', '.join(log.tests)}" for log in logs]
@@ -553,12 +558,12 @@ def _write_voltage(
 
 
 def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> Findings:
-    """Put the analyses of two motors together.
+    """Make the findings of two motors.
 
     Args:
-        found: of the left and the right one.
-        rests: what they rest on, for people.
-        source: what was read, for the parameter file.
+        found: Analyses of the left and the right motor.
+        rests: Text for the user on the data that was analysed.
+        source: Sources that were read, for the parameter file.
     """
     return Findings(
         analyses=found,
@@ -579,7 +584,7 @@ def _write_motors(directory: Path, found: Sequence[MotorAnalysis], source: str) 
 
 
 def _by_subject(verdicts: Sequence[Verdict]) -> dict[str, dict[str, dict[str, float]]]:
-    """Values and their standard deviations, as ROS parameters."""
+    """Return values and their standard deviations as ROS parameters, by subject."""
     return {
         verdict.subject.replace(" ", "_"): {
             value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
@@ -592,7 +597,7 @@ def _by_subject(verdicts: Sequence[Verdict]) -> dict[str, dict[str, dict[str, fl
 def _write_ros(
     path: Path, header: str, content: Mapping[str, Any], width: int | None = None
 ) -> Path:
-    """Write a ROS parameter file; its path."""
+    """Write a ROS parameter file; return its path."""
     document = {"/**": {"ros__parameters": content}}
     write_atomically(path, header + yaml.safe_dump(document, sort_keys=False, width=width))
     return path

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of `identify`: open, read, analyse, show, save.
+"""The steps of `identify`: open, read, analyse, show and save.
 
-The exit status is 0 where all of the result may be used, 3 where some of it may (a forward axis,
-but not the yaw axis), 1 where none may, 2 for wrong usage and files that cannot be read, 130 after
-Ctrl-C: what was read until then is identified and saved.
+The exit status is 0 if all of the result may be used, 3 if only some of it may (such as the forward
+axis but not the yaw axis), 1 if none may, 2 for wrong usage and for files that cannot be read, and
+130 after Ctrl-C. After Ctrl-C, what was read so far is identified and saved.
 """
 
 from __future__ import annotations
@@ -55,15 +55,17 @@ if TYPE_CHECKING:
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 STATUS = {"all": 0, "none": 1, "some": 3}
 WPILOG = ".wpilog"
-# Columns of a terminal, where the result goes into a file.
+# Width of the output in columns if it does not go to a terminal.
 WIDTH = 110
 TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json", WPILOG), (".mcap", ".db3")
-# What counts as standing still, m/s and rad/s of body and wheels. Below it, stiction rules.
+# Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
+# dominates.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
+# Wheel speed up to which a wheel counts as standing still, rad/s.
 WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
-# Joint states farther apart than this cannot be bridged, s; see SampleCheck.
+# Longest time between joint states that is bridged, s; see SampleCheck.
 JOINT_GAP = 0.06
-# Joint states farther apart than this miss torques, s.
+# Time between joint states above which torque changes are missed, s.
 SLOW_JOINTS = 0.025
 
 
@@ -72,13 +74,13 @@ def main(
     program: str = "identify",
     write_page: Callable[[Findings, Path], Path] | None = None,
 ) -> int:
-    """Identify from recordings; returns the exit status.
+    """Identify from recordings; return the exit status.
 
     Args:
-        argv: arguments; None: of the process.
-        program: how it is called.
-        write_page: writes the page of what was found and saved into a folder, and tells its path;
-            raises ModuleNotFoundError where something for it is not installed. None: no page.
+        argv: Arguments; None: those of the process.
+        program: Name of the command, for its messages.
+        write_page: Writes the page of the findings into the folder of the results and returns its
+            path; raises ModuleNotFoundError if a package it needs is not installed. None: no page.
     """
     options = parse(argv, program)
     console = Console()
@@ -95,11 +97,11 @@ def main(
 
 
 def analyse_recording(options: Options) -> Findings:
-    """What recordings tell, for programs: nothing is printed or written, from any thread.
+    """Analyse recordings without printing or writing anything; may be called from any thread.
 
     Raises:
-        ValueError: wrong options, or a recording that cannot be used.
-        OSError: a file cannot be read.
+        ValueError: An option is wrong, or a recording cannot be used.
+        OSError: A file cannot be read.
     """
     for path in options.files:
         if not path.exists():
@@ -108,10 +110,10 @@ def analyse_recording(options: Options) -> Findings:
 
 
 def open_recording(options: Options) -> Recording:
-    """The sources of bags, or of tables.
+    """Open bags or tables.
 
     Raises:
-        RecordingError: the files are of another kind, or cannot be read.
+        RecordingError: The files are of another kind, or cannot be read.
     """
     files = options.files
     suffixes = {path.suffix.lower() for path in files if not path.is_dir()}
@@ -148,9 +150,9 @@ class _Identify:
     """One run of the command.
 
     Args:
-        options: what is asked.
-        console: where results go.
-        write_page: see `main`.
+        options: The user's options.
+        console: Console to print the results to.
+        write_page: See `main`.
     """
 
     def __init__(
@@ -163,17 +165,17 @@ class _Identify:
         self._write_page = write_page if options.page else None
         self._console = console
         self._interrupted = False
-        # Whether that was while it read: then what was read is worked off to its end.
+        # Whether it was interrupted while reading: then all that was read is still processed.
         self._cut_short = False
-        self._warnings: list[str] = []  # of the sources
+        self._warnings: list[str] = []  # warnings of the sources
         self._began = time.monotonic()
 
     def run(self) -> int:
-        """Do all; returns the exit status.
+        """Analyse, show and save; return the exit status.
 
         Raises:
-            ValueError: wrong usage, or a recording that cannot be used.
-            OSError: a file cannot be read or written.
+            ValueError: The usage is wrong, or a recording cannot be used.
+            OSError: A file cannot be read or written.
         """
         for path in self._options.files:
             if not path.exists():
@@ -186,13 +188,17 @@ class _Identify:
             if made:
                 directory.rmdir()
             raise
-        self._leave(directory, found)
+        self._save_and_show(directory, found)
         if self._interrupted:
             return INTERRUPTED
         return STATUS[found.usable.value]
 
     def _folder(self) -> tuple[Path, bool]:
-        """The folder of the results, and whether it was made now: it is tried before the work."""
+        """Make the folder of the results, and check before the analysis that it can be written.
+
+        Returns:
+            The folder, and whether it is new.
+        """
         directory = self._options.output
         made = directory is None or not directory.expanduser().exists()
         try:
@@ -240,13 +246,13 @@ class _Identify:
                 "--load needs two recordings that each hold positions and efforts of both wheels"
             )
         for note in recording.notes:
-            self._say(note)
+            self._print(note)
         if recording.kind == MOTOR:
             return self._motor(recording)
         return self._torque(recording) if recording.kind == TORQUE else self._velocity(recording)
 
     def _torque(self, recording: Recording) -> Findings:
-        # Here and below: what loads for long comes once the recording was opened.
+        # Here and below: modules that take long to load are imported after the recording is open.
         from diffbot_ident.recording.findings import torque_findings
         from diffbot_ident.recording.torque_analysis import learn_weighed
         from diffbot_ident.recording.wheel_check import WheelCheck
@@ -291,7 +297,10 @@ class _Identify:
         robot: Robot | None,
         weighing: Weighing | None,
     ) -> Callable[[Iterable[Segment]], TorqueResult | None]:
-        """What learns from the segments of one recording; it gives None where none can be used."""
+        """Return the function that analyses the segments of one recording.
+
+        The function returns None if no segment can be used.
+        """
         from diffbot_ident.excitation.excitations import nominal_prior
         from diffbot_ident.recording.torque_analysis import analyse_torque
         from diffbot_ident.torque.integral_rows import MotionScale
@@ -320,14 +329,14 @@ class _Identify:
         return learn
 
     def _gyro(self, geometry: WheelGeometry) -> RecordedGyro | None:
-        """The gyro of a rosbag2 recording, where it has one that can be used."""
+        """Return the gyro of a rosbag2 recording; None if there is none that can be used."""
         if self._options.files[0].suffix.lower() in TABLES:
             return None
         from diffbot_ident.recording.recorded_gyro import recorded_gyro
 
         gyro, said = recorded_gyro(self._options, geometry)
         if said:
-            self._say(said)
+            self._print(said)
         return gyro
 
     def _velocity(self, recording: Recording) -> Findings:
@@ -392,36 +401,37 @@ class _Identify:
         return progress
 
     def _segments(self, recording: Recording, segmenter: Segmenter) -> Iterator[Segment]:
-        """Segments of a recording, with a bar, and with what was left out at the end.
+        """Yield the segments of a recording, with a progress bar.
 
-        After Ctrl-C those of what was read until then.
+        At the end, report what was left out. After Ctrl-C, the segments of what was read until
+        then follow.
 
         Raises:
-            RecordingError: a channel is missing.
+            RecordingError: A channel is missing.
         """
-        # Ctrl-C may come anywhere, also while what was read is worked off. Threads other than the
-        # main one, as of a cluster's workers, never get it.
+        # Ctrl-C may interrupt anywhere, also while what was read is processed. Only the main thread
+        # receives it; other threads, such as those of a cluster's workers, never do.
         main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._on_signal) if main else None
         try:
             with Progress("identify", None, self._console) as progress:
-                blocks = self._watched(recording, progress)
+                blocks = self._read_blocks(recording, progress)
                 for segment in segmenter.segments(blocks, recording.channels):
                     yield segment
                     if self._interrupted and not self._cut_short:
                         break
         except RecordingError:
-            # Often the reason is a file that is damaged.
-            self._say_what_was_left_out(recording, segmenter)
+            # Often the cause is a damaged file, of which these warnings inform.
+            self._report_exclusions(recording, segmenter)
             raise
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
         if self._interrupted:
-            self._say("interrupted: what follows rests on what was read until then")
-        self._say_what_was_left_out(recording, segmenter)
+            self._print("interrupted: what follows rests on what was read until then")
+        self._report_exclusions(recording, segmenter)
 
-    def _watched(self, recording: Recording, progress: Progress) -> Iterator[Block]:
+    def _read_blocks(self, recording: Recording, progress: Progress) -> Iterator[Block]:
         progress.show("reading")
         for block in recording.blocks():
             if self._interrupted:
@@ -437,34 +447,37 @@ class _Identify:
         progress.show("working it off")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """End with what there is; a second time, at once."""
+        """End with what was read so far; the second time, end at once."""
         if self._interrupted:
             raise KeyboardInterrupt
         self._interrupted = True
 
-    def _say_what_was_left_out(self, recording: Recording, segmenter: Segmenter) -> None:
+    def _report_exclusions(self, recording: Recording, segmenter: Segmenter) -> None:
         self._warnings = [text for source in recording.sources for text in source.warnings]
         for warning in self._warnings:
-            self._say(f"warning: {warning}")
+            self._print(f"warning: {warning}")
         lines = segmenter.excluded.lines()
         read = f"read {segmenter.seconds:.1f} s of recording"
-        self._say(read + (", left out:" if lines else ""))
+        self._print(read + (", left out:" if lines else ""))
         for line in lines:
-            self._say(f"  {line}")
+            self._print(f"  {line}")
 
-    def _leave(self, directory: Path, found: Findings) -> None:
-        """Show and save; files are whole, and pictures last: Ctrl-C leaves out only these."""
+    def _save_and_show(self, directory: Path, found: Findings) -> None:
+        """Show and save the results.
+
+        Ctrl-C never leaves an incomplete file. The pictures come last: Ctrl-C skips only them.
+        """
 
         def on_signal(_number: int, _frame: FrameType | None) -> None:
             self._interrupted = True
 
         before = signal.signal(signal.SIGINT, on_signal)
         try:
-            # Saved first: who pipes the table into `head` still gets the files.
+            # Saved first, so that the files exist even if the table is piped into `head`.
             saved = found.save(directory, self._about())
             show(self._console, found.verdicts, found.notes)
             for path in saved:
-                self._say(str(path))
+                self._print(str(path))
             self._page(directory, found)
         finally:
             signal.signal(signal.SIGINT, before)
@@ -475,18 +488,18 @@ class _Identify:
                 progress.show("drawing")
                 paths = found.draw(directory)
             for path in paths:
-                self._say(str(path))
+                self._print(str(path))
         except KeyboardInterrupt:
             self._interrupted = True
-            self._say("interrupted: the numbers are saved, pictures are left out")
+            self._print("interrupted: the numbers are saved, pictures are left out")
 
     def _page(self, directory: Path, found: Findings) -> None:
         if self._write_page is None:
             return
         try:
-            self._say(str(self._write_page(found, directory)))
+            self._print(str(self._write_page(found, directory)))
         except ModuleNotFoundError as error:
-            self._say(f"report.html left out: {error}; install {error.name}")
+            self._print(f"report.html left out: {error}; install {error.name}")
 
     def _about(self) -> dict[str, object]:
         options = self._options
@@ -499,5 +512,5 @@ class _Identify:
             **({"recording_warnings": self._warnings} if self._warnings else {}),
         }
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

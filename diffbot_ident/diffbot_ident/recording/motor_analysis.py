@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motors by their voltage and current: resistance, Ke, friction; and what is wrong with a wheel.
+"""Identify motors from voltage and current: resistance, Ke and friction; and find faults.
 
-Of each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,
+For each wheel, with V the voltage, i the current, w the speed and i_0 the current sensor's offset,
 
     V = R (i - i_0) + Ke w                                       of the windings
     Ke (i - i_0) = J dw/dt + b w + c sign(w)                     of the wheel in the air
 
-The inductance is left out: it matters for less than a ms after a step of the voltage. Currents are
-noisy and speeds quantised, which would make R and J too small in a plain regression. So both are
-solved with instruments (two-stage least squares): filtered voltages, which know nothing of that
-noise. The second equation is used as its integral over short windows; nothing is differentiated.
+The inductance is neglected: it matters for less than a ms after a step of the voltage. Currents are
+noisy and speeds quantised, which would make R and J too small in a plain regression. Therefore both
+equations are solved with instrumental variables (two-stage least squares): filtered voltages, which
+are independent of that noise. The second equation is integrated over short windows; nothing is
+differentiated.
 
 Ke is also the torque constant, N m/A, so that J, b and c need no weighing. With the robot on the
-ground J is the inertia of all that moves.
+ground, J is the inertia of everything that moves.
 
-Faults are named by what both wheels say: they are motors of one type.
+Faults are found by comparing both wheels, whose motors are assumed to be of one type.
 """
 
 from __future__ import annotations
@@ -32,17 +33,19 @@ from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Ve
 from diffbot_ident.velocity.first_order import correlated_covariance
 
 SIDES = ("left", "right")
-# Time constants of the instruments, s; and windows of the second equation, one after another, s.
+# Time constants of the instruments' filters, s; and length of the windows of the second equation,
+# s.
 FILTERS, WINDOW = (0.003, 0.01, 0.03, 0.1), 0.01
-# Least share of the voltage's variance that current and speed explain, of a wheel as it should be.
+# Minimum share of the voltage's variance that current and speed of a sound wheel explain.
 LEAST_R_SQUARED = 0.8
-# How much better the other wheel's signals must explain the voltage, to call the motors swapped.
+# Motors are swapped if the other wheel's signals explain this share more of the voltage.
 SWAPPED_GAIN = 0.3
-# Share of a current's scatter that voltages explain, below which its sensor reads nothing.
+# A sensor reads nothing if voltages explain less than this share of its variance.
 SILENT = 0.15
-# Ratios between the wheels beyond which one is not as the other, and the deviations it takes.
+# Ratios between the wheels above which they differ (RATIO; of friction, FRICTION_RATIO), and how
+# many standard deviations the difference must be.
 RATIO, FRICTION_RATIO, SIGNIFICANT_SIGMAS = 1.5, 1.8, 3.0
-# Samples of a log, and windows of motion; and the share of a window in which a wheel may stand.
+# Minimum numbers of samples, and of windows; and the share of a window in which a wheel may stand.
 LEAST_SAMPLES, LEAST_WINDOWS, STANDING = 100, 12, 0.2
 
 
@@ -51,8 +54,8 @@ class MotorAnalysis:
     """Result of one wheel.
 
     Attributes:
-        verdict: its parameters and whether they may be used.
-        voltage: measured, shape (n,), V.
+        verdict: Parameters and whether they may be used.
+        voltage: Measured voltage, shape (n,), V.
         predicted: R (i - i_0) + Ke w, shape (n,), V.
     """
 
@@ -63,7 +66,7 @@ class MotorAnalysis:
 
 @dataclass(frozen=True)
 class _Coefficients:
-    """Coefficients and what they rest on."""
+    """Coefficients of a regression, with the predicted left side and its explained share."""
 
     values: Array
     covariance: Array
@@ -78,14 +81,14 @@ class _Coefficients:
 def analyse_motors(
     segments: Sequence[tuple[float, Mapping[str, Array]]],
 ) -> list[MotorAnalysis]:
-    """Both wheels.
+    """Analyse both wheels' motors.
 
     Args:
-        segments: period in s, and of each channel (left_voltage, left_current, left_velocity, …)
-            its values, shape (n,), V, A and rad/s.
+        segments: Period, s, and values by channel (left_voltage, left_current, left_velocity, …),
+            shape (n,), V, A and rad/s.
 
     Raises:
-        ValueError: there are too few samples.
+        ValueError: There are too few samples.
     """
     count = sum(len(channels["left_voltage"]) for _, channels in segments)
     if count < LEAST_SAMPLES:
@@ -144,7 +147,7 @@ def _verdict(
 def _electrical(
     segments: Sequence[tuple[float, Mapping[str, Array]]], driven: str, sensed: str
 ) -> _Coefficients:
-    """[R, Ke, -R i_0] of the voltage on one side by current and speed of the same, or the other."""
+    """Fit [R, Ke, -R i_0] to one side's voltage by current and speed of the same or other side."""
     parts = []
     for period, channels in segments:
         voltage = channels[f"{driven}_voltage"]
@@ -162,7 +165,7 @@ def _electrical(
 def _mechanical(
     segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, electrical: _Coefficients
 ) -> _Coefficients:
-    """[J, b, c] by integrals over windows."""
+    """Fit [J, b, c] to integrals over windows."""
     resistance, constant, shift = electrical.values.tolist()
     offset = -shift / resistance if resistance else 0.0
     parts = []
@@ -175,14 +178,14 @@ def _mechanical(
         columns = np.column_stack((torque, speed, np.sign(speed)))
         sums = np.vstack((np.zeros(3), cumulative_trapezoid(columns, dx=period, axis=0)))
         starts = np.arange(0, len(speed) - width, width)
-        # Friction that holds a wheel at rest is any up to c: such windows tell nothing.
+        # Friction that holds a wheel at rest may be anything up to c: skip such windows.
         rest = np.concatenate(([0], np.cumsum(speed == 0.0)))
         starts = starts[rest[starts + width] - rest[starts] <= STANDING * width]
         if not len(starts):
             continue
         integral = sums[starts + width] - sums[starts]
         change = speed[starts + width] - speed[starts]
-        # A step of the voltage at a sample is one of the current there, which trapezia smear.
+        # A step of the voltage makes a step of the current, which the trapezoidal rule smears.
         voltage = channels[f"{side}_voltage"]
         smeared = period * (voltage[starts + width] - voltage[starts])
         x = np.column_stack((change, integral[:, 1], integral[:, 2], smeared))
@@ -190,14 +193,14 @@ def _mechanical(
         z_sums = np.vstack((np.zeros(z.shape[1]), np.cumsum(z, axis=0) * period))
         z_window = z_sums[starts + width] - z_sums[starts]
         z_change = z[starts + width] - z[starts]
-        # The constant's change is none.
+        # Without the first column: the change of the constant is 0.
         parts.append((integral[:, 0], x, np.column_stack((z_window, z_change[:, 1:]))))
     if sum(len(part[0]) for part in parts) < LEAST_WINDOWS:
         unknown = np.full(3, math.nan)
         return _Coefficients(unknown, np.diag(np.full(3, math.inf)), np.empty(0), math.nan)
     found = _two_stage(parts)
     found = replace(found, values=found.values[:3], covariance=found.covariance[:3, :3])
-    # All three are in proportion to Ke.
+    # All three are proportional to Ke, whose uncertainty they share.
     own = float(electrical.std[1]) / constant if constant else math.inf
     return replace(
         found, covariance=found.covariance + own**2 * np.outer(found.values, found.values)
@@ -205,19 +208,19 @@ def _mechanical(
 
 
 def _instruments(voltage: Array, period: float) -> Array:
-    """1, the voltage and its sign, and both filtered, shape (n, m)."""
+    """Return the instruments: 1, the voltage, it and its sign filtered, and signs, shape (n, m)."""
     columns = [np.ones_like(voltage), voltage]
     for tau in FILTERS:
         a = math.exp(-period / tau)
         for signal in (voltage, np.sign(voltage)):
             columns.append(lfilter((1.0 - a,), (1.0, -a), signal))
-    # A speed that follows the voltage changes its sign with it: friction's part.
+    # The sign of the speed, as in Coulomb friction, follows that of the filtered voltage.
     columns += [np.sign(columns[k]) for k in (4, 6, 8)]
     return np.column_stack(columns)
 
 
 def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Coefficients:
-    """Coefficients of y = x c, with instruments z, of parts [(y, x, z), …]."""
+    """Solve y = x c with instruments z, for parts [(y, x, z), …]."""
     y, x, z = (np.concatenate([part[i] for part in parts]) for i in range(3))
     scale = np.linalg.norm(z, axis=0)
     z = z[:, scale > 0.0] / scale[scale > 0.0]
@@ -226,7 +229,7 @@ def _two_stage(parts: Sequence[tuple[Array, Array, Array]]) -> _Coefficients:
     residuals = y - x @ values
     covariance = correlated_covariance(projected, residuals, [len(part[0]) for part in parts])
     total = float(np.sum((y - y.mean()) ** 2))
-    # What the instruments see of the residuals: noise of current and speed is no error of theirs.
+    # Only the part of the residuals that the instruments explain counts, not sensor noise.
     seen = z @ np.linalg.lstsq(z, residuals, rcond=1e-9)[0]
     share = 1.0 - float(seen @ seen) / total if total > 0.0 else math.nan
     return _Coefficients(values, covariance, x @ values, share)
@@ -237,7 +240,7 @@ def _problem(
     electrical: Mapping[str, _Coefficients],
     mechanical: Mapping[str, _Coefficients],
 ) -> str | None:
-    """What is wrong, in words; None: nothing."""
+    """Return a description of what is wrong; None: nothing."""
     for side in SIDES:
         for kind, what in (("current", "current sensor"), ("velocity", "encoder")):
             if _silent(segments, side, kind):
@@ -272,7 +275,7 @@ def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, ki
     """Whether voltages explain next to nothing of what a sensor reads."""
     read, z = [], []
     for period, channels in segments:
-        # Of both wheels: the motors may be swapped.
+        # Voltages of both wheels, as the motors may be swapped.
         read.append(channels[f"{side}_{kind}"])
         z.append(np.column_stack([_instruments(channels[f"{s}_voltage"], period) for s in SIDES]))
     y, x = np.concatenate(read), np.concatenate(z)
@@ -285,17 +288,17 @@ def _silent(segments: Sequence[tuple[float, Mapping[str, Array]]], side: str, ki
 
 
 def _plausible(found: _Coefficients) -> bool:
-    """Whether a wheel's voltage is that of its current and speed."""
+    """Whether current and speed explain a wheel's voltage, with positive R and Ke."""
     return bool(found.explained >= LEAST_R_SQUARED and (found.values[:2] > 0.0).all())
 
 
 def _unlike(
     electrical: Mapping[str, _Coefficients], mechanical: Mapping[str, _Coefficients]
 ) -> str | None:
-    """What one wheel is unlike the other in."""
+    """Return a description of how one wheel differs from the other; None: it does not."""
 
     def ratio(found: Mapping[str, _Coefficients], i: int) -> tuple[float, float]:
-        """Logarithm of left over right, and its deviation."""
+        """Return the logarithm of left over right, and its standard deviation."""
         left, right = (found[side].values[i] for side in SIDES)
         stds = [found[side].std[i] / abs(found[side].values[i]) for side in SIDES]
         if not (left > 0.0 and right > 0.0):
@@ -307,7 +310,7 @@ def _unlike(
 
     resistance, constant = ratio(electrical, 0), ratio(electrical, 1)
     inertia, friction = ratio(mechanical, 0), ratio(mechanical, 2)
-    # A current that reads half: twice the resistance, and half of all that current does.
+    # If a sensor reads half of the current, R comes out twice as large, and J half as large.
     if differs(resistance, RATIO) and resistance[0] * inertia[0] < 0.0:
         side, other = SIDES if resistance[0] > 0.0 else SIDES[::-1]
         share = math.exp(-0.5 * (abs(resistance[0]) + abs(inertia[0])))

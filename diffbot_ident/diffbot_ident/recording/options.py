@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user asks of `identify`, and what follows of it for robot and wheels."""
+"""Options of `identify`, and the robot, wheels and torque scale that follow from them."""
 
 from __future__ import annotations
 
@@ -27,30 +27,31 @@ class Options:
     """Arguments of the command line; see command_line for their meaning.
 
     Attributes:
-        files: recordings; several ones are of one robot and one clock.
-        kind: of robot, one of KINDS.
-        robot: name or file of its description; None: no description.
-        wheel_radius: m; None: the description's.
-        track: left to right contact point, m; None: the description's.
-        topics: chosen topics, by the names in bag_topics.ROLES.
-        left_joint: name of the left wheel's joint; None: find it.
-        right_joint: the same of the right one.
-        effort_source: where torques come from, one of EFFORTS.
-        effort_unit: of efforts and torque commands, one of EFFORT_UNITS; None: the description's.
-        torque_constant: N m of the wheel for one ampere or per cent; None: not known.
-        mass: weighed, of the whole robot, kg; None: not known.
-        wheel_inertia: of one wheel about its axle with what turns with it, kg m^2; None: the
-            description's.
-        load: of the second of two recordings, kg; None: there is none.
-        load_at: its place ahead of the axle, m; None: 0, and unsaid.
-        columns: of tables, see table.parse_columns.
-        where: conditions on rows, see table.RowFilter.
-        period: of the samples after resampling, s; None: as recorded.
-        hold: time for which a velocity command holds at most, s.
-        keep: motion of a velocity robot that is used at most, evenly chosen, s.
-        output: folder of the results; None: a new one in results/.
-        pictures: whether to draw.
-        page: whether to write report.html, where the caller can.
+        files: Recordings of one robot.
+        kind: Kind of robot, one of KINDS.
+        robot: Name or file of the robot's description; None: no description.
+        wheel_radius: Wheel radius, m; None: from the description.
+        track: Distance from the left to the right contact point, m; None: from the description.
+        topics: Chosen topics, by the names in bag_topics.ROLES.
+        left_joint: Name of the left wheel's joint; None: find it.
+        right_joint: Name of the right wheel's joint; None: find it.
+        effort_source: Where torques are read from, one of EFFORTS.
+        effort_unit: Unit of efforts and torque commands, one of EFFORT_UNITS; None: from the
+            description.
+        torque_constant: Wheel torque for one ampere or per cent, N m; None: not known.
+        mass: Weighed mass of the whole robot, kg; None: not known.
+        wheel_inertia: Inertia about the axle of one wheel and of what turns with it, kg m^2; None:
+            from the description.
+        load: Load in the second of two recordings, kg; None: there is none.
+        load_at: Distance of the load ahead of the axle, m; None: not given, 0 is used.
+        columns: Columns of tables, see table_columns.parse_columns.
+        where: Conditions on rows, see row_filter.RowFilter.
+        period: Period of the samples after resampling, s; None: as recorded.
+        hold: Longest time for which a velocity command holds, s.
+        keep: Longest motion of a velocity robot that is used, evenly chosen, s.
+        output: Folder of the results; None: a new one in results/.
+        pictures: Whether to draw pictures.
+        page: Whether to write report.html, if the caller supports it.
     """
 
     files: Sequence[Path]
@@ -79,18 +80,22 @@ class Options:
 
 
 def effort_unit_of(options: Options, robot: Robot | None) -> str:
-    """Unit of efforts and torque commands, one of EFFORT_UNITS: as told, else the robot's."""
+    """Return the unit of efforts and torque commands, one of EFFORT_UNITS.
+
+    It is that of the options; without one, that of the robot's description, or N m.
+    """
     return options.effort_unit or (NEWTON_METRE if robot is None else robot.drive.effort_unit)
 
 
 def torque_scale(options: Options) -> tuple[float, float]:
-    """N m of a unit of efforts and torque commands, [left, right].
+    """Return the torque of a unit of effort or torque command, N m, [left, right].
 
-    As the options say, else as the robot's description; where a mass or a load is to tell it, the
-    ratio of the wheels' constants to their mean.
+    It follows from the options or from the robot's description. If a mass or a load is given to
+    determine it, only the ratio of the wheels' constants to their mean is returned.
 
     Raises:
-        RecordingError: the unit alone does not say.
+        RecordingError: The unit needs a constant that is not given, or does not go with the
+            given constant.
     """
     if (weighing := weighing_of(options)) is not None:
         return weighing.ratio
@@ -122,10 +127,13 @@ def torque_scale(options: Options) -> tuple[float, float]:
 
 
 def weighing_of(options: Options) -> Weighing | None:
-    """What a weighed mass or a load says of the torque of a unit of effort; None: neither is given.
+    """Return the mass or load that determines the torque of a unit of effort.
+
+    Returns:
+        The weighing; None if neither mass nor load is given.
 
     Raises:
-        RecordingError: what is given does not go together.
+        RecordingError: The given options do not go together.
     """
     mass, load = options.mass, options.load
     given = " and ".join(n for n, value in (("--mass", mass), ("--load", load)) if value)
@@ -179,19 +187,19 @@ def weighing_of(options: Options) -> Weighing | None:
 
 
 def robot_of(options: Options) -> Robot | None:
-    """The robot's description; None where the user named none.
+    """Return the robot's description; None if the user named none.
 
     Raises:
-        ValueError: there is no such robot, or its description is wrong.
+        ValueError: There is no such robot, or its description is wrong.
     """
     return None if options.robot is None else load_robot(options.robot)
 
 
 def geometry_of(options: Options) -> WheelGeometry | None:
-    """The wheels: as the options say, else as the robot's description does; None: unknown.
+    """Return the wheels of the options or of the robot's description; None if unknown.
 
     Raises:
-        RecordingError: a size is not positive.
+        RecordingError: A size is not positive, or is 1000 m or more.
     """
     for option, value in (("--wheel-radius", options.wheel_radius), ("--track", options.track)):
         if value is not None and not 0.0 < value < 1e3:
@@ -204,10 +212,14 @@ def geometry_of(options: Options) -> WheelGeometry | None:
 
 
 def needed_geometry(options: Options, purpose: str) -> WheelGeometry:
-    """The wheels, where nothing goes without them.
+    """Return the wheels of the options or of the robot's description.
+
+    Args:
+        options: The user's options.
+        purpose: What the wheels are needed for, for the message.
 
     Raises:
-        RecordingError: they are not known.
+        RecordingError: They are not known.
     """
     geometry = geometry_of(options)
     if geometry is None:

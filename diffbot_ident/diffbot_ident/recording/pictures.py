@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what was found in a recording, for each kind of robot; name and figure of each."""
+"""Draw the findings from a recording for each kind of robot, as names and figures."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
 from diffbot_ident.velocity.dead_time import DeadTimeFit
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 
-# Motion that is drawn, s: more would be a blur.
+# Maximum motion to draw, s; more would be unreadable.
 SHOWN = 60.0
 
 Shown = list[tuple[Array, AxisSegment, Array]]
-"""Segments that are drawn: times on the time axis (s), the segment, what was simulated."""
+"""Segments to draw: times on the time axis (s), the segment, simulated velocities."""
 
 
 def axis_figures(axes: Mapping[str, AxisAnalysis]) -> Iterator[tuple[str, Figure]]:
-    """One picture for each axis of a velocity-commanded robot."""
+    """Yield one picture for each axis of a velocity-commanded robot."""
     for name, analysis in axes.items():
         yield f"axis_{name}", _axis(analysis)
 
 
 def _axis(analysis: AxisAnalysis) -> Figure:
-    """Held-out simulation, its residual, and the dead time's scan."""
+    """Draw the held-out simulation, its residuals, and the scan of the dead time."""
     verdict = analysis.verdict
     figure = new_figure(f"The {verdict.subject} from a recording", verdict.headline(), 6.2)
     grid = figure.add_gridspec(
@@ -79,7 +79,7 @@ def _axis(analysis: AxisAnalysis) -> Figure:
 
 
 def _longest(held_out: Prediction) -> Shown:
-    """The longest segments, one beside the other on the time axis."""
+    """Return the longest segments, placed one after another on the time axis."""
     pairs = zip(held_out.segments, held_out.simulated, strict=True)
     chosen: Shown = []
     begin = 0.0
@@ -147,14 +147,14 @@ def _dead_times(panel: Axes, fit: DeadTimeFit) -> None:
 
 
 def voltage_figures(analyses: Sequence[VoltageAnalysis]) -> Iterator[tuple[str, Figure]]:
-    """One picture for each side and axis that was driven in a SysId log."""
+    """Yield one picture for each side and axis that was driven in a SysId log."""
     for analysis in analyses:
         if analysis.fit is not None:
             yield f"sysid_{analysis.verdict.subject.replace(' ', '_')}", _voltages(analysis)
 
 
 def _voltages(analysis: VoltageAnalysis) -> Figure:
-    """The voltage against the velocity that it holds, and each test beside its prediction."""
+    """Draw the voltage over the velocity, and each test with its prediction."""
     verdict = analysis.verdict
     figure = new_figure(f"{verdict.subject.capitalize()} of a SysId log", verdict.headline(), 6.6)
     grid = figure.add_gridspec(
@@ -177,7 +177,7 @@ def _voltages(analysis: VoltageAnalysis) -> Figure:
 
 
 def _voltage(panel: Axes, analysis: VoltageAnalysis) -> None:
-    """Slow tests hardly accelerate: their voltage is ks sign(v) + kv v, and a little ka dv/dt."""
+    """Draw voltage over velocity in slow tests: about ks sign(v) + kv v, as ka dv/dt is small."""
     fit = analysis.fit
     if fit is None:
         return
@@ -217,7 +217,7 @@ def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> No
 
 
 def motor_figures(analyses: Sequence[MotorAnalysis]) -> Iterator[tuple[str, Figure]]:
-    """The voltage of both motors, and what current and speed say of it."""
+    """Yield one picture of both motors' voltage, measured and predicted by current and speed."""
     reason = analyses[0].verdict.headline()
     figure = new_figure("Two motors from their voltage and current", reason, 4.6)
     panels = figure.subplots(2, 1, sharex=True)
@@ -234,7 +234,7 @@ def motor_figures(analyses: Sequence[MotorAnalysis]) -> Iterator[tuple[str, Figu
 
 
 def torque_figures(result: TorqueResult, verdict: Verdict) -> Iterator[tuple[str, Figure]]:
-    """Parameters with their intervals, and a part held out beside its simulation."""
+    """Yield pictures of parameters with intervals, and of a held-out part with its simulation."""
     yield "parameters", _parameters(result, verdict)
     if len(result.held_out_motion) > 10 * AVERAGE:
         yield "held_out", _held_out(result)

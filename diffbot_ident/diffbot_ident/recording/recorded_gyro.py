@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gyro of a torque robot's recording, compared with its wheels before anything rests on it.
+"""The gyro of a torque robot's recording, used only if it agrees with the wheels.
 
-The yaw rate then comes from it, as in `ident imu:=true`: K5 and K8 no longer hang on the track
-(diffbot_ident/torque/dimensions.py).
+The yaw rate is then taken from it, as with `ident imu:=true`, so that K5 and K8 no longer depend on
+the track (diffbot_ident/torque/dimensions.py).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ NO_TOPIC = "none"  # do not use a gyro
 
 @dataclass(frozen=True)
 class RecordedGyro:
-    """Readings of a gyro that follows the wheels.
+    """Readings of a gyro that agrees with the wheels.
 
     Attributes:
-        stamps: of the clock of the joint states, (n,), s.
-        rates: about the vertical axis, counter-clockwise, (n,), rad/s.
+        stamps: Stamps on the clock of the joint states, shape (n,), s.
+        rates: Rates about the vertical axis, counter-clockwise, shape (n,), rad/s.
     """
 
     stamps: Array
     rates: Array
 
     def beside(self, geometry: WheelGeometry) -> YawGyro:
-        """An estimator's gyro that holds all readings."""
+        """Return a YawGyro for an estimator that holds all readings."""
         found = YawGyro(geometry)
         for stamp, rate in zip(self.stamps.tolist(), self.rates.tolist(), strict=True):
             found.add(stamp, rate)
@@ -45,16 +45,20 @@ class RecordedGyro:
 
 
 def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[RecordedGyro | None, str]:
-    """The gyro of a recording, and what was decided about it, in words; empty: nothing to say.
-
-    One that was not asked for is left out, with the reason, where it cannot be used.
+    """Find the gyro of a recording, and check it.
 
     Args:
-        options: files, of which the first is a rosbag2 recording of a torque robot, and topics.
-        geometry: of the wheels.
+        options: Options with files, the first of which is a rosbag2 recording of a torque robot,
+            and topics.
+        geometry: Wheel radii and separation.
+
+    Returns:
+        The gyro, None if there is none; and a note for the user on it, empty if there is none. A
+        gyro that was not chosen by the user and cannot be used is left out, and the note states
+        why.
 
     Raises:
-        RecordingError: the gyro that was asked for cannot be used; says what to change.
+        RecordingError: The gyro that the user chose cannot be used.
     """
     role, chosen = ROLES["imu"], options.topics.get("imu")
     if chosen == NO_TOPIC:
@@ -81,10 +85,10 @@ def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[RecordedGy
 def _followed(
     options: Options, topic: str, geometry: WheelGeometry
 ) -> tuple[RecordedGyro | None, str]:
-    """The gyro of a topic, which has to follow the wheels.
+    """Return the gyro of a topic, which must agree with the wheels, and a note on it.
 
     Raises:
-        ValueError: it does not, or there is nothing to compare.
+        ValueError: It does not agree, or there is nothing to compare.
     """
     readings = _read(options, topic, geometry)
     if readings.gyro is None:
@@ -106,7 +110,7 @@ def _followed(
 
 
 def _read(options: Options, topic: str, geometry: WheelGeometry) -> RecordedReadings:
-    # Here, as SciPy loads for long and most recordings hold no gyro.
+    # Imported here, since SciPy takes long to load and most recordings hold no gyro.
     from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 
     return read_readings(

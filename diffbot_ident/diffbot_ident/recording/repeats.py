@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several recordings of one robot: what they say together, and which one disagrees.
+"""Combine several recordings of one robot, and find one that disagrees with the others.
 
-The interval of one recording holds for the noise in it. What changes from run to run (load,
-battery, ground, temperature) shows only between recordings: deviations are widened by it, after
-DerSimonian and Laird for its size, and Hartung and Knapp for the few recordings that tell it.
+The interval from one recording covers only its noise. What changes from run to run (load, battery,
+ground, temperature) shows only as a spread between recordings. Standard deviations are widened by
+it: its size is estimated as by DerSimonian and Laird, and the small number of recordings is taken
+into account as by Hartung and Knapp.
 """
 
 from __future__ import annotations
@@ -20,24 +21,28 @@ from diffbot_ident.recording.samples import Array
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.torque.estimate import NORMAL_95
 
-# Chance of scatter that noise alone explains, below which recordings differ.
+# Recordings differ if noise alone would scatter them as much with less than this probability.
 SIGNIFICANCE = 0.01
-# Deviations beyond which one recording disagrees with all others.
+# Number of standard deviations from all others above which one recording disagrees.
 OUTLIER = 3.0
 
 
 def combined(
     pooled: Sequence[Value], each: Mapping[str, Sequence[Value]]
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
-    """Values whose intervals hold over recordings, and what there is to say of these.
+    """Widen the intervals of pooled values by the spread between recordings.
 
     Args:
-        pooled: of all recordings as one.
-        each: of each recording by itself, by its name; a parameter that one does not identify is
-            left out there.
+        pooled: Values from all recordings together.
+        each: Values from each recording alone, by name; values that are not identifiable are
+            ignored.
+
+    Returns:
+        The values, and notes for the user.
     """
     found: list[Value] = []
-    # Of each recording that disagrees, the parameters; of all that differ, a note each.
+    # Notes by recording that disagrees with the others; and notes on parameters that scatter
+    # without such a recording.
     disagree: dict[str, list[str]] = {}
     notes: list[str] = []
     for value in pooled:
@@ -64,7 +69,7 @@ def combined(
 
 
 def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, str | None, str]:
-    """The value with its interval widened, the recording that disagrees, and what to say of it."""
+    """Return the value with a widened interval, the recording that disagrees, and a note."""
     values = np.array([part.value for part in parts.values()])
     variances = np.array([part.std**2 for part in parts.values()])
     between = _between(values, variances)
@@ -75,14 +80,14 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     count = len(values)
     squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
     factor = float(student.ppf(0.975, count - 1)) / NORMAL_95
-    # The value stays that of all as one, which weighs recordings by what they tell.
+    # The value stays the pooled one, which weighs each recording by its information.
     std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
     who, note = _disagreement(pooled, parts, values, variances)
     return replace(pooled, std=std), who, note
 
 
 def _between(values: Array, variances: Array) -> float:
-    """Variance between recordings beyond that of noise; 0 where noise may be all of it."""
+    """Return the variance between recordings beyond noise; 0 if noise may explain all of it."""
     weights = 1.0 / variances
     mean = weights @ values / weights.sum()
     scatter = float(weights @ (values - mean) ** 2)
@@ -95,7 +100,7 @@ def _between(values: Array, variances: Array) -> float:
 def _disagreement(
     pooled: Value, parts: Mapping[str, Value], values: Array, variances: Array
 ) -> tuple[str | None, str]:
-    """Which recording differs from all others, or None, and in what."""
+    """Return the recording that differs from all others, or None, and a note on the difference."""
     names = list(parts)
     unit = "" if pooled.unit == "1" else f" {pooled.unit}"
     if len(names) > 2:

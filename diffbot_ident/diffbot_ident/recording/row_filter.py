@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows of a table count: conditions on its columns, such as "mode=auto" or "v>0 or w>0"."""
+"""Filter the rows of a table by conditions on its columns: "mode=auto" or "v>0 or w>0"."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CONDITION = re.compile(r"(.+?)(!=|<=|>=|==|=|<|>)(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of one column; by number where both sides are numbers, else by text."""
+    """Comparison of a column with a value; as numbers if both are numbers, otherwise as texts."""
 
     column: str
     sign: str
     value: str
 
     def holds(self, text: str) -> bool:
-        """Whether a cell fulfils it; one without a number has no order, and only equals itself."""
+        """Whether a cell fulfils the condition; texts can only be equal or not, never < or >."""
         compare = _OPERATORS[self.sign]
         try:
             return compare(float(text.replace(",", ".")), float(self.value.replace(",", ".")))
@@ -42,20 +42,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Alternatives, one of which has to hold in each of several conditions.
+    """Conditions that a row must fulfil: at least one of each group.
 
     Attributes:
-        groups: all have to hold; of the conditions inside one, any.
+        groups: Groups, which must all hold; a group holds if any of its conditions does.
     """
 
     groups: tuple[tuple[Condition, ...], ...] = ()
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> RowFilter:
-        """The filter of texts that all have to hold, each "COLUMN OPERATOR VALUE [or ...]".
+        """Parse texts that must all hold, each "COLUMN OPERATOR VALUE [or ...]".
 
         Raises:
-            RecordingError: a text is no condition.
+            RecordingError: A text is no condition.
         """
         return cls(tuple(tuple(map(_condition, re.split(r"\sor\s", text))) for text in texts))
 
@@ -65,10 +65,10 @@ class RowFilter:
         return tuple({c.column: None for group in self.groups for c in group})
 
     def holds(self, cells: Mapping[str, str]) -> bool:
-        """Whether a row fulfils it.
+        """Whether a row passes the filter.
 
         Args:
-            cells: text by column.
+            cells: Text by column.
         """
         return all(any(c.holds(cells[c.column]) for c in group) for group in self.groups)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sources give: samples of channels on one clock, block after block.
+"""Samples of a recording: blocks of channels on one clock.
 
-A source is one file or folder. Samples that belong to one instant (the columns of a CSV file, the
-fields of a message) come in blocks together; what has instants of its own (another topic) comes in
-blocks of its own, told apart by the channels that they hold. All is SI, in the frame base_link
-(x forward, yaw counter-clockwise).
+A source is one file or folder. Values of the same instants (the columns of a CSV file, the fields
+of a message) are in the same block; values with instants of their own (another topic) are in blocks
+of their own, distinguished by the channels that they hold. All values are in SI units and in the
+frame base_link (x forward, yaw counter-clockwise).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 BLOCK = 4096
-"""Samples in a block at most: how often the progress bar and Ctrl-C are looked at."""
+"""Maximum number of samples in a block: how often the progress bar and Ctrl-C are checked."""
 SET_BACK = 0.5
-"""A step back by less is a sample out of order; by more the clock was set back, s."""
+"""If time steps back by less, s, a sample is out of order; by more, the clock was set back."""
 
 TORQUE_COMMANDS = ("command_left", "command_right")
 COMMANDS = ("command_v", "command_w", *TORQUE_COMMANDS)
@@ -37,13 +37,13 @@ EFFORTS = ("left_effort", "right_effort")
 VOLTAGES = ("left_voltage", "right_voltage")
 CURRENTS = ("left_current", "right_current")
 MOTOR_CHANNELS = (*VOLTAGES, *CURRENTS, *WHEELS)
-"""What tells motors: V, A of each motor, and rad/s of its wheel."""
+"""Channels that identify motors: V and A of each motor, and rad/s of its wheel."""
 MEASURED = ("v", "w", *POSITIONS, *WHEELS, *EFFORTS, *VOLTAGES, *CURRENTS)
-"""Channels that were measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
+"""Channels measured at the sample: m/s, rad/s; rad, rad/s and N m of the wheels; V, A."""
 
 
 class RecordingError(ValueError):
-    """A recording cannot be used; the text says why, and what to do."""
+    """A recording cannot be used; the message states why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,10 @@ class Block:
     """Samples of one stream, in the order in which they were recorded.
 
     Attributes:
-        times: shape (n,), s; may step back by less than SET_BACK.
-        channels: of each channel its values, shape (n,); names as in COMMANDS and MEASURED.
-        run: recording with a time of its own that it belongs to; None: there is one time for all.
+        times: Times, shape (n,), s; may step back by less than SET_BACK.
+        channels: Values by channel, shape (n,) each; names as in COMMANDS and MEASURED.
+        run: Name of the recording it belongs to, each having a clock of its own; None: all samples
+            share one clock.
     """
 
     times: Array
@@ -65,10 +66,10 @@ class Source(Protocol):
     """A recording that can be read once, from its beginning.
 
     Attributes:
-        name: for people: the file, and the topics or columns.
-        warnings: what was odd so far, such as a file that ends early.
-        done: how far `blocks` has come, in units of its own (bytes, or messages).
-        total: how far it can come, in the same units.
+        name: File and topics or columns, as a text for the user.
+        warnings: Warnings so far, such as of a file that ends early.
+        done: Progress of `blocks`, in units of its own (bytes or messages).
+        total: Value of `done` at the end.
     """
 
     name: str
@@ -77,31 +78,31 @@ class Source(Protocol):
     total: int
 
     def blocks(self) -> Iterator[Block]:
-        """The samples.
+        """Yield the samples.
 
         Raises:
-            RecordingError: nothing can be read. What is damaged later ends the samples with a
-                warning instead.
+            RecordingError: Nothing can be read. Damage after the beginning only ends the samples,
+                with a warning.
         """
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Sources of one robot, ready to be read, and what was decided about them.
+    """Sources of one robot, ready to be read, and how to read them.
 
     Attributes:
-        kind: of robot, "torque" or "velocity".
-        sources: to read, one after another.
-        channels: that the analysis needs.
-        geometry: of the wheels; None: unknown.
-        samples: measured samples to expect; 0: not known.
-        from_wheels: velocities that are made of wheel speeds, of "v" and "w".
-        notes: what was decided, for people.
-        runs: names of the sources where each is a recording of its own; None: they are parts of
-            one, joined by their clocks.
-        torque_scale: N m of a unit of efforts and torque commands, [left, right].
-        dead_band: of the drive, N m, [left, right]: torques below it are none.
-        apart: whether one reading of the robot comes in several messages.
+        kind: Kind of robot, "torque", "velocity" or "motor".
+        sources: Sources to read, one after another.
+        channels: Channels that the analysis needs.
+        geometry: Wheel radii and separation; None: unknown.
+        samples: Expected number of measured samples; 0: not known.
+        from_wheels: Which of "v" and "w" are computed from wheel speeds.
+        notes: How the recording was understood, as texts for the user.
+        runs: Names of the sources if each is a recording of its own; None: they are parts of one
+            recording and share one clock.
+        torque_scale: N m of a unit of effort or torque command, [left, right].
+        dead_band: Dead band of the drive, N m, [left, right]; smaller torques count as 0.
+        apart: Whether one reading of the robot is spread over several messages.
     """
 
     kind: str
@@ -117,7 +118,7 @@ class Recording:
     apart: bool = False
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, torques in N m, with the body's velocity where wheels tell it."""
+        """Yield all blocks, with torques in N m and body velocities computed from wheel speeds."""
         for block in map(self._scaled, self._recorded()):
             if self.geometry is None or not self.from_wheels or not {*WHEELS} <= {*block.channels}:
                 yield block
@@ -148,25 +149,25 @@ class Recording:
 
 
 def names_of_runs(paths: Sequence[Path]) -> tuple[str, ...]:
-    """A short name of each file: its own, or with its folder where two have the same."""
+    """Return a name for each file: the file name, or the path if two have the same name."""
     names = [path.name for path in paths]
     unique = len({*names}) == len(names)
     return tuple(names if unique else [str(path) for path in paths])
 
 
 def body_velocity(geometry: WheelGeometry, left: Array, right: Array) -> dict[str, Array]:
-    """Velocities "v" (m/s) and "w" (rad/s) of wheel speeds (rad/s), shape (n,) each."""
-    # Its arithmetic is that of arrays, too.
+    """Return body velocities "v" (m/s) and "w" (rad/s) from wheel speeds (rad/s), shape (n,)."""
+    # The method is annotated for floats, and works on arrays, too.
     of_arrays = cast("Callable[[Array, Array], tuple[Array, Array]]", geometry.body_velocity)
     return dict(zip(("v", "w"), of_arrays(left, right), strict=True))
 
 
 def newest_by(times: Array, newest: float) -> Array:
-    """The newest time before each sample, and at the end, shape (n + 1,), s.
+    """Return the newest time before each sample, and at the end, shape (n + 1,), s.
 
     Args:
-        times: of the samples, shape (n,), s.
-        newest: of all samples before them, s.
+        times: Times of the samples, shape (n,), s.
+        newest: Newest time of all earlier samples, s.
     """
     found: Array = np.maximum.accumulate(np.concatenate(([newest], times)))
     return found

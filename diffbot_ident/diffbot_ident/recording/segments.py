@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From samples with clocks of their own to segments in which all channels share their instants.
+"""Resample streams of samples into segments in which all channels share their instants.
 
-Measured channels are interpolated between neighbours; commands hold until the next one, and what a
-segment says of a command is its mean over the period that begins at the sample, so that no part of
-a command is lost between two instants. A segment ends at a gap, where time jumps, where no command
-is known, at standstill, and after `longest` seconds. What is left out is counted by its cause.
+Measured channels are interpolated linearly. A command holds until the next one; its value at a
+sample is its mean over the period that begins there, so that a command which changes between two
+instants counts in full. A segment ends at a gap, where time jumps, where no command is known, at
+standstill, and after `longest` seconds. What is left out is counted by its cause.
 """
 
 from __future__ import annotations
@@ -33,37 +33,39 @@ from diffbot_ident.recording.samples import (
     newest_by,
 )
 
-# Samples made of one that was recorded, at most: more only repeat it.
+# Maximum number of resampled samples for each recorded one: more add no information.
 FINEST = 20
-# Samples with which a segment is long enough, however short it is.
+# Number of samples from which on a segment is kept, however short its time.
 ENOUGH_SAMPLES = 200
-# Time before and after an instant in which a wheel turns, s; largest flicker of counts, rad.
+# Whether a wheel turns at an instant is judged over AROUND before and after it, s. Position changes
+# up to FLICKER (rad) may be an encoder that flickers between two counts.
 AROUND, FLICKER = 0.25, 0.05
-# Share of repeated samples beyond which a sensor is slower than its recording.
+# Share of repeated samples above which a sensor is slower than its recording.
 REPEATED = 0.3
 
 Intervals = list[tuple[float, float]]
-"""Begin and end of each, s, in the order of time."""
+"""Begin and end of each interval, s, in the order of time."""
 
 
 @dataclass(frozen=True)
 class SegmentSettings:
-    """How segments are made.
+    """Settings of the segmentation.
 
     Attributes:
-        period: between the samples of a segment, s; None: the median spacing of the measured
-            stream that comes least often.
-        gap: longest time between two measured samples that is bridged, s; None: 3 periods, and at
-            least 0.1 s.
-        hold: for how long a command holds at most, s.
-        shortest: segments below this are dropped, s, unless they have ENOUGH_SAMPLES samples.
-        longest: a segment is cut after this, s.
-        still: what counts as no motion, by channel, in its unit; standstill is kept if empty.
-        rest: longest standstill that is kept, s.
-        uniform: whether segments have equal periods; otherwise the instants of the first measured
+        period: Period of a segment's samples, s; None: the median spacing of the slowest measured
+            stream.
+        gap: Longest time between two measured samples that is bridged, s; None: 3 periods, and at
+            least 0.1 s (no minimum with `nearest`).
+        hold: Longest time for which a command holds, s.
+        shortest: Shorter segments are dropped, s, unless they have ENOUGH_SAMPLES samples.
+        longest: A segment is cut after this time, s.
+        still: Largest size that counts as no motion, by channel, in its unit; empty: standstill is
+            kept.
+        rest: Longest standstill that is kept, s.
+        uniform: Whether samples are equally spaced; otherwise the instants of the first measured
             stream are kept.
-        nearest: whether other measured streams count by the sample nearest to an instant, as of
-            drivers that publish one reading in several topics; otherwise between samples.
+        nearest: Whether measured streams take the sample nearest to an instant, for drivers that
+            publish one reading in several topics; otherwise they are interpolated.
     """
 
     period: float | None = None
@@ -82,11 +84,11 @@ class Segment:
     """An uninterrupted part of a recording.
 
     Attributes:
-        times: instants, shape (n,), s; equally spaced but where the settings keep instants.
-        period: between two of them, s; else their median spacing.
-        channels: values at these instants, shape (n,) each. A command's is its mean over the
+        times: Instants, shape (n,), s; equally spaced unless the settings keep recorded instants.
+        period: Spacing of the instants, s; their median spacing if they are not equally spaced.
+        channels: Values at these instants, shape (n,) each. A command's value is its mean over the
             period that begins there; the last one repeats the one before.
-        run: recording that it is of; None: there is only one.
+        run: Name of the recording it belongs to; None: there is only one.
     """
 
     times: Array
@@ -96,12 +98,12 @@ class Segment:
 
     @property
     def duration(self) -> float:
-        """From the first sample to the last, s."""
+        """Time from the first sample to the last, s."""
         return float(self.times[-1] - self.times[0])
 
 
 class Cause(Enum):
-    """Why a part of a recording was left out, for people."""
+    """Why a part of a recording was left out, as a text for the user."""
 
     GAP = "samples missing"
     BACKWARDS = "time steps back"
@@ -113,11 +115,11 @@ class Cause(Enum):
 
 
 class Exclusions:
-    """What of a recording was left out.
+    """Parts of a recording that were left out.
 
     Attributes:
-        seconds: of recording time left out, by cause, s.
-        counts: how many times, by cause.
+        seconds: Recording time left out, by cause, s.
+        counts: Number of exclusions, by cause.
     """
 
     def __init__(self) -> None:
@@ -125,13 +127,13 @@ class Exclusions:
         self.counts: defaultdict[Cause, int] = defaultdict(int)
 
     def add(self, cause: Cause, seconds: float = 0.0, count: int = 1) -> None:
-        """Count something left out: for so long (s), so many times."""
+        """Count exclusions: their total time (s) and their number."""
         if count:
             self.seconds[cause] += seconds
             self.counts[cause] += count
 
     def lines(self) -> list[str]:
-        """One line for each cause, what cost most time first."""
+        """Return one line for each cause, the one that cost most time first."""
         found = sorted(self.counts, key=lambda cause: -self.seconds[cause])
         return [
             f"{cause.value}: {self.counts[cause]} ×"
@@ -141,15 +143,15 @@ class Exclusions:
 
 
 class Segmenter:
-    """Makes segments of blocks.
+    """Makes segments from blocks.
 
     Args:
-        settings: how.
+        settings: Settings of the segmentation.
 
     Attributes:
-        excluded: what was left out so far.
-        period: of the segments, s; NaN before there are samples of each measured stream.
-        seconds: recording time so far, without gaps, s.
+        excluded: What was left out so far.
+        period: Period of the segments, s; NaN before there are samples of each measured stream.
+        seconds: Recording time so far, without gaps, s.
     """
 
     def __init__(self, settings: SegmentSettings = SegmentSettings()) -> None:
@@ -161,14 +163,14 @@ class Segmenter:
         self._run: str | None = None
 
     def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
-        """Segments, once all samples until the end, or until the clock was set back, are there.
+        """Yield the segments, each time the recording ends or its clock was set back.
 
         Args:
-            blocks: of one or more streams.
-            channels: that segments must have; others are ignored.
+            blocks: Blocks of one or more streams.
+            channels: Channels that segments must have; others are ignored.
 
         Raises:
-            RecordingError: a channel never came, or there are too few samples to tell the period.
+            RecordingError: A channel has no sample, or the requested period is too short.
         """
         wanted = tuple(channels)
         for block in blocks:
@@ -176,7 +178,7 @@ class Segmenter:
             if not key or not len(block.times):
                 continue
             if block.run != self._run:
-                # The time of another recording says nothing of how long it was until then.
+                # Each recording has a clock of its own: cut the previous one by itself.
                 if self._streams and not self._missing(wanted):
                     yield from self._cut()
                 self._streams = {each: _Stream(each) for each in self._streams}
@@ -194,12 +196,12 @@ class Segmenter:
         yield from self._cut()
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
-        """Channels that never came."""
+        """Return the channels without any sample."""
         have = {name for key in self._streams for name in key}
         return [name for name in wanted if name not in have]
 
     def _cut(self) -> Iterator[Segment]:
-        """Segments of the samples that are there."""
+        """Yield the segments of the samples collected so far."""
         streams = self._streams.values()
         measured = [s for s in streams if not s.is_command]
         self._find_period([s for s in measured if len(s.times)])
@@ -236,7 +238,7 @@ class Segmenter:
             self.excluded.add(Cause.NO_COMMAND, lacking, max(1, len(kept) - len(driven)))
 
     def _segments_of(self, begin: float, end: float) -> Iterator[Segment]:
-        """Segments of a time in which all is known."""
+        """Yield the segments of an interval in which all channels are known."""
         times = self._instants(begin, end)
         if len(times) < 2:
             self.excluded.add(Cause.SHORT, end - begin)
@@ -257,7 +259,7 @@ class Segmenter:
                 if length < self._settings.shortest and not enough:
                     self.excluded.add(Cause.SHORT, length)
                     continue
-                # Copies: who keeps a short segment must not keep all that it was cut from.
+                # Copies, so that a short segment does not keep the whole arrays in memory.
                 yield Segment(
                     times[piece].copy(),
                     self.period,
@@ -275,21 +277,21 @@ class Segmenter:
 
 
 class _Stream:
-    """The samples of some channels that share their instants, in the order of time.
+    """Samples of channels that share their instants, in the order of time.
 
     Args:
-        names: of the channels.
+        names: Names of the channels.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.is_command = names[0] in COMMANDS
         self._newest = -np.inf
-        # Grown in place: there is no room for two copies of all.
+        # Arrays that grow in place: memory would not hold two copies of a long recording.
         self._stamps = array("d")
         self._values = {name: array("d") for name in names}
 
     def finite(self, block: Block, excluded: Exclusions) -> Block:
-        """The samples of a block that are finite."""
+        """Return the samples of a block that are finite."""
         finite = np.isfinite(block.times)
         for name in self._values:
             finite &= np.isfinite(block.channels[name])
@@ -298,11 +300,11 @@ class _Stream:
         return Block(block.times[finite], values)
 
     def is_before(self, block: Block) -> bool:
-        """Whether a block begins before what is there, as after a reset of the clock."""
+        """Whether a block begins before the newest sample, as after a reset of the clock."""
         return len(block.times) > 0 and bool(block.times[0] < self._newest - SET_BACK)
 
     def append(self, block: Block, excluded: Exclusions) -> None:
-        """Keep what is newer than all before."""
+        """Append the samples that are newer than all earlier ones."""
         newest = newest_by(block.times, self._newest)
         newer = block.times > newest[:-1]
         excluded.add(Cause.DOUBLED, count=int(np.sum(~newer)))
@@ -313,7 +315,7 @@ class _Stream:
 
     @cached_property
     def times(self) -> Array:
-        """Instants, shape (n,), s; once all samples are there."""
+        """Instants, shape (n,), s; read only after all samples were appended."""
         return np.asarray(self._stamps)
 
     @cached_property
@@ -326,10 +328,10 @@ class _Stream:
         return float(np.median(np.diff(self.times))) if len(self.times) > 2 else float("nan")
 
     def known(self, longest: float) -> Intervals:
-        """Intervals in which the channels are known.
+        """Return the intervals in which the channels are known.
 
         Args:
-            longest: time between samples that is bridged, or for which a command holds, s.
+            longest: Time between samples that is bridged, or for which a command holds, s.
         """
         times = self.times
         if not len(times):
@@ -342,7 +344,7 @@ class _Stream:
         return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
     def at(self, instants: Array, nearest: bool = False) -> dict[str, Array]:
-        """Values at instants that lie inside `known`; of commands, means over what follows."""
+        """Return values at instants inside `known`; those of commands are means, see `_means`."""
         found = {}
         for name, values in self._columns.items():
             if name in COMMANDS:
@@ -355,7 +357,7 @@ class _Stream:
 
     @cached_property
     def _slow(self) -> set[str]:
-        """Channels that repeat themselves: who fits a model must see which samples are new."""
+        """Channels that repeat readings; not interpolated, so that a fit sees which are new."""
         found = set()
         for name, values in self._columns.items():
             moving = values[1:] != 0.0
@@ -370,7 +372,7 @@ class _Stream:
 
     @cached_property
     def _integrals(self) -> dict[str, Array]:
-        """Of held channels, from the first sample to each, shape (n,)."""
+        """Integrals of held channels from the first sample to each sample, shape (n,)."""
         steps = np.diff(self.times)
         return {
             name: np.concatenate(([0.0], np.cumsum(values[:-1] * steps)))
@@ -378,7 +380,7 @@ class _Stream:
         }
 
     def _means(self, name: str, instants: Array) -> Array:
-        """Means of a held channel over the periods between instants."""
+        """Return the means of a held channel over the periods between instants."""
         newest = self.times[-1]
         last = max(float(instants[-1]), float(newest)) + 1.0
         integral = self._integrals[name]
@@ -389,7 +391,7 @@ class _Stream:
 
 
 def common(each: Sequence[Intervals]) -> Intervals:
-    """Intervals that all have in common."""
+    """Return the intersection of several lists of intervals."""
     if not each:
         return []
     found = each[0]
@@ -411,13 +413,13 @@ def common(each: Sequence[Intervals]) -> Intervals:
 def moving_parts(
     times: Array, channels: Mapping[str, Array], still: Mapping[str, float], rest: float
 ) -> list[tuple[int, int]]:
-    """Index ranges [first, last) between standstills.
+    """Return the index ranges [first, last) between standstills.
 
     Args:
-        times: instants, shape (n,), s.
-        channels: values, shape (n,) each.
-        still: largest size that counts as none, by channel; empty: nothing is standstill.
-        rest: standstill up to this long is kept; of a longer one half of it at either end, s.
+        times: Instants, shape (n,), s.
+        channels: Values, shape (n,) each.
+        still: Largest size that counts as no motion, by channel; empty: nothing is standstill.
+        rest: Standstill of up to this time is kept; of a longer one, half this time at each end, s.
     """
     count = len(times)
     if not still:
@@ -426,8 +428,10 @@ def moving_parts(
     for name, least in still.items():
         if name in channels:
             moving |= np.abs(channels[name]) > least
-    # Drivers that publish positions leave velocities empty, or 0.
-    silent = [pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _tells(channels, *pair)]
+    # Some drivers publish positions and leave the velocities empty, or 0: then use the positions.
+    silent = [
+        pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _has_velocity(channels, *pair)
+    ]
     for position, velocity in silent:
         if position in channels and velocity in still:
             moving |= _turns(times, channels[position], still[velocity])
@@ -442,15 +446,15 @@ def moving_parts(
     return [(int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
 
 
-def _tells(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
-    """Whether a velocity is there, and not always 0 beside a position that changes."""
+def _has_velocity(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
+    """Whether a velocity is recorded; one that is always 0 does not count beside a position."""
     if velocity not in channels:
         return False
     return bool(np.any(channels[velocity] != 0.0)) or position not in channels
 
 
 def _turns(times: Array, position: Array, least: float) -> Mask:
-    """Whether a wheel turns by more than a count, and faster than least, around each instant."""
+    """Return where a wheel turns by more than a count and faster than `least`, shape (n,)."""
     steps = np.abs(np.diff(position))
     count = float(np.min(steps[steps > 0.0], initial=math.inf))
     if not math.isfinite(count):
@@ -458,7 +462,7 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
     before, after = (np.searchsorted(times, times + side * AROUND) for side in (-1.0, 1.0))
     after = np.minimum(after, len(times) - 1)
     moved = np.abs(position[after] - position[before])
-    # An encoder between two counts goes to and fro; exact positions have no counts.
+    # An encoder at the edge of a count flickers; exact positions have no counts, hence FLICKER.
     turns: Mask = moved > np.maximum(
         least * (times[after] - times[before]), min(1.5 * count, FLICKER)
     )
@@ -466,9 +470,9 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
 
 
 def evenly_chosen(segments: Sequence[Segment], most: float) -> list[Segment]:
-    """Every segment, every other one, or every fourth …, so that they last `most` s together.
+    """Return every segment, every other one, every fourth …, that last `most` s at most.
 
-    A single segment is always kept.
+    At least one segment is always kept.
     """
     chosen = list(segments)
     while len(chosen) > 1 and sum(segment.duration for segment in chosen) > most:
@@ -478,38 +482,38 @@ def evenly_chosen(segments: Sequence[Segment], most: float) -> list[Segment]:
 
 # Readings that a slow sensor repeats until it has a new one (sample and hold).
 #
-# Wheels that take turns to say how fast they turn, more slowly than the rows come, would make a
-# body velocity of a new reading and an old one: `between_readings` takes each wheel on a straight
-# line between its own readings.
+# If the two wheels are read in turn, and more slowly than rows are recorded, a body velocity would
+# mix a new reading of one wheel with an old one of the other. `between_readings` therefore
+# interpolates each wheel linearly between its own readings.
 
 FRESH = "fresh"
-"""Channel that is 1 where a segment's velocity rests on a new reading, else 0."""
+"""Channel that is 1 where a segment's velocity rests on a new reading, 0 elsewhere."""
 
-# A reading is stale if it changes by less than this share of the changes around it: rows that are
-# resampled change by a little just before the reading does.
+# A reading is stale if it changes by less than this share of the neighbouring changes: resampled
+# rows change a little just before the reading does.
 SMALL = 0.2
-# Samples between two changes that are long enough to be standstill, not a hold.
+# Longest hold, in samples; a longer time between two changes is standstill.
 LONGEST = 40
 # Share of the holds that must have the same length, within one sample or this share of it.
 REGULAR, SHARE = 0.7, 0.15
 
 
 def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
-    """Which readings are new.
+    """Find which readings are new.
 
     Args:
-        series: readings of one sensor in several segments, shape (n,) each.
+        series: Readings of one sensor in several segments, shape (n,) each.
 
     Returns:
-        for each of the series, which readings are new, shape (n,), and how many samples a reading
-        holds; all and 0 where the sensor is no slower than its rows.
+        For each of the series, which readings are new, shape (n,); and the number of samples for
+        which a reading holds. For a sensor as fast as its rows, all are new and the number is 0.
     """
     masks = [_changes(np.asarray(values, float)) for values in series]
     holds = np.concatenate([np.diff(np.flatnonzero(mask)) for mask in masks] or [np.empty(0)])
     holds = holds[holds <= LONGEST]
     if len(holds) >= 3:
         usual = float(np.median(holds))
-        # Now and then a reading is lost, or happens to be the same.
+        # A lost reading, or two equal ones, make a hold that lasts a multiple of the usual one.
         times = np.maximum(np.round(holds / usual), 1.0)
         regular = np.mean(np.abs(holds - usual * times) <= max(1.0, SHARE * usual))
         if usual >= 2.0 and regular >= REGULAR:
@@ -518,7 +522,7 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
 
 
 def _changes(values: Array) -> Mask:
-    """Samples at which the reading changes by much, compared with the changes around."""
+    """Return where the reading changes much compared with the neighbouring changes, shape (n,)."""
     steps = np.abs(np.diff(values, prepend=values[:1]))
     padded = np.pad(steps, 1)
     around = np.maximum(padded[:-2], padded[2:])
@@ -529,16 +533,17 @@ def _changes(values: Array) -> Mask:
 def between_readings(
     segments: Sequence[Segment], geometry: WheelGeometry, axes: Sequence[str]
 ) -> tuple[list[Segment], float]:
-    """Segments whose velocities are made of wheel speeds between readings, where these are slow.
+    """Compute body velocities from wheel speeds interpolated between slow readings.
 
     Args:
-        segments: with the channels of WHEELS.
-        geometry: of the wheels.
-        axes: what the wheels tell, of "v" and "w".
+        segments: Segments with the channels of WHEELS.
+        geometry: Wheel radii and separation.
+        axes: Which of "v" and "w" to compute from the wheels.
 
     Returns:
-        the segments, with a channel FRESH (1 where one of the wheels has a new reading), and the
-        time between two readings of a wheel, s; as they are, and 0, where wheels are not slow.
+        The segments with an additional channel FRESH (1 where one of the wheels has a new reading),
+        and the time between two readings of a wheel, s. If the wheels are not slow, the segments
+        unchanged, and 0.
     """
     found = [new_readings([segment.channels[wheel] for segment in segments]) for wheel in WHEELS]
     holds = [held for _, held in found if held > 0.0]
@@ -557,7 +562,7 @@ def between_readings(
 
 
 def _interpolated(values: Array, fresh: Mask) -> Array:
-    """Readings between two new ones on the straight line between them, shape (n,)."""
+    """Interpolate linearly between new readings, shape (n,)."""
     known = np.flatnonzero(fresh)
     if not len(known):
         return values

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late a SysId log tells a velocity after the voltage that made it.
+"""Delay from the voltage to the recorded velocity in a SysId log.
 
-ks hangs on it: a ramp of r V/s that is taken as late by t makes ks r t too small. Two things tell
-it, each of which can only be too late by what disturbs a start, so that the earlier one counts:
+ks depends on it: on a ramp of r V/s, a delay that is t too long makes ks too small by r t. There
+are two estimates of the delay. A disturbed start can only make either too long, so that the shorter
+one counts:
 
-1. The first motion that is seen in the fast tests, and what the velocity's filter delays beyond
-   it. Positions are not filtered and tell by how much: the integral of a velocity that is late by t
-   falls short by t times the velocity. It is late where a start is slow.
+1. The time to the first visible motion in the fast tests, plus the delay of the velocity's filter.
+   The filter's delay follows from positions, which are not filtered: the integral of a velocity
+   that is delayed by t falls short of the position by t times the velocity. This estimate is too
+   long if a start is slow.
 2. The whole motion of a fast test from rest, v = v_end (1 - exp(-(t - delay) / tau)), with v_end =
-   (V - ks) / kv and tau = ka / kv: where what is fitted after the start passes 0. It is late where
-   wheels spin through backlash, or slip.
+   (V - ks) / kv and tau = ka / kv: the time at which the curve that fits the motion after the start
+   passes 0. This estimate is too long if wheels spin through backlash, or slip.
 """
 
 from __future__ import annotations
@@ -25,31 +27,35 @@ from diffbot_ident.recording.verdict import Value
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.velocity.voltage_gains import VoltageGains
 
-# Longest delay, s.
+# Longest plausible delay, s.
 LONGEST = 0.3
-# Rows from the first motion to the row in which it is seen, as it begins slowly; and deviation.
+# Rows from the first motion to the row in which it is visible, since it begins slowly; and the
+# standard deviation of that number.
 SEEN_LATE, ROWS = 0.75, 0.6
-# Deviations of a velocity's noise that are motion, and share of the largest velocity.
+# Motion is a velocity above NOISE standard deviations of its noise, and above the share SEEN of the
+# largest velocity.
 NOISE, SEEN = 5.0, 0.01
-# Without positions, what velocity filters delay beyond the dead time, s: means over 0 to 20 ms.
+# Delay of a velocity filter beyond the dead time, s, and its standard deviation, if there are no
+# positions: such filters average over 0 to 20 ms.
 FILTER, FILTER_STD = 0.005, 0.003
-# With them, how much of a filter's delay comes after the first motion is seen, and deviations of
-# that share, and of the delay that positions tell, s.
-AFTER, AFTER_STD, TOLD_STD = 0.6, 0.1, 0.0005
-# Longest delay of a filter, s; how far velocities may be off the change of positions; rows.
+# With positions: share of a filter's delay that is not yet in the time to the first visible motion,
+# and standard deviations of that share, and of the delay found from positions, s.
+AFTER, AFTER_STD, POSITIONS_STD = 0.6, 0.1, 0.0005
+# Longest plausible delay of a filter, s; relative error allowed between velocities and changes of
+# position; minimum number of rows.
 LONGEST_FILTER, SCALE, LEAST_ROWS = 0.1, 0.05, 20
-# Deviation of a delay from rest, s.
+# Standard deviation of a delay found from the motion from rest, s.
 FROM_REST_STD = 0.002
 
 
 @dataclass(frozen=True)
 class SysIdDelay:
-    """How late velocities are.
+    """Delay of the velocities after the voltage.
 
     Attributes:
-        dead_time: to the first motion, s; not identifiable where no row tells it.
-        total: with what a filter adds, s.
-        std: its standard deviation, s.
+        dead_time: Time to the first motion, s; not identifiable if no motion is visible.
+        total: Dead time plus the delay of the filter, s.
+        std: Standard deviation of `total`, s.
     """
 
     dead_time: Value
@@ -58,18 +64,18 @@ class SysIdDelay:
 
     @classmethod
     def seen(cls, dead_time: Value, filters: Sequence[float]) -> SysIdDelay:
-        """By the first motion, and by what positions tell of the velocities' filter, s."""
+        """Return the delay from the dead time, and from filter delays by positions, s."""
         late, std = FILTER, FILTER_STD
         if filters:
             late = AFTER * float(np.mean(filters))
-            own = AFTER * math.hypot(deviation_of_mean(filters), TOLD_STD)
+            own = AFTER * math.hypot(deviation_of_mean(filters), POSITIONS_STD)
             std = math.hypot(own, AFTER_STD * late / AFTER)
         if not dead_time.identifiable:
             return cls(dead_time, late, math.hypot(0.01, std))
         return cls(dead_time, dead_time.value + late, math.hypot(dead_time.std, std))
 
     def from_rest(self, found: Sequence[float]) -> SysIdDelay:
-        """With delays from rest of fast tests, s, where these say that motion began earlier."""
+        """Return the delay from rest of fast tests, s, if shorter; otherwise self unchanged."""
         if not found or float(np.mean(found)) >= self.total:
             return self
         std = math.hypot(deviation_of_mean(found), FROM_REST_STD)
@@ -77,12 +83,12 @@ class SysIdDelay:
 
 
 def deviation_of_mean(values: Sequence[float]) -> float:
-    """Standard deviation of a mean, from the spread; 0 of one value."""
+    """Return the standard deviation of a mean, from the spread; 0 for a single value."""
     return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def seen_dead_time(voltage: Array, velocity: Array, period: float) -> float | None:
-    """From the step of the voltage in a fast test to the first motion, s; None: not seen."""
+    """Return the time from a fast test's voltage step to the first motion, s; None: not visible."""
     steps = np.diff(velocity)
     noise = float(np.median(np.abs(steps))) / (0.6745 * math.sqrt(2.0)) if len(steps) else 0.0
     moving = np.abs(velocity) > max(NOISE * noise, SEEN * float(np.abs(velocity).max(initial=0.0)))
@@ -93,13 +99,13 @@ def seen_dead_time(voltage: Array, velocity: Array, period: float) -> float | No
 
 
 def step_row(voltage: Array) -> int:
-    """Row of a fast test from which on its voltage is there."""
+    """Return the row of a fast test at which the voltage steps up."""
     sizes = np.abs(voltage)
     return int(np.argmax(sizes > 0.5 * float(sizes.max(initial=0.0))))
 
 
 def dead_time_of(found: Sequence[float], period: float) -> Value:
-    """Of what fast tests tell, s; not identifiable where no row tells it."""
+    """Return the mean dead time of fast tests, s; not identifiable if none or too long."""
     if not found or max(found) > LONGEST:
         return Value("dead time", math.nan, math.inf, "s")
     own = ROWS * period / math.sqrt(len(found))
@@ -108,7 +114,7 @@ def dead_time_of(found: Sequence[float], period: float) -> Value:
 
 
 def filter_delay(velocity: Array, position: Array, period: float) -> float | None:
-    """By which time velocities are later than the change of positions, s; None: not told."""
+    """Return the delay of velocities after the change of positions, s; None: not identifiable."""
     finite = np.isfinite(position).all() and np.isfinite(velocity).all()
     if len(velocity) < LEAST_ROWS or not finite or np.ptp(position) == 0.0:
         return None
@@ -121,12 +127,15 @@ def filter_delay(velocity: Array, position: Array, period: float) -> float | Non
 
 
 def delay_from_rest(segment: AxisSegment, since: float, fit: VoltageGains) -> float | None:
-    """By how much the motion that the fit tells began after the step, s; None: none does.
+    """Return the time from the voltage step to the start of the fitted motion, s.
 
     Args:
-        segment: of a fast test, without its start.
-        since: from the step of the voltage to its first sample that counts, s.
-        fit: to all tests.
+        segment: Segment of a fast test, without its start.
+        since: Time from the voltage step to the first sample of the segment that counts, s.
+        fit: Fit to all tests.
+
+    Returns:
+        The delay, s; None if the fit gives no plausible one.
     """
     first = int(np.argmax(segment.counts))
     rows = max(round(since / segment.period), 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SysId logs of WPILib: four tests of a drivetrain; voltages, positions, velocities and yaw."""
+"""Read SysId logs of WPILib: voltages, positions, velocities and yaw in four drivetrain tests."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ import numpy as np
 from diffbot_description.files import read_regular
 from diffbot_ident.recording.samples import Array, RecordingError
 
-# Drivetrain logs of WPILib's SysId: a JSON object of four tests.
+# Format of drivetrain logs of WPILib's SysId: a JSON object of four tests.
 #
 #     "slow-forward", "slow-backward" (voltage ramps), "fast-forward", "fast-backward" (steps): rows
 #         [t s, left V, right V, left position, right position, left velocity, right velocity,
 #          yaw rad, yaw rate rad/s]                     positions in rotations, velocities in rot/s
 #     "sysid": true, "test": "Drivetrain" or "Drivetrain (Angular)", "units", "unitsPerRotation"
 #
-# Rows of the older frc-characterization have ten columns, [t, battery V, share of the voltage,
-# left V, right V, positions, velocities, yaw], and no "sysid". Positions and velocities times
-# unitsPerRotation are in units.
+# Logs of the older frc-characterization have rows of ten columns, [t, battery V, share of the
+# voltage, left V, right V, positions, velocities, yaw], and no "sysid". Positions and velocities
+# multiplied by unitsPerRotation are in "units".
 
 TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
 DRIVETRAINS = ("Drivetrain", "Drivetrain (Angular)")
-# To metres where the unit is a length; else wheel angles in rad.
+# Factors of units: of lengths into m, and of wheel angles into rad.
 LENGTHS = {"Meters": 1.0, "Feet": 0.3048, "Inches": 0.0254}
 ANGLES = {"Radians": 1.0, "Rotations": math.tau, "Degrees": math.pi / 180.0}
-# Columns of time, voltages, positions, velocities, yaw and yaw rate (None: not recorded).
+# Columns of time, voltages, positions, velocities, yaw and yaw rate (None: not recorded), in new
+# and old logs.
 NEW: tuple[int | None, ...] = (0, 1, 2, 3, 4, 5, 6, 7, 8)
 OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
-# A file of more characters is no log of four tests.
+# Maximum size of a file, in characters or bytes; no log of four tests is larger.
 LARGEST = 200_000_000
 
 
@@ -43,13 +44,13 @@ class SysIdTest:
     """One test; all arrays have shape (n,).
 
     Attributes:
-        name: one of TESTS.
-        times: s, increasing.
-        left_voltage, right_voltage: V.
-        left_position, right_position: m, or rad of the wheel: see SysIdLog.unit.
-        left_velocity, right_velocity: m/s or rad/s.
-        yaw: rad.
-        yaw_rate: rad/s; NaN where it was not recorded.
+        name: One of TESTS.
+        times: Increasing times, s.
+        left_voltage, right_voltage: Voltages, V.
+        left_position, right_position: Positions, m, or rad of the wheel; see SysIdLog.unit.
+        left_velocity, right_velocity: Velocities, m/s or rad/s.
+        yaw: Yaw angle, rad.
+        yaw_rate: Yaw rate, rad/s; NaN if not recorded.
     """
 
     name: str
@@ -66,13 +67,13 @@ class SysIdTest:
 
 @dataclass(frozen=True)
 class SysIdLog:
-    """A log.
+    """A SysId log.
 
     Attributes:
-        name: of the file.
-        kind: one of DRIVETRAINS.
-        unit: of positions: "m", or "rad" where the log knows no length.
-        tests: by name; those that hold rows.
+        name: Name of the file.
+        kind: One of DRIVETRAINS.
+        unit: Unit of positions: "m", or "rad" if the log states no length.
+        tests: Tests that hold rows, by name.
     """
 
     name: str
@@ -85,7 +86,7 @@ def read_sysid(path: Path) -> SysIdLog:
     """Read a log.
 
     Raises:
-        RecordingError: the file cannot be read, or is no drivetrain log; the text says why.
+        RecordingError: The file cannot be read, or is no drivetrain log.
     """
     data = _json(path)
     kind = data.get("test")
@@ -121,7 +122,7 @@ def _json(path: Path) -> dict[str, object]:
 
 
 def _scale(path: Path, data: Mapping[str, object]) -> tuple[float, str]:
-    """SI units in a rotation, and the unit's name."""
+    """Return the SI units per rotation, and the unit's name."""
     units, factor = data.get("units"), data.get("unitsPerRotation")
     if not isinstance(factor, (int, float)) or not 0.0 < factor <= sys.float_info.max:
         raise RecordingError(
@@ -152,7 +153,7 @@ def _test(
             f"{path.name}: {name}: rows have shape {table.shape}: must be (n, {width})"
         )
     usable = np.isfinite(table).all(axis=1)
-    # A row that is sent twice, or out of order, says nothing new.
+    # Drop rows that were sent twice or out of order.
     usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
     table = table[usable]
     values = [np.full(len(table), math.nan) if c is None else table[:, c] for c in columns]

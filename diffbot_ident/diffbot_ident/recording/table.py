@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables (CSV) as samples: their columns by name, the rows that count, and what to read of them.
+"""Read tables (CSV) as samples: which columns hold which channels, and which rows count.
 
-Several tables are of one robot and clock, or runs of it if each has all that is needed.
+Several tables are recordings of one robot. Each is a run of its own if every one holds all channels
+that the analysis needs; otherwise they share one clock and are joined.
 """
 
 from __future__ import annotations
@@ -58,30 +59,34 @@ from diffbot_ident.recording.table_columns import (
 )
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
-# Command and velocity of each axis.
+# Channels of the command and the velocity of each axis.
 AXES = (("command_v", "v"), ("command_w", "w"))
 
-# Sizes from which a stamp since 1970 is not in seconds, and the units it then is in.
+# A stamp since 1970 above the first value is in a smaller unit than seconds: [limit, s per unit,
+# name of the unit].
 STAMP_UNITS = ((1e17, 1e-9, "nanoseconds"), (1e14, 1e-6, "microseconds"), (1e11, 1e-3, "ms"))
-# Columns that a message lists at most.
+# Maximum number of columns that a message lists.
 MANY = 12
 # Why rows are left out, for people.
 NO_TIME = "without a time or with other than {} cells"
 NO_NUMBER = "with a number missing or unreadable"
 BACK, DOUBLED = "whose time goes back", "with the time of a row before"
-# What stands in cells without a number, and how much of a text is shown.
+# Texts of cells that hold no number, in lower case; and how many characters of another text a
+# warning quotes.
 EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "infinity"), 20
-# Rows that are looked at to tell whether they are in order, and the share of steps back beyond
-# which they are not.
-LOOKED_AT, SHUFFLED = 2000, 0.1
-# Rows, and steps back, that are too few to tell anything.
+# Number of first rows that are checked for the order of their times, and the share of backward
+# steps above which the rows are sorted.
+CHECKED_ROWS, SHUFFLED = 2000, 0.1
+# Number of rows, or of backward steps, that is too small for a check.
 FEW = 10
-# Median step of the time from which on it is not in s.
+# Median time step, s, from which on the unit of the time cannot be s.
 LONGEST_STEP = 0.5
-# Multiple of what a robot's limits allow beyond which a wheel's speed cannot be. Positions tell it
-# over this time (s), by this quantile: wrapped ones jump less often where limits allow their speed.
+# A wheel cannot be faster than FAR_BEYOND times the speed that the robot's limits allow. Its speed
+# is taken from positions over SPEED_SPAN (s), at the quantile SPEED_QUANTILE: wrapped positions
+# jump less often than that if the wheel keeps to its limits.
 FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE = 3.0, 0.05, 0.75
-# Sizes that nine of ten samples stay below, in SI; beyond it stands another unit.
+# Largest plausible 90th percentile of the size of each channel, in SI; above it, the column is in
+# another unit. With the unit, and the factor of the most likely other unit.
 SIZES = {
     "v": (30.0, "m/s", 1e-3),
     "command_v": (30.0, "m/s", 1e-3),
@@ -95,10 +100,10 @@ SIZES = {
 
 
 def open_tables(paths: Sequence[Path], options: Options) -> Recording:
-    """Sources of tables.
+    """Open tables.
 
     Raises:
-        RecordingError: they cannot be read, or columns are missing.
+        RecordingError: They cannot be read, or columns are missing.
     """
     for name, topic in options.topics.items():
         if topic is not None:
@@ -113,7 +118,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     understood: list[str] = []
     for table in tables:
         first, second = table.understood
-        # Of several tables that are alike, one is told.
+        # The columns of tables that are alike are listed once.
         understood += [first, second] if second not in understood else [f"{first}, as above"]
     kind = options.kind
     if kind == AUTO:
@@ -124,7 +129,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     needed = _needed(kind, have, options)
     if not needed:
         if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
-            kind = TORQUE  # that is what it was meant to be
+            kind = TORQUE  # the user probably meant a torque robot
         raise RecordingError(_missing(kind, tables, have))
     robot = robot_of(options)
     effort_unit = effort_unit_of(options, robot)
@@ -138,7 +143,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
-    whole = len(tables) > 1 and all({*needed} <= _told(table, from_wheels) for table in tables)
+    whole = len(tables) > 1 and all({*needed} <= _provided(table, from_wheels) for table in tables)
     return Recording(
         kind,
         tables,
@@ -151,14 +156,19 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
 
 
 def beyond_wheels(robot: Robot | None, geometry: WheelGeometry) -> float:
-    """What no wheel turns as fast as, rad/s, of a robot that may not be described (None)."""
+    """Return a speed that no wheel of the robot reaches, rad/s.
+
+    Args:
+        robot: The robot's description; None: not described.
+        geometry: Wheel radii and separation.
+    """
     if robot is None:
         return SIZES["v"][0] / geometry.left_radius
     return FAR_BEYOND * robot.wheel_speed
 
 
 def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
-    """Channels that the analysis of a kind of robot takes; none where they are not there."""
+    """Return the channels that the analysis of a kind of robot needs; empty if any is missing."""
     if kind == TORQUE:
         return _torque_channels(have, options)
     if kind == MOTOR:
@@ -166,8 +176,8 @@ def _needed(kind: str, have: set[str], options: Options) -> tuple[str, ...]:
     return _velocity_channels(have)
 
 
-def _told(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
-    """Channels that a table gives by itself."""
+def _provided(table: CsvSource, from_wheels: tuple[str, ...]) -> set[str]:
+    """Return the channels that one table provides."""
     own = {*table.channels}
     return own | {*from_wheels} if {*WHEELS} <= own else own
 
@@ -192,7 +202,7 @@ def _torque_channels(have: set[str], options: Options) -> tuple[str, ...]:
 
 
 def _velocity_channels(have: set[str]) -> tuple[str, ...]:
-    """Both axes, or the one that there is."""
+    """Return the channels of both axes, or of the one that is complete."""
     known = have | ({"v", "w"} if {*WHEELS} <= have else set())
     return tuple(name for axis in AXES if {*axis} <= known for name in axis)
 
@@ -217,20 +227,20 @@ def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
 class CsvSource:
     """A table with a header; see samples.Source.
 
-    A row counts for each group of channels, such as commands and what was measured, where all
-    that the table has of it are numbers; tables of several topics leave cells empty. One that
-    counts for nothing, or has a part of a group, is counted as left out, and so is one whose time
-    is not later than that of all before.
+    Channels form groups, such as the commands and the measured values. A row is a sample of a group
+    if all columns that the table has of this group hold numbers; tables of several topics leave
+    cells empty. A row is reported as left out if it is a sample of no group, if it fills a group
+    only in part, or if its time is not later than that of all earlier rows.
 
     Args:
-        path: of the file.
-        chosen: columns that the user named.
-        rows: which rows count.
-        known: names that columns are known by, of each channel.
-        groups: channels whose values belong to one instant.
+        path: Path of the file.
+        chosen: Columns that the user named.
+        rows: Filter of the rows that count.
+        known: Names by which the column of each channel is recognised.
+        groups: Channels whose values belong to one instant.
 
     Raises:
-        RecordingError: it is no table, has no time, or none of the channels.
+        RecordingError: The file is no table, or has no column of the time or of the filter.
     """
 
     def __init__(
@@ -248,7 +258,7 @@ class CsvSource:
         self._left_out: Counter[str] = Counter()
         self._read = 0
         self.filtered = 0
-        # What no wheel turns as fast as, rad/s: positions that seem to are in another unit.
+        # Speed that no wheel reaches, rad/s: faster positions are in another unit.
         self.fastest = math.inf
         self.warnings: list[str] = []
         self._text = TableText.of(path)
@@ -261,7 +271,7 @@ class CsvSource:
                 f"{listed}"
             )
         self.channels = tuple(channel for channel in self._columns if channel != TIME)
-        # The groups that are there, each with the newest time so far.
+        # Channels of each group that the table holds, and the newest time of each group so far.
         there = ([name for name in self.channels if name in group] for group in groups)
         self._streams = [names for names in there if names]
         self._newest = [-math.inf] * len(self._streams)
@@ -280,7 +290,11 @@ class CsvSource:
         self.name = f"{path.name} ({pairs or 'no channel'})"
 
     def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
-        """Raise RecordingError where a unit in a column's name is not one of its channel."""
+        """Check the units in the names of columns.
+
+        Raises:
+            RecordingError: A unit is not one of its channel.
+        """
         for channel in channels:
             column = self._columns.get(channel)
             problem = column and unit_problem(channel, column, effort_unit)
@@ -289,7 +303,7 @@ class CsvSource:
 
     @property
     def understood(self) -> list[str]:
-        """Two lines of what was understood before anything was read."""
+        """Two lines on the format and the columns that were recognised in the header."""
         pairs = [f"{k} = {self._columns[k]}" for k in self.channels]
         separated = DELIMITERS[self._text.delimiter]
         return [
@@ -302,27 +316,31 @@ class CsvSource:
         """See samples.Source.
 
         Raises:
-            RecordingError: columns hold text, or units that cannot be.
+            RecordingError: A column holds text, or is in an implausible unit.
         """
         kept: list[list[float]] = []
-        looked, shuffled = False, False
+        checked, shuffled = False, False
         for row in self._table_rows():
             kept.append(row)
-            if not looked and len(kept) == LOOKED_AT:
-                looked, shuffled = True, self._in_disorder(kept)
+            if not checked and len(kept) == CHECKED_ROWS:
+                checked, shuffled = True, self._in_disorder(kept)
             if len(kept) >= BLOCK and not shuffled:
                 yield from self._of(np.array(kept))
                 kept = []
         if kept:
             table = np.array(kept)
-            if shuffled or (not looked and self._in_disorder(kept)):
+            if shuffled or (not checked and self._in_disorder(kept)):
                 table = table[np.argsort(table[:, 0], kind="stable")]
                 self.warnings.append(f"{self._path.name}: rows were put in the order of time")
             yield from self._of(table)
         self._check_read()
 
     def _in_disorder(self, rows: Sequence[Sequence[float]]) -> bool:
-        """Whether rows are shuffled; also looks at the steps of the time."""
+        """Whether rows are shuffled.
+
+        Raises:
+            RecordingError: By its steps, the time is not in s.
+        """
         times = np.array([row[0] for row in rows]) * self._scale
         steps = np.diff(times)
         back = int(np.count_nonzero(steps < 0.0))
@@ -339,10 +357,10 @@ class CsvSource:
         return disorder
 
     def _check_read(self) -> None:
-        """Warn, or refuse, by what was read.
+        """Check what was read; warn, or raise.
 
         Raises:
-            RecordingError: see blocks.
+            RecordingError: See `blocks`.
         """
         name = self._path.name
         for channel, texts in self._text_cells.items():
@@ -358,14 +376,14 @@ class CsvSource:
                     f"{name}: {texts} cells of {column} are no numbers, such as "
                     f"{self._example[channel]!r}"
                 )
-        self._say_left_out()
+        self._warn_left_out()
         if self.filtered:
             self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
         self._check_sizes()
         self._check_positions()
 
-    def _say_left_out(self) -> None:
-        """Warn of the rows that were left out, by their causes, in one line."""
+    def _warn_left_out(self) -> None:
+        """Warn in one line of the rows that were left out, by cause."""
         if not self._left_out.total():
             return
         cells, bad = len(self._header), self._left_out[NO_TIME]
@@ -408,7 +426,7 @@ class CsvSource:
                 )
 
     def _with_factor(self, changed: Sequence[str], factor: float) -> str:
-        """All columns for --columns, some of them with another factor."""
+        """Return all columns as --columns takes them, some of them with another factor."""
         return ",".join(
             f"{channel}={column.name}"
             + (f"*{factor:.6g}" if channel in changed else "")
@@ -417,37 +435,37 @@ class CsvSource:
         )
 
     def _of(self, table: Array) -> Iterator[Block]:
-        """The groups of channels of rows of [time, channels...]."""
+        """Yield a block for each group of channels in rows of [time, channels...]."""
         table[:, 0] *= self._scale
         set_back = np.flatnonzero(np.diff(table[:, 0]) < -SET_BACK) + 1
         for part in np.split(table, set_back):
-            # Rows of which a number is missing, that count for something, and what is odd in time.
-            partly, told, back, doubled = np.zeros((4, len(part)), bool)
+            # Masks of rows: a group incomplete; a group complete; time steps back; time repeats.
+            partly, complete, back, doubled = np.zeros((4, len(part)), bool)
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
                 numbers = np.isfinite(part[:, columns])
                 there = numbers.all(axis=1)
                 partly |= numbers.any(axis=1) & ~there
-                told |= there
+                complete |= there
                 if there.any():
                     times = part[there, 0]
                     newest = self._newest_before(i, times)
                     back[there] |= times < newest
                     doubled[there] |= times == newest
-                    # Who reads the blocks would count the others, too.
+                    # Yield no other rows: the reader of the blocks would count them again.
                     if (later := times > newest).any():
                         yield self._block(names, part[there][later][:, [0, *columns]])
-            self._count(partly | ~told, back, doubled)
+            self._count(partly | ~complete, back, doubled)
 
     def _newest_before(self, stream: int, times: Array) -> Array:
-        """The newest time of a stream before each of these, s; -inf once the clock was set back."""
+        """Return a stream's newest time before each row, s; -inf after the clock was set back."""
         before = self._newest[stream]
         newest = newest_by(times, -math.inf if times[0] < before - SET_BACK else before)
         self._newest[stream] = float(newest[-1])
         return newest[:-1]
 
     def _block(self, names: Sequence[str], rows: Array) -> Block:
-        """Rows of [time, channels...] as SI."""
+        """Convert rows of [time, channels...] to a block in SI units."""
         values = {
             name: column * self._columns[name].scale
             for name, column in zip(names, rows[:, 1:].T, strict=True)
@@ -460,7 +478,7 @@ class CsvSource:
         return Block(rows[:, 0], values)
 
     def _count(self, missing: Mask, back: Mask, doubled: Mask) -> None:
-        """Count rows that are left out, each by one cause."""
+        """Count the rows that are left out, each under one cause."""
         for cause, rows in (
             (NO_NUMBER, missing),
             (BACK, back & ~missing),
@@ -470,13 +488,13 @@ class CsvSource:
                 self._left_out[cause] += int(np.count_nonzero(rows))
 
     def _table_rows(self) -> Iterator[list[float]]:
-        """Rows of [time, channels...] that the filter lets pass; NaN where there is no number."""
+        """Yield the rows [time, channels...] that pass the filter; NaN where there is no number."""
         names = [TIME, *self.channels]
         indices = [self._header.index(self._columns[name].name) for name in names]
         tested = {name: self._header.index(name) for name in self._rows.columns}
         for cells in self._text.rows():
             self.done = self._text.done
-            # The last row of a file that was cut off is not what it was.
+            # The last row of a truncated file may be incomplete.
             if cells is None or len(cells) != len(self._header):
                 self._left_out[NO_TIME] += cells is None or bool(cells)
                 continue
@@ -497,7 +515,11 @@ class CsvSource:
             yield row
 
     def _time_scale(self, row: Sequence[str]) -> tuple[float, str]:
-        """Factor of the time into s, and its unit: as chosen, as its name says, or by its size."""
+        """Return the factor of the time into s, and its unit.
+
+        They follow from the user's choice, from the unit in the column's name, or from the size of
+        the first time.
+        """
         column = self._columns[TIME]
         if column.factor is not None:
             return column.factor, column.unit or f"s / {1.0 / column.factor:g}"
@@ -511,7 +533,7 @@ class CsvSource:
 
 
 def _speeds(times: Array, positions: Array) -> Array:
-    """How fast a wheel turned over each SPEED_SPAN, so that counts do not show, rad/s."""
+    """Return a wheel's speeds, rad/s, over SPEED_SPAN, which hides the encoder's resolution."""
     period = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     apart = max(1, round(SPEED_SPAN / period)) if period > 0.0 else len(times)
     lasted = times[apart:] - times[:-apart]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which column of a table holds which channel, and in which unit.
+"""Map channels to the columns of a table, with their units.
 
-Columns are chosen by the user, or found by the names that people give them. A unit in the name,
+Columns are chosen by the user, or recognised by usual names. A unit in the name,
 such as "v [mm/s]", "speed (km/h)" or "time_ms", gives the factor into SI.
 """
 
@@ -17,7 +17,7 @@ from diffbot_ident.recording.samples import COMMANDS, MEASURED, RecordingError
 TIME = "time"
 CHANNELS = (TIME, *COMMANDS, *MEASURED)
 
-# Names that columns are known by without being told, in order of preference; case does not matter.
+# Names by which columns are recognised, in order of preference; case does not matter.
 KNOWN: Mapping[str, tuple[str, ...]] = {
     TIME: ("time", "t", "t_s", "time_s", "timestamp", "stamp", "__time", "seconds", "sec"),
     "command_v": ("command_v", "cmd_v", "v_cmd", "cmd_vel_x", "cmd_vel.linear.x", "v_ref"),
@@ -45,10 +45,11 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "left_current": ("left_current", "left_motor_current", "current_left"),
     "right_current": ("right_current", "right_motor_current", "current_right"),
 }
-# Factors into SI that have a name.
+# Named factors into SI that --columns accepts.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
 
-# Units in the names of columns, of time and by what else they measure: factors into SI.
+# Units in the names of columns, with their factors into SI: units of time, then those of all other
+# quantities by SI unit.
 _TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 DEGREE, _TURN = math.pi / 180.0, math.tau
 _UNITS: Mapping[str, Mapping[str, float]] = {
@@ -78,24 +79,27 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
     "%": {"%": 1.0, "percent": 1.0},
 }
 _SI = {unit: si for si, units in _UNITS.items() for unit in units}
-# What the factor of an encoder's ticks is.
+# Text for messages: the factor that turns an encoder's ticks into rad.
 TICKS = "FACTOR being 2 pi / ticks of one turn of the wheel"
+# SI unit, or per cent, of each unit of effort.
 _EFFORTS = {"newton_metre": "N m", "ampere": "A", "percent": "%", "volt": "V"}
-# What channels are measured in, by their names or what these end in; efforts come beside them.
+# Units of channels, by name or by its last part; those of efforts depend on the effort unit.
 _MEASURED_IN = {
     "position": "rad", "velocity": "rad/s", "voltage": "V", "current": "A",
     "v": "m/s", "w": "rad/s", "yaw": "rad", "pose_x": "m", "pose_y": "m",
     "gyro_x": "rad/s", "gyro_y": "rad/s", "gyro_z": "rad/s",
 }  # fmt: skip
-# A unit in brackets, and one at the end of a name.
+# Patterns of a unit in brackets, and of a unit at the end of a name.
 _BRACKETS = re.compile(r"(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]\s*")
 _SUFFIX = re.compile(r"(.+?)_(mm_s|mmps|cm_s|kmh|deg_s|degps|dps|rpm|rad_s|mnm|ms|us|ns)")
-# The same of angles, and as a word of its own in a column of positions, as in "enc_ticks_left".
+# Patterns of an angle's unit: at the end of a name, and, in columns of positions, as a word
+# anywhere, as in "enc_ticks_left".
 _ANGLES = r"(rad|deg|degrees?|ticks?|counts?)"
 _ANGLE_SUFFIX = re.compile(rf"(.*(?:position|angle))_{_ANGLES}")
 _ANGLE_WORD = re.compile(rf"(?:.*[\W_])?{_ANGLES}(?:[\W_].*)?")
-# An encoder's own units, whose size is the encoder's.
+# Units whose size depends on the encoder.
 _TICKS = ("tick", "ticks", "count", "counts")
+# Usual spelling of units at the end of a name.
 _SPELLED = {
     "mm_s": "mm/s",
     "mmps": "mm/s",
@@ -111,9 +115,10 @@ class Column:
     """A column and the factor that turns it into SI.
 
     Attributes:
-        name: as the table has it, or as the user gave it.
-        factor: into SI; None: 1, or a unit that is not known.
-        unit: that the name holds and the factor is of; None: none, or the user gave the factor.
+        name: Name as in the table, or as the user gave it.
+        factor: Factor into SI; None: none is given, or the unit is not known; 1 is used.
+        unit: Unit in the name, from which the factor follows; None: there is none, or the user gave
+            the factor.
     """
 
     name: str
@@ -126,19 +131,19 @@ class Column:
         return 1.0 if self.factor is None else self.factor
 
     def __str__(self) -> str:
-        """Name and factor, for people."""
+        """Return name and factor as a text for the user."""
         return self.name if self.scale == 1.0 else f"{self.name} * {self.scale:.6g}"
 
 
 def parse_columns(texts: Iterable[str], channels: Sequence[str] = CHANNELS) -> dict[str, Column]:
-    """The map of texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
+    """Parse texts such as "v=speed,w=gyro_z*deg", each CHANNEL=COLUMN[*FACTOR].
 
     Args:
-        texts: given by the user.
-        channels: that there are.
+        texts: Texts given by the user.
+        channels: Channels that are allowed.
 
     Raises:
-        RecordingError: a text is no such pair, or there is no such channel.
+        RecordingError: A text is no such pair, or there is no such channel.
     """
     found: dict[str, Column] = {}
     for entry in (part.strip() for text in texts for part in text.split(",") if part.strip()):
@@ -178,13 +183,13 @@ def columns_of(
     chosen: Mapping[str, Column],
     known: Mapping[str, tuple[str, ...]] = KNOWN,
 ) -> dict[str, Column]:
-    """The channels that a table has, with columns as its header names them.
+    """Return the columns of the channels that a table has, named as in its header.
 
     Args:
-        header: names of its columns, with or without units.
-        chosen: by the user; what is not chosen is found by the names in `known`, but where the
-            user chose any, only the time is.
-        known: names that columns are known by.
+        header: Names of the table's columns, with or without units.
+        chosen: Columns chosen by the user. If there are any, only the time is still found by name;
+            otherwise all channels are.
+        known: Names by which the column of each channel is recognised.
     """
     by_name = {name.strip().lower(): name for name in reversed(header)}
     bare = {_bare(name): name for name in reversed(header)}
@@ -204,12 +209,12 @@ def columns_of(
 
 
 def _bare(name: str) -> str:
-    """A column's name without its unit, in lower case."""
+    """Return a column's name without its unit, in lower case."""
     return _split(name)[0].lower()
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """Name and unit of a column; None: it has none."""
+    """Return a column's name and unit; None: no unit."""
     name = name.strip()
     if (found := _BRACKETS.fullmatch(name)) is not None:
         return found[1].strip(), found[2]
@@ -233,7 +238,7 @@ def _with_unit(channel: str, name: str, factor: float | None) -> Column:
 
 
 def _kind(channel: str) -> str:
-    """What a channel is of, such as "position", of either wheel."""
+    """Return the quantity of a channel, such as "position"."""
     return channel.rpartition("_")[2]
 
 
@@ -242,12 +247,12 @@ def _spelled(unit: str) -> str:
 
 
 def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
-    """Why a column's unit cannot be that of its channel, and what to do; None: it can, or has none.
+    """Return why a column's unit does not fit its channel, and what to do; None: it fits, or none.
 
     Args:
-        channel: of CHANNELS, but the time.
-        column: with its unit.
-        effort_unit: of efforts and their commands, one of options.EFFORT_UNITS.
+        channel: One of CHANNELS except the time.
+        column: Column with its unit.
+        effort_unit: Unit of efforts and torque commands, one of options.EFFORT_UNITS.
     """
     if column.unit is None:
         return None

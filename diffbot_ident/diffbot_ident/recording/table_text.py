@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a table: encoding, comments, header, what separates the cells, decimal commas."""
+"""Read the text of a table: encoding, comments, header, delimiter, decimal commas."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from pathlib import Path
 
 from diffbot_ident.recording.samples import RecordingError
 
-# Bytes of the beginning that are looked at, and lines before the header that may be comments.
+# Number of first bytes in which the format is detected, and maximum number of lines before the
+# header, such as comments.
 BEGINNING, COMMENTS = 1 << 20, 200
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "spaces"}
+# Byte order marks, with encoding and bytes of a character.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", 1),
     (codecs.BOM_UTF16_LE, "utf-16", 2),
     (codecs.BOM_UTF16_BE, "utf-16", 2),
 )
 _COMMENT = ("#", "%", "//")
-# A number with a decimal comma, which a cell holds where it is quoted or commas do not separate.
+# A number with a decimal comma: in a quoted cell, or in a table with another delimiter.
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
 
 
 @dataclass
 class TableText:
-    """How a table is written.
+    """Format of a table's text.
 
     Attributes:
-        path: of the file.
-        header: names of the columns.
-        first: cells of the first row; none where there is no row.
-        delimiter: between cells; " " stands for any white space.
-        skipped: lines before the first row.
-        encoding: of the text.
-        width: bytes of a character, about.
-        done: bytes that were read, about.
+        path: Path of the file.
+        header: Names of the columns.
+        first: Cells of the first row; empty if there is no row.
+        delimiter: Delimiter between cells; " " stands for any white space.
+        skipped: Number of lines before the first row.
+        encoding: Encoding of the text.
+        width: Approximate number of bytes of a character.
+        done: Approximate number of bytes read so far.
     """
 
     path: Path
@@ -52,10 +54,10 @@ class TableText:
 
     @classmethod
     def of(cls, path: Path) -> TableText:
-        """Look at the beginning of a file.
+        """Detect the format from the beginning of a file.
 
         Raises:
-            RecordingError: it is no table.
+            RecordingError: The file is no table.
         """
         with path.open("rb") as file:
             data = file.read(BEGINNING)
@@ -81,10 +83,10 @@ class TableText:
         return cls(path, names, _cells(row, delimiter), delimiter, at + 1, encoding, width)
 
     def rows(self) -> Iterator[list[str] | None]:
-        """Cells of each row; None where a row is none. Comments are left out.
+        """Yield the cells of each row; None for a row that cannot be parsed. Skip comments.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: The file cannot be read.
         """
         spaces = self.delimiter == " "
         reader = csv.reader(self._lines(), delimiter=self.delimiter, skipinitialspace=spaces)
@@ -110,7 +112,7 @@ class TableText:
 
 
 def number(text: str) -> float:
-    """The number in a cell, with a decimal point or comma; NaN where there is none."""
+    """Return the number in a cell, with a decimal point or comma; NaN if there is none."""
     try:
         return float(text)
     except ValueError:
@@ -125,7 +127,7 @@ def _skipped(line: str) -> bool:
 
 
 def _header(lines: list[str]) -> tuple[int, str | None]:
-    """Index and text of the line that names the columns."""
+    """Return index and text of the line that names the columns."""
     comment: tuple[int, str] | None = None
     for i, line in enumerate(lines[:COMMENTS]):
         text = line.strip()
@@ -134,7 +136,7 @@ def _header(lines: list[str]) -> tuple[int, str | None]:
         if text.startswith(_COMMENT):
             comment = i, text.lstrip("#%/ ")
         elif text:
-            # Some write the names as a comment above the numbers.
+            # Some tables have the names in a comment above the numbers.
             delimiter = _delimiter(text)
             own = _cells(text, delimiter)
             if comment is not None and own and all(math.isfinite(number(c)) for c in own):
@@ -152,7 +154,7 @@ def _delimiter(line: str) -> str:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    """Cells of a line; none where it is no row of a table."""
+    """Return the cells of a line; empty if it cannot be parsed."""
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == " "), [])
     except csv.Error:

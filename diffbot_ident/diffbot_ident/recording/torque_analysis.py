@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""K5..K8 of a torque-driven robot from segments of a recording, verified on parts held out.
+"""Estimate K5..K8 of a torque-driven robot from a recording, verified on held-out parts.
 
-The estimator is the one that a running robot uses (make_estimator), and so is the verification. Of
-each cycle of the recording the last seconds are held out: nothing is learnt from them.
+Estimator (make_estimator) and verification are those of a running robot. The last seconds of each
+cycle of the recording are held out: nothing is learnt from them.
 """
 
 from __future__ import annotations
@@ -35,31 +35,32 @@ from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
-# Share of the largest motion of a segment that counts as the size of the motion.
+# Typical size of the motion, as a share of the largest motion in a segment.
 TYPICAL = 0.5
-# Time held out at a time, s: 30 predictions of 2 s; and shortest cycle of learning and holding out.
+# Length of a held-out part, s: 30 predictions of 2 s; and shortest cycle of learning and holding
+# out, s.
 HELD_OUT, CYCLE = 5.0, 20.0
-# Longest time held out in all, s.
+# Maximum total time held out, s.
 MOST_HELD_OUT = 300.0
 UNKNOWN = (math.nan, math.nan)
-# Control periods that a measured velocity is averaged over: an encoder's steps would hide it.
+# Control periods over which `free_run` averages measured velocities, to smooth encoder steps.
 AVERAGE = 5
 
 
 @dataclass(frozen=True)
 class TorqueResult:
-    """What a recording says of a torque-driven robot.
+    """Result of the analysis of a torque-driven robot.
 
     Attributes:
-        estimate: of K5..K8.
-        verification: by the parts held out; None where nothing was learnt that could be verified.
-        learnt: recording time that the estimate rests on, s.
-        held_out: recording time held out, s.
-        held_out_motion: one part held out, rows of [stamp in s, angles left, right in rad, torques
-            left, right in N m], shape (n, 5); empty where there is none.
-        geometry: of the wheels.
-        nominal: model of the robot's description; None: there is none.
-        runs: estimates of each recording by itself, by its name, where there are several.
+        estimate: Estimate of K5..K8.
+        verification: Verification on the held-out parts; None if there is no estimate to verify.
+        learnt: Recording time that the estimate rests on, s.
+        held_out: Recording time held out, s.
+        held_out_motion: Longest held-out part, rows of [stamp in s, angles left, right in rad,
+            torques left, right in N m], shape (n, 5); empty if there is none.
+        geometry: Wheel radii and separation.
+        nominal: Model of the robot's description; None: there is none.
+        runs: Estimates from the individual recordings, by name; empty if there is only one.
     """
 
     estimate: Estimate
@@ -73,7 +74,7 @@ class TorqueResult:
 
     @property
     def verified(self) -> bool:
-        """Whether it was estimated, and predicts what was held out."""
+        """Whether the model was estimated and predicts the held-out parts."""
         passed = self.verification is not None and self.verification.passed
         return passed and self.estimate.state is EstimateState.ESTIMATED
 
@@ -92,18 +93,18 @@ def analyse_torque(
     """Learn from segments with left and right position and effort (or command), and verify.
 
     Args:
-        segments: in the order of time.
-        geometry: of the wheels.
-        scale: of the motion; None: as the first segment has it.
-        nominal: model of the robot's description, to compare with; None: there is none.
-        samples: of the recording as far as they are known; 0 where they are not.
-        gyro: that the yaw rate comes from, with all readings, of a recording that is one run;
-            None: there is none.
-        uncertainty: of radius and gyro, which the intervals hold with a gyro.
-        turning: whether to look for a resistance against turning (skid steer).
+        segments: Segments in the order of time.
+        geometry: Wheel radii and separation.
+        scale: Size of the motion; None: taken from the first segment.
+        nominal: Model of the robot's description, to compare with; None: there is none.
+        samples: Number of samples of the recording; 0: not known.
+        gyro: Source of the yaw rate, with all readings; only for a single recording. None: there is
+            none.
+        uncertainty: Uncertainty of radius and gyro, which the intervals include with a gyro.
+        turning: Whether to estimate a resistance against turning (skid steer).
 
     Returns:
-        what was learnt; None where there was no segment.
+        The result; None if there was no segment.
     """
     learner: _Learner | None = None
     own: dict[str, _Learner] = {}
@@ -131,22 +132,26 @@ def learn_weighed(
     runs: Sequence[str] | None = None,
     samples: int = 0,
 ) -> tuple[TorqueResult | None, Estimate | None, Weighing]:
-    """What recordings of efforts in an unknown unit say, with the wheels' ratio by the motion.
+    """Learn from recordings with efforts in an unknown unit.
+
+    If the motion shows that the ratio of the wheels' constants differs from the given one, the
+    efforts are scaled to the new ratio and learnt from again.
 
     Args:
-        segments: in the order of the recordings, in the ratio of the weighing.
-        geometry: of the wheels.
-        weighing: the mass, the load, or both.
-        learn_one: learns from a recording where there is no load.
-        runs: names of the recordings without and with the load, as their segments have them.
-        samples: of both recordings as far as they are known; 0 where they are not.
+        segments: Segments in the order of the recordings; efforts in the ratio of the weighing.
+        geometry: Wheel radii and separation.
+        weighing: The weighed mass, the load, or both.
+        learn_one: Learns from one recording; used if there is no load.
+        runs: Names of the recordings without and with the load, as in their segments.
+        samples: Number of samples of both recordings; 0: not known.
 
     Returns:
-        the result without the load; None where no stretch of it can be used; the estimate with the
-        load; None where there is none; and the weighing with the ratio that both are in.
+        The result without the load, None if no segment can be used; the estimate with the load,
+        None without a load; and the weighing with the ratio that both results are in.
 
     Raises:
-        RecordingError: the recording with the load cannot be used, or its model does not predict.
+        RecordingError: The recording with the load cannot be used, or its model fails the
+            verification.
     """
 
     def learn(some: Sequence[Segment]) -> tuple[TorqueResult | None, TorqueResult | None]:
@@ -156,14 +161,14 @@ def learn_weighed(
 
     result, loaded = learn(segments)
     if result is not None:
-        told = weighing.with_motion(result.estimate.torque_difference)
-        if told != weighing:
-            pairs = zip(told.ratio, weighing.ratio, strict=True)
+        updated = weighing.with_motion(result.estimate.torque_difference)
+        if updated != weighing:
+            pairs = zip(updated.ratio, weighing.ratio, strict=True)
             left, right = (after / before for after, before in pairs)
             factors = {EFFORTS[0]: left, EFFORTS[1]: right}
             factors |= {TORQUE_COMMANDS[0]: left, TORQUE_COMMANDS[1]: right}
             result, loaded = learn([_scaled(segment, factors) for segment in segments])
-            weighing = told
+            weighing = updated
     if loaded is None:
         return result, None, weighing
     verified = loaded.verification
@@ -173,7 +178,7 @@ def learn_weighed(
 
 
 def _scaled(segment: Segment, factors: Mapping[str, float]) -> Segment:
-    """The segment with channels multiplied."""
+    """Return the segment with channels multiplied by factors."""
     channels = {name: factors.get(name, 1.0) * own for name, own in segment.channels.items()}
     return replace(segment, channels=channels)
 
@@ -181,10 +186,10 @@ def _scaled(segment: Segment, factors: Mapping[str, float]) -> Segment:
 def _without_and_with_load(
     segments: Iterable[Segment], geometry: WheelGeometry, runs: Sequence[str], samples: int
 ) -> tuple[TorqueResult | None, TorqueResult]:
-    """The results of two recordings.
+    """Analyse the recordings without and with the load separately.
 
     Raises:
-        RecordingError: the one with the load has no stretch that can be used.
+        RecordingError: The recording with the load has no segment that can be used.
     """
     found = {}
     for run, own in groupby(segments, key=lambda segment: segment.run):
@@ -197,22 +202,26 @@ def _without_and_with_load(
 
 
 def _cycle(duration: float) -> float:
-    """Time from one part held out to the next, s, in a recording of this duration; 0: unknown."""
+    """Return the time from one held-out part to the next, s.
+
+    Args:
+        duration: Duration of the recording, s; 0: not known.
+    """
     shortest = min(CYCLE, duration) if duration > 0.0 else CYCLE
-    # Those held out are spread over all of a long one.
+    # In a long recording, the held-out parts are spread over all of it.
     return max(shortest, duration * HELD_OUT / MOST_HELD_OUT)
 
 
 class _Learner:
-    """Learns from samples, and holds some out.
+    """Learns from samples, and holds some out for the verification.
 
     Args:
-        geometry: of the wheels.
-        scale: of the motion.
-        cycle: time from one part held out to the next, s.
-        gyro: with all readings; None: there is none.
-        uncertainty: of radius and gyro.
-        turning: whether to look for a resistance against turning (skid steer).
+        geometry: Wheel radii and separation.
+        scale: Size of the motion.
+        cycle: Time from one held-out part to the next, s.
+        gyro: Gyro with all readings; None: there is none.
+        uncertainty: Uncertainty of radius and gyro.
+        turning: Whether to estimate a resistance against turning (skid steer).
     """
 
     def __init__(
@@ -237,7 +246,7 @@ class _Learner:
         self._longest: list[tuple[float, ...]] = []
 
     def add(self, segment: Segment) -> None:
-        """Learn from a segment, or hold it out."""
+        """Learn from a segment, and hold out parts of it."""
         self._end_part()
         last: float | None = None
         for sample in joint_samples(segment):
@@ -253,13 +262,13 @@ class _Learner:
             try:
                 self._estimator.update(sample)
             except ValueError:
-                # The estimator says so of every first sample after a part that was held out; it
-                # then goes on from that sample.
+                # The estimator raises at the first sample after each held-out part, and then
+                # continues from that sample.
                 continue
             self._learnt += step
 
     def _end_part(self) -> None:
-        """What comes now does not follow the part held out before."""
+        """End the current held-out part: the next sample does not continue it."""
         if len(self._holding) > len(self._longest):
             self._longest = self._holding
         if self._holding:
@@ -267,7 +276,7 @@ class _Learner:
         self._holding = []
 
     def result(self, nominal: Model | None) -> TorqueResult:
-        """What is known by now."""
+        """Return the result of all samples so far."""
         self._end_part()
         estimate = self._estimator.estimate()
         learnt = estimate.state is EstimateState.ESTIMATED
@@ -282,8 +291,8 @@ class _Learner:
         )
 
     def _verify(self, estimate: Estimate, nominal: Model | None) -> Verification:
-        model = _of_wheels(estimate)
-        # Without a description, the model is compared with itself, and no figure is shown.
+        model = _wheel_model(estimate)
+        # Without a description, the model is compared with itself, and these figures are removed.
         found = self._held_out.verify(model, nominal or model)
         if nominal is None:
             found = replace(found, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
@@ -293,16 +302,19 @@ class _Learner:
         return found
 
 
-def _of_wheels(estimate: Estimate) -> Model:
-    """The model that predicts what the wheels show, whatever yaw rate the estimate rests on."""
+def _wheel_model(estimate: Estimate) -> Model:
+    """Return the model that predicts the motion which the wheels measure.
+
+    The estimate itself may rest on the yaw rate of a gyro.
+    """
     return replace(Model.of(estimate), values=as_wheels_see(estimate))
 
 
 def joint_samples(segment: Segment) -> list[JointSample]:
-    """Samples of a segment; the torque of each is the one that acted until its stamp.
+    """Convert a segment to samples, each with the torque that acted until its stamp.
 
-    A command is held from its sample on, so that it acted until the next one: the first sample,
-    before which nothing is known, is left out.
+    A command acts from its sample until the next one. The first sample is left out, since the
+    torque before it is not known.
     """
     channels = segment.channels
 
@@ -324,7 +336,7 @@ def joint_samples(segment: Segment) -> list[JointSample]:
 
 
 def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
-    """The size of the motion in a segment."""
+    """Return the typical size of the motion in a segment."""
     samples = joint_samples(segment)
     angles = np.unwrap(np.array([sample.position for sample in samples]), axis=0)
     stamps = np.array([sample.stamp for sample in samples])
@@ -336,12 +348,10 @@ def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
 
 
 def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
-    """The part held out, beside its simulation.
-
-    The simulation knows the torques, and of the velocities the first one only.
+    """Simulate the held-out part from its first velocity and its torques.
 
     Args:
-        result: with more than AVERAGE rows held out.
+        result: Result with more than AVERAGE held-out rows.
 
     Returns:
         Stamps, s, shape (n,); measured and simulated [v, omega], m/s and rad/s, shape (2, n) each.
@@ -353,13 +363,14 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
     kernel = np.ones(AVERAGE) / AVERAGE
     measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
-    model = _of_wheels(estimate)
+    model = _wheel_model(estimate)
     torque = delayed(motion[1:, 3:5].T, model.delay)
     middle = AVERAGE // 2
     period = float(np.median(np.diff(motion[:, 0])))
     velocity, simulated = measured[:, :1], [measured[:, 0]]
     for k in range(middle, middle + measured.shape[1] - 1):
-        # A mean velocity is that of a period's middle: half of the torque of either period.
+        # A mean velocity over a period is the velocity at its middle: from one middle to the next,
+        # half of the torque of each of the two periods acts.
         acting = 0.5 * (torque[:, k] + torque[:, k + 1])
         velocity = model.predict(velocity, acting[None, :, None], period, geometry)
         simulated.append(velocity[:, 0])

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is an axis of a velocity-commanded robot of first order, and with which parameters?
+"""Fit a first-order model to an axis of a velocity-commanded robot, and test it.
 
     found = analyse_axis(segments, "forward axis")
     found.verdict                  values and whether they may be used
-    found.fit, found.held_out      what it rests on, for pictures
+    found.fit, found.held_out      fit and held-out predictions, for pictures
 
-The model is tested on samples that its fit has not seen, see tests_of_first_order; the values are
-those of a fit to all samples. A static power law of the command is used where it is clearly better,
-and a dead band where there is one beyond doubt.
+The model is tested on held-out samples, see tests_of_first_order; the values are those of a fit to
+all samples. A static power law of the command is used if it is clearly better, and a dead band if
+there is one beyond doubt.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ from diffbot_ident.velocity.first_order import (
     fit_first_order,
 )
 
-# Is the first-order model of an axis right? Each test gives a number, its limit and a result.
+# Tests of the first-order model of an axis. Each gives a number, its limit and a result.
 #
-# Samples are cut into blocks of time, which go to five folds in turn. Each fold is predicted by a
-# fit to the other four: R^2 on held-out samples is that of a simulation which knows the commands,
-# and of the velocities the first of each segment only.
+# Samples are divided into blocks of time, which are assigned to five folds in turn. Each fold is
+# predicted by a fit to the other four. R^2 on held-out samples is that of a simulation from all
+# commands and from the first velocity of each segment only.
 #
-# Alternatives to the model add to its response v_1, for small changes, a linear combination of
+# To first order, an alternative to the model adds a linear combination of these responses to v_1,
+# the response of the model:
 #
 #     richer linear dynamics    past commands, u(t - i tau / 3)
 #     direction                 response to |u|; response of tau times sign(v)
@@ -53,27 +54,29 @@ from diffbot_ident.velocity.first_order import (
 #     braking                   response of tau times sign(v (u - v / gain))
 #     offset                    response to 1
 #
-# Coefficients are fitted on some samples and judged on others, which gives the share of the
-# held-out error that the alternative takes away: about 0 where the model is right, 1 where it is
-# the alternative.
+# Its coefficients are fitted to four folds and applied to the fifth. The result is the share of the
+# held-out error that the alternative explains: about 0 if the model is right, 1 if the alternative
+# is.
 
-# Folds: each is predicted by a fit to the others.
+# Number of folds; each is predicted by a fit to the others.
 FOLDS = 5
-# Length of a block: a share of all, within bounds, s.
+# Length of a block: 1 / BLOCKS of the motion, within bounds, s.
 BLOCKS, SHORTEST_BLOCK, LONGEST_BLOCK = 15, 1.5, 20.0
 
-# Held-out R^2 below which the model does not describe the axis. What no alternative explains, and
-# no past command, more than this share of, is noise: of that there may be more.
+# Minimum held-out R^2 of a valid model. An error is noise if neither an alternative nor past
+# commands explain more than the share UNEXPLAINED of it; then the lower minimum LEAST_WITH_NOISE
+# applies.
 LEAST_R_SQUARED, LEAST_WITH_NOISE, UNEXPLAINED = 0.95, 0.92, 0.2
-# An alternative refutes the model if it takes away this share of the held-out error, and if the
-# error is more than this share of the velocity's variance: below it, a better model has no
-# practical use.
+# An alternative refutes the model if it explains more than the share SHARE of the held-out error,
+# and if the error is more than PRACTICAL_SHARE of the velocity's variance: below that, a better
+# model has no practical use.
 SHARE, PRACTICAL_SHARE = 0.5, 0.01
-# Parameters of two halves of the recording may differ by this share, or this many deviations.
+# Parameters from the two halves of the recording may differ by this share, or by this number of
+# standard deviations.
 HALVES_DIFFERENCE, HALVES_SIGMAS = {"time constant": 0.5, "gain": 0.25}, 3.0
-# Longest lag, s, at which residuals are compared with commands, and the largest correlation.
+# Longest lag, s, at which residuals are correlated with commands, and the correlation allowed.
 LONGEST_LAG, CORRELATION = 3.0, 0.5
-# Past commands of the richest linear dynamics, three of them in a time constant.
+# Number of past commands of the richer linear dynamics, three of them in a time constant.
 PAST_COMMANDS = 12
 # Ridge on the coefficients of an alternative, as a share of each column's power.
 RIDGE = 1e-6
@@ -88,21 +91,21 @@ _ALTERNATIVES = {
 
 
 class CrossValidation:
-    """One fit to all samples, and each fold predicted by a fit to all other folds.
+    """A fit to all samples, and a prediction of each fold by a fit to the other folds.
 
     Args:
-        segments: of one axis and one period.
-        longest: end of the dead time's scan, s.
-        with_exponent: whether the command's exponent is fitted, too.
-        dead_band: kind of the dead band that is fitted, too; None: none is.
+        segments: Segments of one axis and one period.
+        longest: Longest dead time to scan, s.
+        with_exponent: Whether to fit an exponent of the command, too.
+        dead_band: Kind of dead band to fit, too; None: no dead band.
 
     Attributes:
-        segments: as given.
-        fit: to all samples.
-        fits: one for each fold, to the other folds.
-        seen: samples that each of them rests on, by segment, shape (n,).
-        held: samples that are new to it.
-        prediction: of all samples, each by the fit that has not seen it.
+        segments: The given segments.
+        fit: Fit to all samples.
+        fits: For each fold, the fit to the other folds.
+        seen: For each of `fits`, the mask of its samples, by segment, shape (n,).
+        held: For each of `fits`, the mask of the held-out samples, by segment, shape (n,).
+        prediction: Prediction of all samples, each by the fit that has not seen it.
     """
 
     def __init__(
@@ -140,11 +143,11 @@ class CrossValidation:
 
 
 def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
-    """Number of the fold that each sample is in: blocks of time in turn."""
+    """Assign blocks of time to folds in turn; return each sample's fold, by segment."""
     total = sum(segment.duration for segment in segments)
     length = min(max(total / BLOCKS, SHORTEST_BLOCK), LONGEST_BLOCK)
     if total < FOLDS * SHORTEST_BLOCK:
-        # Each fold needs some of a short recording, too.
+        # In a short recording, shorter blocks, so that no fold is empty.
         length = total / (2 * FOLDS)
     folds, next_one = [], 0
     for segment in segments:
@@ -156,7 +159,7 @@ def _folds(segments: Sequence[AxisSegment]) -> list[NDArray[np.int64]]:
 
 
 def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
-    """All tests; the first that fails says most."""
+    """Run all tests, the most informative ones first."""
     segments, fit, explained = found.segments, found.fit, found.explained
     matters = not 1.0 - explained <= PRACTICAL_SHARE
     shares, correlation = explained_by_alternatives(found), input_correlation(segments, fit)
@@ -198,7 +201,7 @@ def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
 
 
 def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]:
-    """Time constant and gain of the first and of the second half of the recording."""
+    """Compare time constant and gain of the two halves of the recording."""
     total = sum(segment.duration for segment in segments)
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
@@ -235,7 +238,7 @@ def _difference(name: str, one: FirstOrderFit, other: FirstOrderFit) -> Evidence
 
 
 def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> float:
-    """Largest correlation of residuals with commands before, over lags up to 3 s, 0 to 1."""
+    """Return the largest correlation of residuals with commands up to 3 s earlier, 0 to 1."""
     period = segments[0].period
     most = min(round(LONGEST_LAG / period), max(len(s.velocity) for s in segments) // 4)
     lags = np.unique(np.linspace(0, most, 30).astype(int))
@@ -252,7 +255,7 @@ def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> floa
 
 
 def explained_by_alternatives(found: CrossValidation) -> dict[str, float]:
-    """Share of the held-out error that each alternative takes away; negative: it only adds."""
+    """Return the share of the held-out error that each alternative explains; negative: it adds."""
     left: dict[str, float] = {}
     error = 0.0
     for fit, seen, held in zip(found.fits, found.seen, found.held, strict=True):
@@ -272,7 +275,7 @@ def explained_by_alternatives(found: CrossValidation) -> dict[str, float]:
 
 
 def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
-    """Responses that each alternative adds, shape (n, columns) each."""
+    """Return the responses that each alternative adds, shape (n, columns) each."""
     period, model = segment.period, fit.fit.model
     tau, gain = model.time_constant, model.gain
     u = _delayed(fit.bent(segment.command), round(fit.dead_time / period))
@@ -285,7 +288,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
 
     size = max(float(np.abs(u).max()), 1e-300)
     speed = max(float(np.abs(v).max()), 1e-300)
-    # What a longer time constant changes: d v / dt / (1 / tau), held back by the axis itself.
+    # Change by a longer time constant: dv/dt / (1 / tau); the response filters it by the axis.
     slower = v - gain * u
     step = max(1, round(tau / 3.0 / period))
     past = [_delayed(u, i * step) for i in range(PAST_COMMANDS)]
@@ -308,26 +311,26 @@ def _chosen(parts: Sequence[Array], masks: Sequence[Mask]) -> Array:
     return np.concatenate([part[mask] for part, mask in zip(parts, masks, strict=True)])
 
 
-# Changes of the command that an axis needs, and samples of velocity.
+# Minimum number of changes of the command, and of velocity samples.
 LEAST_CHANGES, LEAST_SAMPLES = 2, 60
-# A static power law is used if it leaves at most this share of the held-out error.
+# A static power law is used if it reduces the held-out squared error to this share or less.
 POWER_LAW_SHARE = 0.7
-# Exponents beyond these bounds stand for another nonlinearity, such as saturation or a dead band.
+# Plausible exponents; others indicate another nonlinearity, such as saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
-# Held-out R^2 above which no power law is looked for.
+# Held-out R^2 from which on no power law is tried.
 GOOD_R_SQUARED = 0.99
-# Samples that are fitted at most; of longer recordings, segments evenly spread.
+# Maximum number of samples to fit; of longer recordings, evenly spaced segments are used.
 MOST = 60_000
 
 
 @dataclass(frozen=True)
 class AxisAnalysis:
-    """Verdict on an axis, and what it rests on.
+    """Verdict on an axis, with its fit and predictions.
 
     Attributes:
-        verdict: values and whether they may be used.
-        fit: to all samples; None where nothing could be fitted.
-        held_out: each sample predicted by a fit that has not seen it; None where fit is.
+        verdict: Values and whether they may be used.
+        fit: Fit to all samples; None if nothing could be fitted.
+        held_out: Prediction of each sample by a fit that has not seen it; None if `fit` is.
     """
 
     verdict: Verdict
@@ -342,15 +345,15 @@ def analyse_axis(
     longest_dead_time: float = LONGEST,
     refresh: float = 0.0,
 ) -> AxisAnalysis:
-    """Fit, predict what was held out, and judge.
+    """Fit an axis, predict held-out samples, and judge.
 
     Args:
-        segments: of one axis and one period.
-        subject: for people, such as "forward axis".
-        unit: of velocity and command.
-        longest_dead_time: end of the scan, s.
-        refresh: time between two readings of a sensor that repeats itself, s, where the segments
-            say which samples are fresh; 0: as these say.
+        segments: Segments of one axis and one period.
+        subject: Name of the axis for the user, such as "forward axis".
+        unit: Unit of velocity and command.
+        longest_dead_time: Longest dead time to scan, s.
+        refresh: Time between two readings of a sensor that repeats them, s, for segments with
+            marked fresh samples; 0: computed from the marks.
     """
     segments, notes = prepared(segments, refresh)
     try:
@@ -360,7 +363,7 @@ def analyse_axis(
         return AxisAnalysis(
             Verdict(subject, AnalysisOutcome.NOT_EXCITED, str(error), notes=tuple(notes))
         )
-    found, band, told = _best_model(plain, longest_dead_time, unit)
+    found, band, model_notes = _best_model(plain, longest_dead_time, unit)
     verdict = Verdict(
         subject,
         values=values_of(found.fit, unit),
@@ -369,7 +372,7 @@ def analyse_axis(
         error_held_out=found.prediction.error,
         error_unit=unit,
         evidence=tuple(tests_of_first_order(found)),
-        notes=(*notes, *told),
+        notes=(*notes, *model_notes),
     ).judged(
         refusal="not first order: ",
         needed="drag",
@@ -383,9 +386,10 @@ def analyse_axis(
 def _best_model(
     plain: CrossValidation, longest: float, unit: str
 ) -> tuple[CrossValidation, Value, list[str]]:
-    """The model to use, the dead band of the command, and what there is to say of both.
+    """Return the model to use, the dead band of the command, and notes on both.
 
-    The command as it is, where nothing else is surely right and predicts held-out motion better.
+    A power law or a dead band is used only if it is beyond doubt and predicts held-out motion
+    better than the unchanged command.
     """
     found, notes = plain, []
     if plain.prediction.r_squared < GOOD_R_SQUARED:
@@ -426,7 +430,7 @@ def _clearly_better(bent: CrossValidation, plain: CrossValidation) -> bool:
 
 
 def values_of(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
-    """Parameters of a fit, velocities being in this unit."""
+    """Return the parameters of a fit to velocities in this unit."""
     model, (inertia, drag) = found.fit.model, found.fit.std
     gain_unit = "1" if found.exponent == 1.0 else f"{unit} / ({unit})^p"
     values = [
@@ -444,11 +448,14 @@ def values_of(found: DeadTimeFit, unit: str) -> tuple[Value, ...]:
 def prepared(
     segments: Sequence[AxisSegment], refresh: float
 ) -> tuple[list[AxisSegment], list[str]]:
-    """Segments with stale readings marked, not too many, and what there is to say of it.
+    """Mark stale readings, and thin out long recordings.
 
     Args:
-        segments: of one axis and one period.
-        refresh: see analyse_axis.
+        segments: Segments of one axis and one period.
+        refresh: See analyse_axis.
+
+    Returns:
+        The segments, and notes for the user.
     """
     notes: list[str] = []
     total = sum(len(segment.velocity) for segment in segments)
@@ -473,17 +480,17 @@ def prepared(
 
 
 def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:
-    """Time between fresh readings, s; 0 where all are fresh."""
+    """Return the time between fresh readings, s; 0 if (nearly) all are fresh."""
     samples = sum(len(segment.velocity) for segment in segments)
     fresh = sum(int(np.count_nonzero(mask)) for mask in masks)
     return segments[0].period * samples / fresh if 0 < fresh < 0.9 * samples else 0.0
 
 
 def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
-    """Whether there are readings, and changes of the command, to fit at all.
+    """Check that there are enough readings, and changes of the command, for a fit.
 
     Raises:
-        ValueError: there are too few.
+        ValueError: There are too few.
     """
     samples = sum(np.count_nonzero(segment.counts) for segment in segments)
     if samples < LEAST_SAMPLES:
@@ -492,7 +499,7 @@ def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
     size = float(np.ptp(np.concatenate(commands)))
     steps = [np.abs(np.diff(command)) for command in commands]
     changes = sum(int(np.count_nonzero(step > 0.02 * size)) for step in steps)
-    # A ramp changes by little each time.
+    # A ramp has no large step but a large total change.
     moved = sum(float(step.sum()) for step in steps)
     if size == 0.0 or (changes < LEAST_CHANGES and moved < 0.5 * LEAST_CHANGES * size):
         raise ValueError(

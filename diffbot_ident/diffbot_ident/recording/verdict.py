@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification from a recording says: values, how sure they are, may they be used.
+"""Result of an identification: values, their intervals, and whether they may be used.
 
-For whoever prints or writes results (one `Verdict` for each axis, side or robot):
+There is one `Verdict` for each axis, side or robot. To print or write it:
 
     verdict.rows()        -> [(name, value, half width of the 95 % interval, unit), ...], as text
     verdict.summary()     -> "forward axis: estimated" or "yaw axis: refused: not first order: ..."
     verdict.to_dict()     -> plain floats, text and None, ready for YAML or JSON
-    verdict.evidence      -> what was tested, measured, limit, passed: one line each by `str`
-    verdict.notes         -> sentences for whoever reads the result
+    verdict.evidence      -> tests of the model with value, limit and result; `str` gives one line
+    verdict.notes         -> sentences for the user
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Value:
     """One parameter.
 
     Attributes:
-        name: the field's standard term or symbol.
-        value: in the unit; NaN where there is none.
-        std: standard deviation, in the unit; infinite: not identifiable from the recording; 0: not
-            estimated but given.
-        unit: "1" for none.
+        name: Standard term or symbol of the field.
+        value: Value in the unit; NaN: none.
+        std: Standard deviation in the unit; infinite: not identifiable from the recording; 0:
+            given, not estimated.
+        unit: Unit; "1": dimensionless.
     """
 
     name: str
@@ -53,28 +53,28 @@ class Value:
 
     @property
     def identifiable(self) -> bool:
-        """Whether the recording tells this parameter."""
+        """Whether the parameter is identifiable from the recording."""
         return math.isfinite(self.value) and math.isfinite(self.std)
 
     @property
     def interval95(self) -> tuple[float, float] | None:
-        """Ends of the 95 % interval, in the unit; None where not identifiable."""
+        """Ends of the 95 % interval in the unit; None: not identifiable."""
         if not self.identifiable:
             return None
         half = NORMAL_95 * self.std
         return self.value - half, self.value + half
 
     def row(self) -> tuple[str, str, str, str]:
-        """Name, value, half width of the 95 % interval and unit, as text for a table."""
+        """Return name, value, half width of the 95 % interval and unit as texts for a table."""
         if not self.identifiable:
             return self.name, f"{_text(self.value)}", "not identifiable", self.unit
         half = NORMAL_95 * self.std
-        # As many digits as the interval's two leading ones.
+        # Two significant digits of the interval.
         digits = max(0, 1 - math.floor(math.log10(half))) if half > 0.0 else 4
         return self.name, f"{self.value:.{digits}f}", f"± {half:.{digits}f}", self.unit
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values; None for what is not known."""
+        """Return plain values; None for unknown ones."""
         interval = self.interval95
         return {
             "value": plain(self.value),
@@ -90,10 +90,10 @@ class Evidence:
     """One test of the model.
 
     Attributes:
-        test: what was asked, in words.
-        found: what was measured, in the limit's unit; NaN where it could not be.
-        limit: of found, in words, such as ">= 0.9".
-        passed: whether the model stands; None: not decided, too little data.
+        test: Description of the test for the user.
+        found: Measured quantity, in the limit's unit; NaN: could not be measured.
+        limit: Limit of `found` as text, such as ">= 0.9".
+        passed: Whether the model passed; None: not decided, too little data.
     """
 
     test: str
@@ -106,7 +106,7 @@ class Evidence:
         return f"{self.test}: {_text(self.found)} (must be {self.limit}): {mark}"
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values; None for what is not known."""
+        """Return plain values; None for unknown ones."""
         found = plain(self.found)
         return {"test": self.test, "found": found, "limit": self.limit, "passed": self.passed}
 
@@ -116,16 +116,16 @@ class Verdict:
     """Result of one axis, side or robot.
 
     Attributes:
-        subject: what was identified, such as "forward axis".
-        outcome: whether the values may be used.
-        reason: why not, and what to do; empty where they may.
-        values: of the parameters; kept when refused, to look at.
-        r_squared_fit: 1 - SSE / SST of the simulation on the samples that were fitted; NaN if none.
-        r_squared_held_out: the same on samples that the fit has not seen; NaN if none.
-        error_held_out: root mean square of measured minus simulated, held-out; NaN if none.
-        error_unit: its unit.
-        evidence: tests of the model.
-        notes: what else to know.
+        subject: What was identified, such as "forward axis".
+        outcome: Whether the values may be used.
+        reason: Why the values may not be used, and what to do; empty if they may.
+        values: The parameters; also kept, for information, if refused.
+        r_squared_fit: 1 - SSE / SST of the simulation on the fitted samples; NaN: none.
+        r_squared_held_out: The same on held-out samples; NaN: none.
+        error_held_out: Root mean square of measured minus simulated on held-out samples; NaN: none.
+        error_unit: Unit of `error_held_out`.
+        evidence: Tests of the model.
+        notes: Further information for the user.
     """
 
     subject: str
@@ -140,13 +140,14 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     def judged(self, refusal: str, needed: str, to_excite: str, to_identify: str) -> Verdict:
-        """The outcome that evidence and intervals allow.
+        """Return the verdict with the outcome that follows from evidence and intervals.
 
         Args:
-            refusal: what a failed test means, as the beginning of the reason.
-            needed: parameter without which the recording does not excite; empty: none.
-            to_excite: what to do for it.
-            to_identify: what to do for other parameters that are not identifiable.
+            refusal: Beginning of the reason if a test failed: what that means.
+            needed: Parameter that must be identifiable; without it the outcome is NOT_EXCITED.
+                Empty: none.
+            to_excite: Advice to the user if `needed` is not identifiable.
+            to_identify: Advice to the user if other parameters are not identifiable.
         """
         failed = [
             f"{item.test} {item.found:.3g} (must be {item.limit})"
@@ -173,10 +174,10 @@ class Verdict:
         return self.outcome is AnalysisOutcome.ESTIMATED
 
     def value(self, name: str) -> Value:
-        """The parameter of this name.
+        """Return the parameter of this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: There is none.
         """
         for value in self.values:
             if value.name == name:
@@ -184,21 +185,21 @@ class Verdict:
         raise KeyError(f"{name!r}: must be one of {[value.name for value in self.values]}")
 
     def summary(self) -> str:
-        """Subject, outcome and reason in one line."""
+        """Return subject, outcome and reason in one line."""
         end = f": {self.reason}" if self.reason else ""
         return f"{self.subject}: {self.outcome.value}{end}"
 
     def headline(self, most: int = 118) -> str:
-        """The summary, cut to so many characters: what fits below a picture's title."""
+        """Return the summary, cut to `most` characters to fit below a picture's title."""
         text = self.summary()
         return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Name, value, half width of the 95 % interval and unit of each parameter, as text."""
+        """Return `Value.row` of each parameter."""
         return [value.row() for value in self.values]
 
     def to_dict(self) -> dict[str, object]:
-        """Plain floats, text and None; no NaN and no infinity."""
+        """Return plain floats, text and None; no NaN and no infinity."""
         return {
             "outcome": self.outcome.value,
             "reason": self.reason,
@@ -213,7 +214,7 @@ class Verdict:
 
 
 def plain(value: float) -> float | None:
-    """The value; None, which strict JSON knows, for NaN and infinity."""
+    """Return the value; None for NaN and infinity, which strict JSON does not allow."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -221,7 +222,7 @@ def _text(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "unknown"
 
 
-# What `identify` prints: tables of values with their intervals, the evidence, and notes.
+# Output of `identify`: tables of values with their intervals, notes, and the evidence.
 
 STYLES = {
     AnalysisOutcome.ESTIMATED: "cyan",
@@ -232,7 +233,7 @@ MARKS = {True: "green", False: "red", None: "dim"}
 
 
 def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) -> None:
-    """Print the answers with how far they can be trusted, then the evidence for each."""
+    """Print each verdict with its table, tests and notes, then the evidence for each."""
     for verdict in verdicts:
         console.print()
         style = f"bold {STYLES[verdict.outcome]}"
@@ -255,25 +256,25 @@ def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) ->
 
 
 def _trust(verdict: Verdict) -> str:
-    """How many tests the model passed, and how well it tells what was measured, noise and all."""
+    """Return how many tests the model passed, and how well it predicts the measurements."""
     results = [item.passed for item in verdict.evidence]
     passed = f"{results.count(True)} of {len(results)} tests of the model passed"
     if None in results:
         passed += f", {results.count(None)} not decided"
     if not math.isfinite(verdict.r_squared_held_out):
         return passed
-    return f"{passed}; {_told(verdict)}"
+    return f"{passed}; {_fit_quality(verdict)}"
 
 
 def _print(console: Console, text: str, style: str = "") -> None:
-    """One item, indented; a file gets it in one line."""
+    """Print one item, indented; without a terminal, on one line."""
     width = console.width if console.is_terminal else len(text) + 2
     lines = textwrap.fill(text, width, initial_indent="  ", subsequent_indent="      ")
     console.print(Text(lines, style), soft_wrap=True)
 
 
-def _told(verdict: Verdict) -> str:
-    """How well the simulation tells what was measured, noise and all."""
+def _fit_quality(verdict: Verdict) -> str:
+    """Return how well the simulation predicts the measurements, including their noise."""
     return (
         f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
         f"{verdict.r_squared_fit:.4f} on fitted ones; error {verdict.error_held_out:.3g} "

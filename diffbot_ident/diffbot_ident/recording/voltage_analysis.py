@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Voltage gains ks, kv, ka of a drivetrain from SysId logs, of each side and of both axes.
+"""Voltage gains ks, kv, ka of each side and both axes of a drivetrain, from SysId logs.
 
     left, right, forward    V = ks sign(v) + kv v + ka dv/dt        forward: means of both sides
     yaw                     V = ks sign(w) + kv w + ka dw/dt        V = (right - left) / 2
 
-Simulated velocity is fitted to the measured one while the robot moves (output error); nothing is
-differentiated. Any number of logs are one data set: linear tests give the sides and the forward
-axis, angular ones the yaw axis and the track width.
+The simulated velocity is fitted to the measured one while the robot moves (output error); nothing
+is differentiated. Any number of logs form one data set: linear tests give the sides and the forward
+axis, angular tests the yaw axis and the track width.
 
-At a start the wheels jump through their backlash, slip, and the velocity's filter fills: so the
-first part of each motion is left out, of the fast tests as much as it takes until what follows is
-fitted as well as the rest (`_after_the_start`). No test has a start that is assumed, neither in the
-fit nor where a test is predicted by a fit to the others; the worst of the tests counts.
+At a start, the wheels jump through their backlash and slip, and the velocity's filter fills.
+Therefore the first part of each motion is left out; in fast tests, as much of it as is needed until
+the rest is fitted equally well (`_after_the_start`). The velocity at the start of a test is never
+assumed, neither in the fit nor when a test is predicted by a fit to the others. The worst test
+decides.
 
 With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
 
     dv/dt = K7 (V_left + V_right) - ..., K7 = 1 / (2 ka);     dw/dt = K8 (V_right - V_left) - ...,
-    K8 = 1 / (2 ka of yaw).        Track width = (right way - left way) / turned angle.
+    K8 = 1 / (2 ka of yaw).        Track width = (right - left distance) / yaw angle.
 """
 
 from __future__ import annotations
@@ -49,35 +50,35 @@ from diffbot_ident.velocity.voltage_gains import VoltageGains, fit_voltage_gains
 
 LEFT, RIGHT, FORWARD, YAW = "left side", "right side", "forward axis", "yaw axis"
 SUBJECTS = (LEFT, RIGHT, FORWARD, YAW)
-# Least R^2 of the simulation of each test that the fit has not seen.
+# Minimum R^2 of the simulation of each test by a fit to the other tests.
 LEAST_R_SQUARED = 0.9
-# Share of the largest velocity above which an axis moves.
+# An axis moves above this share of its largest velocity.
 MOVING = 0.05
-# A gap in the rows of more than so many periods ends a segment.
+# A gap of more than this number of periods ends a segment.
 GAP = 3.0
-# An axis below this share of the wheels' way was not driven.
+# An axis counts as driven by a test if its voltage reaches this share of the largest one.
 DRIVEN = 0.2
-# Least samples of motion in a test.
+# Minimum number of samples of motion in a test.
 LEAST_SAMPLES = 40
-# How much of a motion's start is left out, s: tried in this order. Of slow tests at least `SETTLE`.
+# Lengths of a motion's start to leave out, s, tried in this order; in slow tests at least SETTLE.
 CUTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4)
 SETTLE = 0.25
-# Time after it that must be fitted as the rest is, s; the chance that noise alone fails; and the
-# share of the largest velocity below which an error has no practical use.
+# Time after the start that must be fitted as well as the rest, s; the probability that noise alone
+# fails this test; and the share of the largest velocity below which an error does not matter.
 EARLY, SIGNIFICANCE, PRACTICAL_SHARE = 0.05, 0.005, 0.002
-# Starts that are left out without a word, s: a filter's.
+# Up to this length, s, a start is left out without a note: it is the filter's.
 SHORT = 0.03
 
 
 @dataclass(frozen=True)
 class VoltageMotion:
-    """What one test says of a side or an axis.
+    """Motion of a side or an axis in one test.
 
     Attributes:
-        segments: stretches; their samples count from the first motion on.
-        fast: whether the voltage is a step; else it is a ramp.
-        log: name of the file, where there are several.
-        since: from the voltage's step, if it is one, to the first motion, s.
+        segments: Segments; their samples count from the first motion on.
+        fast: Whether the voltage is a step; otherwise it is a ramp.
+        log: Name of the file; empty if there is only one.
+        since: Time from the voltage's step, if it is one, to the first motion, s.
     """
 
     segments: tuple[AxisSegment, ...]
@@ -86,7 +87,7 @@ class VoltageMotion:
     since: float = 0.0
 
     def after(self, cut: float) -> tuple[AxisSegment, ...]:
-        """Segments without the first time of the motion, s; empty where nothing is left."""
+        """Return the segments without the first `cut` s of the motion; empty if nothing is left."""
         cut = cut if self.fast else max(cut, SETTLE)
         first, *later = self.segments
         counts = first.counts.copy()
@@ -99,7 +100,7 @@ class VoltageMotion:
 
 
 Motions = Mapping[str, VoltageMotion]
-"""By the test's name."""
+"""Motions by the test's name."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ class VoltageAnalysis:
 
     Attributes:
         verdict: ks, kv, ka and whether they may be used.
-        fit: to all tests; None where nothing could be fitted.
-        motions: of each test, by its name, without the starts that were left out.
-        predictions: of each test, by its name; by a fit to the other tests.
+        fit: Fit to all tests; None if nothing could be fitted.
+        motions: Segments of each test, by name, without the starts that were left out.
+        predictions: Prediction of each test by a fit to the other tests, by name.
     """
 
     verdict: Verdict
@@ -122,14 +123,14 @@ class VoltageAnalysis:
 def analyse_voltages(
     logs: Sequence[SysIdLog], subjects: Sequence[str] = SUBJECTS
 ) -> list[VoltageAnalysis]:
-    """Results for the left side, the right side, the forward axis and the yaw axis.
+    """Analyse the left side, the right side, the forward axis and the yaw axis.
 
     Args:
-        logs: of one robot, linear ones, angular ones, or both.
-        subjects: which of SUBJECTS.
+        logs: Logs of one robot, linear, angular, or both.
+        subjects: Which of SUBJECTS to analyse.
 
     Raises:
-        RecordingError: the logs have different units.
+        RecordingError: The logs have different units.
     """
     if len({log.unit for log in logs}) > 1:
         units = ", ".join(f"{log.name}: {log.unit}" for log in logs)
@@ -146,7 +147,7 @@ def analyse_voltages(
 
 
 def tests_of(logs: Sequence[SysIdLog]) -> dict[str, SysIdTest]:
-    """Tests by name; of several logs, with the name of the file."""
+    """Return the tests by name; with several logs, by test and file name."""
     if len(logs) == 1:
         return dict(logs[0].tests)
     names = [log.name for log in logs]
@@ -182,15 +183,15 @@ def _analyse(
 
 @dataclass(frozen=True)
 class _Start:
-    """How much of the starts is left out.
+    """The starts of motions that are left out, and the fit right after them.
 
     Attributes:
-        cut: s.
-        motions: what is left, by the test's name.
-        logs: of each test, the name of its file.
-        fast: of each test, whether it is a fast one.
-        misfit: the first errors after it as a share of the later ones; NaN: no fast test.
-        limit: of it.
+        cut: Length of the starts, s.
+        motions: Segments without the starts, by test name.
+        logs: File names, by test name.
+        fast: Whether a test is a fast one, by test name.
+        misfit: Errors right after the start relative to later ones; NaN: no fast test.
+        limit: Limit of `misfit`.
     """
 
     cut: float
@@ -202,15 +203,15 @@ class _Start:
 
     @property
     def passes(self) -> bool:
-        """Whether what follows is fitted as well as the rest."""
+        """Whether the motion right after the start is fitted as well as the rest."""
         return not self.misfit > self.limit
 
 
 def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
-    """The shortest start after which a fast test goes on as the model says, and some more.
+    """Find the shortest start after which fast tests follow the model, and add a margin.
 
     Raises:
-        ValueError: nothing could be fitted.
+        ValueError: Nothing could be fitted.
     """
     noise = _late_errors(motions, delay)
     tried: list[_Start] = []
@@ -221,7 +222,7 @@ def _after_the_start(motions: Motions, delay: SysIdDelay) -> _Start:
             if not tried:
                 raise
             break
-        # One step further than the first that passes: the end of a jump fades out.
+        # One step beyond the first length that passes, since the end of a jump fades out.
         if tried and start.passes and tried[-1].passes:
             return start
         tried.append(start)
@@ -233,10 +234,10 @@ class _Noise:
     """Errors of the fast tests long after their starts.
 
     Attributes:
-        power: mean square; NaN: there is no fast test that is long enough.
-        free: how many of them are as good as independent.
-        share: of independent ones, 0 to 1.
-        fit: to what the longest cut leaves; None: none.
+        power: Mean square; NaN: no fast test is long enough.
+        free: Effective number of independent errors.
+        share: Share of independent errors, 0 to 1.
+        fit: Fit to the motion after the longest cut; None: there is none.
     """
 
     power: float
@@ -246,7 +247,7 @@ class _Noise:
 
 
 def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
-    """What the errors are where no start can disturb, by the longest cut that leaves enough."""
+    """Return the errors undisturbed by starts, after the longest cut that leaves enough motion."""
     for cut in reversed(CUTS):
         left = _left(motions, cut)
         fast = [part[0] for name, part in left.items() if motions[name].fast]
@@ -259,7 +260,7 @@ def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
         errors = [(s.velocity - fit.simulate(s))[s.counts] for s in fast]
         largest = max(float(np.abs(s.velocity).max()) for s in fast)
         count, squares = sum(map(len, errors)), sum(float(e @ e) for e in errors)
-        # Neighbouring errors are alike: fewer of them are independent.
+        # Neighbouring errors are correlated, which leaves fewer independent ones.
         alike = sum(float(e[1:] @ e[:-1]) for e in errors) / squares if squares > 0.0 else 0.0
         share = (1.0 - max(alike, 0.0)) / (1.0 + max(alike, 0.0))
         power = squares / count + (PRACTICAL_SHARE * largest) ** 2
@@ -296,14 +297,14 @@ def _fitted(
     quick: bool = False,
     near: VoltageGains | None = None,
 ) -> VoltageGains:
-    """The fit; a quick one without what the dead time adds to its intervals."""
+    """Fit the gains; a quick fit omits the delay's part in the intervals."""
     segments = [segment for part in parts for segment in part]
     tau = None if near is None else near.ka / near.kv
     return fit_voltage_gains(segments, delay.total, 0.0 if quick else delay.std, tau)
 
 
 def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[str, Prediction]:
-    """Each test by the fit to all others; those that others of its kind can predict."""
+    """Predict each test by a fit to all others, if these include one of its kind (slow, fast)."""
     found = {}
     for name, part in start.motions.items():
         others = {other: p for other, p in start.motions.items() if other != name}
@@ -320,7 +321,7 @@ def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[
 def _seen_delay(
     tests: Mapping[str, SysIdTest], motions: Motions, subject: str, sign: float
 ) -> SysIdDelay:
-    """As the first motion in the fast tests, and their positions, show it."""
+    """Return the delay from the first motion in the fast tests and from their positions."""
     seen: list[float | None] = []
     filters: list[float | None] = []
     period = 0.0
@@ -335,7 +336,7 @@ def _seen_delay(
 
 
 def _position(test: SysIdTest, subject: str, sign: float) -> Array:
-    """What the velocity of a subject is the change of, shape (n,)."""
+    """Return the position whose derivative is the velocity of a subject, shape (n,)."""
     if subject == YAW:
         return sign * test.yaw
     if subject == FORWARD:
@@ -344,7 +345,7 @@ def _position(test: SysIdTest, subject: str, sign: float) -> Array:
 
 
 def _from_rest(motions: Motions, start: _Start, delay: SysIdDelay) -> list[float]:
-    """Delays of the fast tests by their whole motion, s."""
+    """Return the delays of the fast tests from their whole motion, s."""
     fit = _fitted(start.motions.values(), delay, quick=True)
     found = []
     for name, part in start.motions.items():
@@ -422,7 +423,7 @@ def _start_notes(start: _Start) -> list[str]:
 def _over_logs(
     values: tuple[Value, ...], delay: SysIdDelay, subject: str, unit: str, start: _Start
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
-    """Values, with the spread from log to log where there are several, and what to say of it."""
+    """Widen the intervals by the spread between several logs, and note it."""
     logs = dict.fromkeys(start.logs.values())
     each = {}
     for log in logs if len(logs) > 1 else ():
@@ -453,14 +454,14 @@ def _values(subject: str, unit: str, found: VoltageGains, delay: SysIdDelay) -> 
 def _with_track(
     found: VoltageAnalysis, tests: Iterable[SysIdTest], sign: float, length: str
 ) -> VoltageAnalysis:
-    """The yaw axis with the track width, in the unit of positions."""
+    """Add the track width, in the unit of positions, to the yaw axis."""
     if found.fit is None:
         return found
     widths = []
     for test in tests:
         yaw = sign * (test.yaw - test.yaw[0])
         if np.ptp(yaw) > 1.0:
-            # Slope through the test's mean: no derivative, and the start does not matter.
+            # Regression slope about the test's mean: no derivative, independent of the start.
             centred = yaw - yaw.mean()
             widths.append(float(centred @ _way(test)) / float(centred @ centred))
     notes, values = found.verdict.notes, found.verdict.values
@@ -469,7 +470,7 @@ def _with_track(
     if widths:
         spread = math.inf
         if len(widths) > 1:
-            # Student's t for the few tests, so that 1.96 deviations are an interval of 95 %.
+            # Student's t for few tests, so that 1.96 standard deviations make a 95 % interval.
             factor = float(student.ppf(0.975, len(widths) - 1)) / NORMAL_95
             spread = factor * float(np.std(widths, ddof=1)) / math.sqrt(len(widths))
         values = (*values, Value("track width", float(np.mean(widths)), spread, length))
@@ -477,7 +478,7 @@ def _with_track(
 
 
 def yaw_sign(tests: Iterable[SysIdTest]) -> float:
-    """1 where yaw counts counter-clockwise (REP-103), -1 where clockwise, as some gyros do."""
+    """Return 1 if yaw counts counter-clockwise (REP-103), -1 if clockwise, as of some gyros."""
     product = 0.0
     for test in tests:
         yaw, way = test.yaw - test.yaw.mean(), _way(test)
@@ -486,22 +487,23 @@ def yaw_sign(tests: Iterable[SysIdTest]) -> float:
 
 
 def _way(test: SysIdTest) -> Array:
-    """How much further the right side went, shape (n,)."""
+    """Return how much further the right side moved than the left one, shape (n,)."""
     return test.right_position - test.left_position
 
 
 def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Motions:
-    """Motion of each test; empty where the subject was not driven.
+    """Return the motion in each test that drives the subject; empty if none does.
 
     Args:
-        tests: by name; those that drive the other axis are left out where some drive this one.
-        subject: one of SUBJECTS.
-        sign: of the yaw rate, see yaw_sign.
+        tests: Tests by name.
+        subject: One of SUBJECTS.
+        sign: Sign of the yaw rate, see yaw_sign.
     """
     most = max(
         max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
     )
-    # A side's inertia is that of the axis that is driven: straight on, if any test drives so.
+    # The inertia that a side drives depends on the axis: use straight tests for it, if there are
+    # any.
     axis = YAW if subject == YAW else FORWARD
     driven = [
         name
@@ -531,7 +533,7 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
                 name.partition(" of ")[2],
                 rows * segments[0].period,
             )
-    # The same mean period for all: clocks of tests differ by a few parts in a thousand.
+    # One mean period for all tests, whose clocks differ by a few parts in a thousand.
     periods = [s.period for motion in motions.values() for s in motion.segments]
     period = float(np.mean(periods)) if periods else 0.0
     return {
@@ -545,7 +547,7 @@ def _largest(values: Array) -> float:
 
 
 def _signals(test: SysIdTest, subject: str, sign: float) -> tuple[Array, Array]:
-    """Voltage and velocity of a subject, shape (n,) each."""
+    """Return voltage and velocity of a subject, shape (n,) each."""
     if subject == LEFT:
         return test.left_voltage, test.left_velocity
     if subject == RIGHT:
@@ -559,7 +561,7 @@ def _signals(test: SysIdTest, subject: str, sign: float) -> tuple[Array, Array]:
 
 
 def _pieces(times: Array, moving: Mask) -> list[slice]:
-    """From the first lasting motion on, cut where rows are missing."""
+    """Return the rows of the first lasting motion, divided where rows are missing."""
     lasting = np.flatnonzero(moving)
     if len(lasting) < LEAST_SAMPLES:
         return []
@@ -578,11 +580,11 @@ def _pieces(times: Array, moving: Mask) -> list[slice]:
 def _segment(
     test: SysIdTest, voltage: Array, velocity: Array, fresh: Mask | None, piece: slice
 ) -> AxisSegment:
-    """A motion, after as many rows as past voltages may be needed of."""
+    """Return the segment of a motion, preceded by the rows whose voltage a delay may need."""
     period = float(np.ptp(test.times[piece])) / (piece.stop - piece.start - 1)
     index = np.arange(piece.start - math.ceil(LONGEST / period), piece.stop)
     counts = index >= piece.start
-    # Before its first row, a test held the voltage of that row: none.
+    # Before its first row, a test held the voltage of that row, which is 0.
     rows = np.maximum(index, 0)
     if fresh is not None:
         counts &= fresh[rows]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user knows of the robot's mass, to fix the torque of a unit of effort (effort_scale)."""
+"""The robot's weighed mass or load, which fixes the torque of a unit of effort (effort_scale)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.torque.estimate import NORMAL_95
 
-# Half width of the 95 % interval of a weighed mass of which nothing else is said, as a share.
+# Default half width of the 95 % interval of a weighed mass, as a share of it.
 WEIGHED = 0.005
 UNIT_NAMES = {"ampere": "N m/A", "percent": "N m/%", "unknown": "N m per unit"}
-"""Of the constant, by the unit of effort."""
-# Deviations, and the share, beyond which the motion says that the wheels' constants differ.
+"""Unit of the torque constant, by the unit of effort."""
+# The wheels' constants differ if the motion shows a difference above both this number of standard
+# deviations and this share.
 SURE_DEVIATIONS, NOTABLE = 3.0, 0.005
 
 
 def parse_mass(text: str, name: str) -> Value:
-    """A mass with its uncertainty, such as "25", "25±0.2" or "25+-0.2" (95 %), kg.
+    """Parse a mass with its uncertainty, such as "25", "25±0.2" or "25+-0.2" (95 %), kg.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The text is no such mass.
     """
     number, _, half = text.replace("+/-", "±").replace("+-", "±").partition("±")
     try:
@@ -39,17 +40,17 @@ def parse_mass(text: str, name: str) -> Value:
 
 @dataclass(frozen=True)
 class Weighing:
-    """What is known of the robot's mass.
+    """Weighed mass and load of the robot.
 
     Attributes:
-        unit: of the efforts, one of UNIT_NAMES.
-        mass: weighed, wheels and all, as it drove (without the load); None: not weighed.
+        unit: Unit of the efforts, one of UNIT_NAMES.
+        mass: Weighed mass, with wheels, as the robot drove (without the load); None: not weighed.
         wheel_inertia: J, kg m^2; needed with the mass.
-        load: of the second recording; None: there is none.
-        place: of the load ahead of the axle, m; None: not known.
-        ratio: of the wheels' constants to their mean, [left, right].
-        ratio_std: standard deviation of both ratios where the motion told them; 0: they are given.
-        radius_std: standard deviation of the radius, as a share.
+        load: Load of the second recording; None: there is none.
+        place: Distance of the load ahead of the axle, m; None: not known.
+        ratio: Ratio of the wheels' constants to their mean, [left, right].
+        ratio_std: Standard deviation of both ratios if estimated from the motion; 0: given.
+        radius_std: Standard deviation of the radius, as a share of it.
     """
 
     unit: str
@@ -62,10 +63,10 @@ class Weighing:
     radius_std: float = 0.0
 
     def with_motion(self, difference: tuple[float, float]) -> Weighing:
-        """With the wheels' ratio as the motion tells it, where it surely differs from the given.
+        """Return the weighing with the wheels' ratio from the motion, if it surely differs.
 
         Args:
-            difference: an estimate's torque_difference, of efforts in the ratio that is given.
+            difference: An estimate's torque_difference, from efforts in the given ratio.
         """
         share, std = difference
         if not abs(share) > max(SURE_DEVIATIONS * std, NOTABLE):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoders that stick and efforts that are always 0, which a fit takes for a robot of another kind.
+"""Find stuck encoders and efforts that are always 0, which a fit takes for another robot's.
 
-A wheel that friction holds while the robot turns about it also keeps its angle, with less effort
-than turns it otherwise: only a wheel that keeps it under as much is told to have an encoder that
-sticks.
+A wheel also keeps its angle if friction holds it while the robot turns about it, but then under
+less effort than usually turns it. An encoder is reported as stuck only if the wheel keeps its angle
+under about the usual effort.
 """
 
 from __future__ import annotations
@@ -18,19 +18,24 @@ from diffbot_ident.recording.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS,
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.torque.integral_rows import turns
 
-# Time for which an angle stays the same, s, and way of the other wheel meanwhile, rad, from which
-# on an encoder may stick.
+# An encoder may be stuck if its angle stays the same for this time, s, while the other wheel turns
+# by more than this angle, rad.
 LASTS, OTHER_TURNS = 1.0, math.pi
-# Quantile of the size of efforts that is compared, and the share of that of the wheel as it turns.
+# Efforts are compared by this quantile of their size; "about the usual effort" is this share of the
+# effort with which the wheel turns.
 QUANTILE, AS_MUCH = 0.9, 0.8
 SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
 class _KeptAngle:
-    """A time in which a wheel kept its angle (rad) while the other one turned (rad) under effort.
+    """An interval in which a wheel kept its angle under effort while the other wheel turned.
 
-    Begin and end are s since the recording's first sample.
+    Attributes:
+        begin, end: Since the recording's first sample, s.
+        angle: Angle of the wheel, rad.
+        other: Angle by which the other wheel turned, rad.
+        effort: Quantile of the wheel's effort.
     """
 
     begin: float
@@ -41,7 +46,7 @@ class _KeptAngle:
 
 
 class WheelCheck:
-    """Looks at the segments of a recording that others learn from."""
+    """Checks the wheels while the segments of a recording pass on to the analysis."""
 
     def __init__(self) -> None:
         self._first = math.nan
@@ -49,16 +54,16 @@ class WheelCheck:
         self._largest = [0.0, 0.0]
         self._turned = [0.0, 0.0]
         self._kept_angles: tuple[list[_KeptAngle], list[_KeptAngle]] = ([], [])
-        # Of each segment, the effort with which either wheel turns.
+        # Effort with which each wheel turns, by segment.
         self._usual: tuple[list[float], list[float]] = ([], [])
 
     def watched(self, segments: Iterable[Segment]) -> Iterator[Segment]:
-        """The segments, looked at as they pass."""
+        """Yield the segments, and check each of them."""
         for segment in segments:
-            self._look(segment)
+            self._check(segment)
             yield segment
 
-    def _look(self, segment: Segment) -> None:
+    def _check(self, segment: Segment) -> None:
         if math.isnan(self._first):
             self._first = float(segment.times[0])
             self._efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
@@ -80,7 +85,7 @@ class WheelCheck:
                     self._kept_angles[i].append(kept)
 
     def stuck(self) -> str | None:
-        """What to say of an encoder that sticks; None: none does."""
+        """Return the message about a stuck encoder; None: there is none."""
         for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
             usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
             found = [each for each in self._kept_angles[i] if each.effort >= AS_MUCH * usual]
@@ -96,7 +101,7 @@ class WheelCheck:
         return None
 
     def no_effort(self) -> str | None:
-        """What to say of an effort that is always 0 though its wheel turns; None: none is."""
+        """Return the message about an effort that is always 0 while its wheel turns; None: none."""
         none = [i for i in range(2) if self._largest[i] == 0.0 and self._turned[i] > OTHER_TURNS]
         if not none:
             return None
@@ -109,11 +114,11 @@ class WheelCheck:
 
 
 def _kept(times: Array, moving: Mask) -> list[tuple[int, int]]:
-    """First and last index of each time of LASTS or longer in which nothing moves.
+    """Return first and last index of each interval of LASTS or longer in which a wheel rests.
 
     Args:
-        times: of n samples, s.
-        moving: whether a wheel turned from each sample to the next, shape (n - 1,).
+        times: Times of n samples, s.
+        moving: Whether the wheel turned from each sample to the next, shape (n - 1,).
     """
     bounds = np.concatenate(([-1], np.flatnonzero(moving), [len(moving)]))
     pairs = zip((bounds[:-1] + 1).tolist(), bounds[1:].tolist(), strict=True)

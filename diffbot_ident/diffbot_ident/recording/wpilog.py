@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WPILOG files: data logs of WPILib, in which the newer SysId and AdvantageKit write tests.
+"""Read SysId tests from WPILOG files, the data logs of WPILib, of newer SysId and AdvantageKit.
 
-A file begins with "WPILOG", its version, and a header text. Then come records: a byte with the
-lengths of the three numbers that follow (entry, size of the content, time in us), and the content.
-Entry 0 is control: it says name, type and metadata of an entry before its first record.
+A file begins with "WPILOG", its version, and a header text. Records follow: a byte with the lengths
+of three numbers, these numbers (entry, size of the content, time in us), and the content. Entry 0
+contains control records, which define name, type and metadata of an entry before its first record.
 
-What SysId takes: a text entry that says which test runs, such as sysid-test-state-drive, or
-AdvantageKit's …/SysIdState, with quasistatic-forward, dynamic-reverse and so on; and numbers of
-both sides, found by their names: voltage, position and velocity of what has left or right in it.
+The tests need a text entry with the state of the test, such as sysid-test-state-drive, or
+AdvantageKit's …/SysIdState, with values quasistatic-forward, dynamic-reverse and so on; and
+voltage, position and velocity of both sides, found by left and right in their names.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from diffbot_ident.recording.samples import Array, RecordingError
 from diffbot_ident.recording.sysid_log import DRIVETRAINS, LARGEST, SysIdLog, SysIdTest
 
 MAGIC = b"WPILOG"
-# States of SysId, and the tests that they are.
+# Names of the tests by the states of SysId.
 STATES = {
     "quasistatic-forward": "slow-forward",
     "quasistatic-reverse": "slow-backward",
     "dynamic-forward": "fast-forward",
     "dynamic-reverse": "fast-backward",
 }
-# Words in the names of entries, by what they hold.
+# Words in the names of entries, by quantity.
 QUANTITIES = {
     "voltage": ("voltage", "volts"),
     "position": ("position",),
@@ -39,20 +39,20 @@ QUANTITIES = {
 }
 SIDES = ("left", "right")
 YAW, YAW_RATE = ("yaw", "heading"), ("yawrate", "yawvelocity", "yaw_rate", "yaw-rate")
-# Records of a test below which it is none.
+# Minimum number of records of a test.
 LEAST_RECORDS = 20
 
 
 @dataclass
 class LogEntry:
-    """What one entry of a log holds.
+    """An entry of a log with its records.
 
     Attributes:
-        name: of the entry.
-        kind: its type, such as "double".
-        metadata: its unit, where SysId wrote it.
-        times: of its records, s.
-        values: numbers or texts.
+        name: Name of the entry.
+        kind: Type of the values, such as "double".
+        metadata: Metadata; SysId writes the unit here.
+        times: Times of the records, s.
+        values: Numbers or texts.
     """
 
     name: str
@@ -62,15 +62,15 @@ class LogEntry:
     values: list[float | str] = field(default_factory=list)
 
     def numbers(self) -> tuple[Array, Array]:
-        """Times and values, shape (n,) each; of numbers."""
+        """Return times and values of an entry of numbers, shape (n,) each."""
         return np.array(self.times), np.array(self.values, dtype=float)
 
 
 def read_wpilog(path: Path) -> SysIdLog:
-    """The SysId tests in a log.
+    """Read the SysId tests in a log.
 
     Raises:
-        RecordingError: it is no such log, or holds no tests of a drivetrain; says what it holds.
+        RecordingError: It is no such log, or holds no tests of a drivetrain.
     """
     entries = read_entries(path)
     state = next(
@@ -107,10 +107,10 @@ def _is_state(name: str) -> bool:
 
 
 def read_entries(path: Path) -> list[LogEntry]:
-    """All entries of a log; one that was cut off, as far as it goes.
+    """Read all entries of a log; a truncated log is read as far as it goes.
 
     Raises:
-        RecordingError: the file is no WPILOG.
+        RecordingError: The file is no WPILOG, or is too large.
     """
     if not path.is_file():
         raise RecordingError(f"{path}: is no regular file; give a .wpilog file")
@@ -134,7 +134,7 @@ def read_entries(path: Path) -> list[LogEntry]:
 
 
 def _records(data: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
-    """Entry, time in us and content of each record; what is not whole ends them."""
+    """Yield entry, time in us and content of each record, until one is incomplete."""
     while at < len(data):
         lengths = data[at]
         sizes = ((lengths & 3) + 1, (lengths >> 2 & 3) + 1, (lengths >> 4 & 7) + 1)
@@ -151,7 +151,7 @@ def _records(data: bytes, at: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _control(content: bytes, entries: dict[int, LogEntry]) -> None:
-    """A record of entry 0; only the beginning of an entry matters here."""
+    """Process a control record; only the definition of an entry matters here."""
     if len(content) < 5 or content[0] != 0:
         return
     (number,) = struct.unpack_from("<I", content, 1)
@@ -167,7 +167,7 @@ def _control(content: bytes, entries: dict[int, LogEntry]) -> None:
 
 
 def _value(kind: str, content: bytes) -> float | str | None:
-    """The value of a record; None for kinds that are not needed."""
+    """Return the value of a record; None for types that are not needed."""
     if kind == "string":
         return content.decode("utf-8", "replace").strip('"')
     form = {"double": "<d", "float": "<f", "int64": "<q"}.get(kind)
@@ -177,10 +177,10 @@ def _value(kind: str, content: bytes) -> float | str | None:
 
 
 def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -> LogEntry:
-    """The entry of a quantity of a side, by its name.
+    """Find the entry of a quantity of a side by its name.
 
     Raises:
-        RecordingError: there is none, or it holds no numbers.
+        RecordingError: There is none with numbers.
     """
     found = [
         entry
@@ -196,15 +196,16 @@ def _signal(path: Path, entries: Sequence[LogEntry], side: str, quantity: str) -
             f"{path.name}: no entry with numbers has {side} and {QUANTITIES[quantity][0]} in its "
             f"name; a drivetrain needs both sides. The log has: {listed or 'nothing'}"
         )
-    # Of several, such as a follower's or a setpoint, the one that says most, then the shortest.
+    # Of several, such as a follower's or a setpoint, take the one with most values, then the one
+    # with the shortest name.
     return min(found, key=lambda entry: (-len(entry.values), len(entry.name)))
 
 
 def _unit(path: Path, position: LogEntry) -> tuple[float, str]:
-    """Factor into SI, and the unit, of a position.
+    """Return the factor into SI, and the unit, of a position.
 
     Raises:
-        RecordingError: nothing says the unit.
+        RecordingError: Neither metadata nor name states the unit.
     """
     text = f"{position.metadata} {position.name}".lower()
     if "meter" in text:
@@ -219,7 +220,7 @@ def _unit(path: Path, position: LogEntry) -> tuple[float, str]:
 
 
 def _intervals(state: LogEntry) -> Iterator[tuple[str, float, float]]:
-    """Name, begin and end of each test, s; the last run of each counts."""
+    """Yield name, begin and end of each test, s; of repeated tests, the last one."""
     found: dict[str, tuple[float, float]] = {}
     ends = [*state.times[1:], math.inf]
     open_tests: dict[str, float] = {}
@@ -228,7 +229,7 @@ def _intervals(state: LogEntry) -> Iterator[tuple[str, float, float]]:
         if name is None:
             open_tests.clear()
             continue
-        # SysId writes the state again and again while a test runs.
+        # SysId writes the state repeatedly while a test runs.
         begin = open_tests.setdefault(name, time)
         for other in [other for other in open_tests if other != name]:
             del open_tests[other]
@@ -245,7 +246,7 @@ def _test(
     entries: Sequence[LogEntry],
     scale: float,
 ) -> SysIdTest | None:
-    """One test, on the clock of the left velocity; None where there are too few records."""
+    """Return one test, at the times of the left velocity; None if there are too few records."""
     clock, _ = signals["left", "velocity"].numbers()
     times = np.unique(clock[(clock >= begin) & (clock <= end)])
     if len(times) < LEAST_RECORDS:
@@ -255,7 +256,7 @@ def _test(
         own, values = entry.numbers()
         factor = 1.0 if quantity == "voltage" else scale
         if quantity == "voltage":
-            # A voltage holds until it is said anew.
+            # A voltage holds until the next record.
             index = np.searchsorted(own, times, side="right") - 1
             columns[side + quantity] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
         else:
@@ -281,7 +282,7 @@ def _test(
 
 
 def _gyro(entries: Sequence[LogEntry], words: Sequence[str], times: Array) -> Array | None:
-    """A signal of the gyro, rad or rad/s; None where there is none."""
+    """Return a signal of the gyro at these times, rad or rad/s; None if there is none."""
     for entry in entries:
         text = entry.name.lower()
         is_rate = any(word in text for word in YAW_RATE)
@@ -295,6 +296,6 @@ def _gyro(entries: Sequence[LogEntry], words: Sequence[str], times: Array) -> Ar
 
 
 def _kind(tests: Mapping[str, SysIdTest]) -> str:
-    """Whether both sides were driven alike, or against each other."""
+    """Return the kind of log: whether the sides were driven alike, or against each other."""
     product = sum(float(test.left_voltage @ test.right_voltage) for test in tests.values())
     return DRIVETRAINS[0 if product >= 0.0 else 1]
