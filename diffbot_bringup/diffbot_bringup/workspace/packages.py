@@ -259,7 +259,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     """Raise UsageError, which lists the valid words, when the words after command are wrong.
 
     any_package: The environment has packages besides those of this checkout, so a package that is
-        not here may be valid. Commands check their other arguments themselves.
+    not here may be valid. Commands check their other arguments themselves.
     """
     if "-h" in words or "--help" in words:
         return

@@ -384,7 +384,7 @@ class Scope:
         """Restore configurations and environment at the end of the context (a scoped group).
 
         The copy is shallow, as in launch: lists of parameters or remaps that exist before the group
-            are shared, so entries that a group adds to them remain.
+        are shared, so entries that a group adds to them remain.
         """
         configurations, environment = dict(self.configurations), dict(self.environment)
         try:
