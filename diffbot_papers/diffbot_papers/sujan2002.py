@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm.
 
-The paper's Tables 1 and 2 and Figs. 6 to 9 beside ours, and two tables that it has not: the
+Compares the paper's Tables 1 and 2 and Figs. 6 to 9 with our values, and adds two tables: the
 intervals of the estimates, and all measures of an excitation.
 """
 
@@ -37,7 +37,7 @@ from diffbot_papers.page import (
     shows,
 )
 
-# What the paper prints, with constant and with variable excitation; Table 1 in the order of NAMES.
+# Printed values for constant and variable excitation; Table 1 in the order of NAMES.
 TABLE_1_CONSTANT = np.array(
     [4.021, 0.123, 0.054, 0.119, 0.045, 0.071, 0.037, 0.030, 0.512, -1.053]
     + [142.554, 139.956, 22.368, 78.665, 105.061, 133.714]
@@ -63,7 +63,7 @@ TABLE_2_AVERAGES = (208.4, 26.8)
 # Section 6.1: CPU time of one evaluation step on a Pentium III at 750 MHz, s.
 EVALUATION = 0.075
 
-# What ours are made with.
+# Settings of our computations.
 
 _SEEDS = range(8)
 _READING_SEEDS = range(30)
@@ -71,9 +71,10 @@ _OPTIMISED = "sum of bits"
 _METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
 # Fewer generations than the benchmark's.
 _SETTINGS = replace(ExperimentSettings(), generations=3)
-# Largest error of the regression without noise, %.
+# Maximum error of the regression without noise, %.
 _EXACT = 1e-4
-# What 95 % intervals should hold, %, and the samples that the filter beside them averages.
+# Acceptable percentage of 95 % intervals that contain the truth, and window lengths (samples) of
+# the Kalman filter for comparison.
 _HELD = (90.0, 98.0)
 _FILTER_WINDOWS = (1, 8)
 
@@ -108,7 +109,7 @@ _TEXT = (
 
 
 def section(report: Report) -> PaperSection:
-    """Tables 1 and 2, Figs. 6 to 9."""
+    """Compute Tables 1 and 2, Figs. 6 to 9."""
     found: dict[str, Ensemble] = {}
     spent: dict[str, float] = {}
     for metric in (None, *_METRICS):
@@ -142,13 +143,13 @@ def section(report: Report) -> PaperSection:
 def table_1(
     name: str, printed: np.ndarray, readings: np.ndarray, found: Ensemble
 ) -> ComparisonTable:
-    """All 22 parameters.
+    """Compare all 22 parameters.
 
     Args:
-        name: of the excitation of ours, "constant" or a measure.
-        printed: the paper's estimates, shape (22,).
-        readings: estimates by the paper's filter, shape (readings, 22).
-        found: ours.
+        name: Our excitation: "constant" or a measure.
+        printed: The paper's estimates, shape (22,).
+        readings: Estimates by the paper's filter, shape (readings, 22).
+        found: Our ensemble.
     """
     rows: list[ComparisonRow] = []
     for i, (parameter, unit, truth) in enumerate(zip(NAMES, UNITS, TABLE_1, strict=True)):
@@ -177,10 +178,10 @@ def table_1(
 
 
 def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
-    """How often 95 % intervals hold the truth.
+    """Compare how often 95 % intervals contain the truth.
 
     Args:
-        found: ensembles by excitation.
+        found: Ensembles by excitation.
     """
     rows = []
     for name, each in found.items():
@@ -213,13 +214,13 @@ def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
 
 
 def average(quantity: str, printed: float, errors: np.ndarray, why: str) -> ComparisonRow:
-    """A mean error, %, with its spread over the seeds, shape (seeds,)."""
+    """Compare a mean error, %, with its spread over the seeds, shape (seeds,)."""
     spread = f"± {errors.std(ddof=1):.1f}, {len(errors)} seeds"
     return improves(quantity, "%", printed, float(errors.mean()), why=why, spread=spread)
 
 
 def table_2() -> ComparisonTable:
-    """The experiment; only its averages can be recomputed."""
+    """Compare the experiment, of which only the averages can be recomputed."""
     reason = "a measurement on the authors' robot; its data are not published"
     rows = []
     for name, unit, truth, constant, variable in TABLE_2:
@@ -239,12 +240,12 @@ def table_2() -> ComparisonTable:
 def metrics_table(
     found: Mapping[str, Ensemble], spent: Mapping[str, float], readings: TextReadings
 ) -> ComparisonTable:
-    """Errors, ratios and cost of every measure.
+    """Compare errors, ratios and cost of every measure.
 
     Args:
-        found: ensembles by excitation, "constant" first.
+        found: Ensembles by excitation, "constant" first.
         spent: CPU time of each, s.
-        readings: of the paper's two tests.
+        readings: Readings of the paper's two tests.
     """
     constant, variable = (
         float(mean_error(each, TABLE_1)) for each in (TABLE_1_CONSTANT, TABLE_1_VARIABLE)
@@ -320,7 +321,7 @@ _SHOWN = ("stiffness pitch", "stiffness yaw")
 
 
 def pictures(found: Mapping[str, Ensemble]) -> list[PaperPicture]:
-    """All pictures, from ensembles by excitation."""
+    """Return all pictures, from ensembles by excitation."""
     return [
         picture(
             "sujan2002-motions",
