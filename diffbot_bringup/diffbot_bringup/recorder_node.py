@@ -75,8 +75,8 @@ class RecorderParameters:
     )
     ends_with: str = parameter(
         "",
-        "topics of `topics`, names with spaces between, with whose publishers the recording ends: "
-        "those of the run, where a robot's driver goes on; empty: of all topics",
+        "those of `topics`, names with spaces between, whose publishers end the recording when "
+        "they are gone; give the run's own ones where a robot's driver stays; empty: all topics",
     )
     patience: float = parameter(
         20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0
@@ -96,7 +96,7 @@ class Recorder(PolledNode):
         results_folder(str(folder.parent))
         if folder.exists():
             raise ValueError(f"parameter 'output' = '{folder}': exists already; give a new folder")
-        named = [_typed(text) for text in self.values.topics.split()]
+        named = [_topic_and_type(text) for text in self.values.topics.split()]
         if not named:
             raise ValueError("parameter 'topics' is empty: name what to record")
         types = [_message_type(kind) for _, kind in named]
@@ -210,7 +210,7 @@ class Recorder(PolledNode):
             self.exit_code = 1
 
 
-def _typed(text: str) -> tuple[str, str]:
+def _topic_and_type(text: str) -> tuple[str, str]:
     """Return the name and the type of a topic.
 
     Raises:

@@ -87,7 +87,7 @@ def section(report: Report) -> PaperSection:
         (
             "The paper identifies K5 to K8 of the robot Twil in Gazebo by two recursive least "
             "squares with two parameters each, and tunes feedback linearization with PI by them. "
-            "Its robot is not to be had; ours, twil, has masses that give the parameters of the "
+            "Its robot is not available; ours, twil, has masses that give the parameters of the "
             "2018 paper with physical signs. So Table 1's numbers stand beside the parameters of "
             "another robot, and what is compared is whether a method returns the truth.",
         ),

@@ -72,20 +72,20 @@ _METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
 # Fewer generations than the benchmark's.
 _SETTINGS = replace(ExperimentSettings(), generations=3)
 # Maximum error of the regression without noise, %.
-_EXACT = 1e-4
+_MAX_ERROR = 1e-4
 # Acceptable percentage of 95 % intervals that contain the truth, and window lengths (samples) of
 # the Kalman filter for comparison.
-_HELD = (90.0, 98.0)
+_RANGE = (90.0, 98.0)
 _FILTER_WINDOWS = (1, 8)
 
 _TEXT = (
     "A rigid body with six springs and dampers is shaken by its own arm. Mass, inertia, centre of "
     "gravity, damping and stiffness, 22 numbers, follow from a linear regression (4) on the "
     "measured force at the arm's base and the measured motion of the body. Every 0.4 s, amplitude, "
-    "frequency and offset of the arm's sinusoid are chosen anew, by what the estimates of the "
-    "moment foresee.",
+    "frequency and offset of the arm's sinusoid are chosen again, by the information that the "
+    "current estimates predict.",
     "The paper leaves open where the arm's mass is, the arm's limits, how one sinusoid follows the "
-    "other, what is known beforehand and which noise is meant. Here: a uniform rod of the printed "
+    "other, the prior knowledge and which noise is meant. Here: a uniform rod of the printed "
     "inertia; 0 to 90°, 6 rad/s, 60 rad/s² and 4 Hz; changes within 0.2 s; guesses off by up to a "
     "factor of two; noise even within ± 10 % of the largest value sensed so far in that run. With "
     "other choices the figures differ. So a number of Table 1, one run of the paper's, is compared "
@@ -93,16 +93,16 @@ _TEXT = (
     "outside.",
     "Noise of the regressors biases least squares, and the paper's Kalman filter is least squares: "
     "random motion looks like motion without effect, so damping, stiffness and inertia come out "
-    "too small, by several of the filter's own standard deviations. Ours takes all channels for "
-    "noisy (errors in variables); its 95 % intervals hold the truth about as often as they say. "
+    "too small, by several of the filter's own standard deviations. Ours treats all channels as "
+    "noisy (errors in variables); its 95 % intervals contain the truth about as often as stated. "
     "The bias of least squares points to zero. Printed values that are outside the spread and "
     "beyond the truth, such as y of the centre of gravity in both tests, come from something that "
-    "the text does not tell.",
+    "the text does not state.",
     "(16) is smallest where a parameter has half of its 10 bits, and beyond that prefers motions "
-    "that say less about it. Information cannot be taken away again, so the motions that it picks "
-    "then are only not the best ones. The sum of bits and the joint bits (D-optimality) have no "
-    "such point, and are the code that also chooses torques for the differential drive. The "
-    "condition number asks for equal knowledge of all, not for much.",
+    "that give less information about it. Information cannot be lost again, so the motions that it "
+    "then picks are merely not the best ones. The sum of bits and the joint bits (D-optimality) "
+    "have no such point; the same code chooses torques for the differential drive. The condition "
+    "number rewards equal knowledge of all parameters, not much knowledge.",
     "The averages that the paper prints below Table 1 do not follow from its rows, and the second "
     "'I_yz' of its list can only be I_zx.",
 )
@@ -198,9 +198,9 @@ def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
             beside.append(f"{100.0 * share:.0f} % and {wide:.1f}, rows of {window}")
         why = (
             f"error {size:.2f} of the deviations (rms); the paper's filter on the same "
-            f"measurements: {'; '.join(beside)} samples; {_HELD[0]:g} to {_HELD[1]:g} % allowed"
+            f"measurements: {'; '.join(beside)} samples; {_RANGE[0]:g} to {_RANGE[1]:g} % allowed"
         )
-        good = _HELD[0] <= held <= _HELD[1]
+        good = _RANGE[0] <= held <= _RANGE[1]
         verdict = RowVerdict.REPRODUCED if good else RowVerdict.NOT_REACHED
         rows.append(
             ComparisonRow(f"truth inside the 95 % interval, {name}", "%", None, held, verdict, why)
@@ -301,7 +301,7 @@ def metrics_table(
         "All measures of an excitation",
         rows,
         f"The same {len(found[_OPTIMISED].runs)} seeds, guesses, sensors and estimator for all. "
-        f"The guesses beforehand are off by {start:.0f} % on average.",
+        f"The initial guesses are off by {start:.0f} % on average.",
     )
 
 
@@ -310,8 +310,8 @@ def _exact_row() -> ComparisonRow:
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     worst = float(mean_error(pseudo_inverse(run.measured), TABLE_1))
     worst = max(worst, float(mean_error(run.estimates[-1], TABLE_1)))
-    verdict = RowVerdict.REPRODUCED if worst < _EXACT else RowVerdict.NOT_REACHED
-    why = f"pseudo-inverse and errors in variables; {_EXACT:g} % allowed"
+    verdict = RowVerdict.REPRODUCED if worst < _MAX_ERROR else RowVerdict.NOT_REACHED
+    why = f"pseudo-inverse and errors in variables; {_MAX_ERROR:g} % allowed"
     return ComparisonRow("average error without noise", "%", None, worst, verdict, why)
 
 

@@ -108,7 +108,7 @@ def adaptation_errors_figure(
         style.quiet(axes)
         if errors is not None:
             _draw_errors(axes, errors, row, factor, changes)
-        style.panel_title(axes, f"{name} error, {unit}", _said(changes, row, factor, unit))
+        style.panel_title(axes, f"{name} error, {unit}", _rms_text(changes, row, factor, unit))
         axes.set_xlim(0.0, float(run.time[-1]))
     if len(adaptation):
         axes = figure.add_subplot(grid[2], sharex=first)
@@ -135,7 +135,7 @@ def _draw_errors(
     draw_logarithmic(axes, low, max(high, 2.0 * low), plain_number)
 
 
-def _said(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
+def _rms_text(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
     texts = []
     for change in changes:
         if change.before is None or change.after is None:

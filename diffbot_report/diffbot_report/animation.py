@@ -47,7 +47,7 @@ SHORTEST = 3.0
 SLOW = (0.25, 0.5, 1.0)
 FAST = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0)
 # The film continues this long after the last motion, s of film.
-AFTERMATH = 0.6
+REST_TIME = 0.6
 # Thresholds of motion: distance (m) and angle (rad) from the final pose of robot or reference.
 MOVED, TURNED = 2e-3, 1e-2
 FADING = 30  # frames that a piece of the trail takes to fade
@@ -193,14 +193,14 @@ def film_of(run: DriveRun) -> Film:
     time = run.time[known]
     begin, end = float(time[0]), float(time[_last_motion(run, known)])
     span = max(end - begin, 0.1)
-    factor = next((f for f in FAST if span / f + AFTERMATH <= LONGEST), None)
+    factor = next((f for f in FAST if span / f + REST_TIME <= LONGEST), None)
     if factor is None:
-        factor = float(np.ceil(span / (LONGEST - AFTERMATH)))
+        factor = float(np.ceil(span / (LONGEST - REST_TIME)))
     if factor == 1.0:
-        factor = next(f for f in SLOW if f == 1.0 or span / f + AFTERMATH >= SHORTEST)
-        if span / factor + AFTERMATH > LONGEST:
+        factor = next(f for f in SLOW if f == 1.0 or span / f + REST_TIME >= SHORTEST)
+        if span / factor + REST_TIME > LONGEST:
             factor = 1.0
-    until = min(end + AFTERMATH * factor, float(time[-1]))
+    until = min(end + REST_TIME * factor, float(time[-1]))
     instants = np.arange(begin, until + 1e-9, factor / RATE)
     at = np.clip(np.searchsorted(time, instants - 1e-9), 0, len(time) - 1)
     return Film(factor, known[at])

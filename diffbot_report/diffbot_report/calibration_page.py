@@ -158,9 +158,9 @@ def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str,
 def _verdict(
     summary: Mapping[str, Any], about: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Tone, str, str]:
-    reason = about.get("reason") or summary.get("reason") or "nobody said why"
+    reason = about.get("reason") or summary.get("reason") or "no reason given"
     if summary.get("outcome") == "failed":
-        return Tone.BAD, f"The calibration failed: {reason}", "Mend that, and run it again."
+        return Tone.BAD, f"The calibration failed: {reason}", "Fix that, and run it again."
     if about.get("outcome") == "refused":
         return Tone.BAD, f"Refused: {reason}", "Nothing of this may be used; see the figures below."
     if summary.get("outcome") == "stopped" and not found:

@@ -52,7 +52,7 @@ FIGURES = (
 FAMILY_ERROR = 0.05
 ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
 # Asymmetry of an interval, as a fraction of half its width, above which both ends are printed.
-LOPSIDED = 0.1
+MAX_ASYMMETRY = 0.1
 # Words in the names of non-negative quantities, whose intervals are cut off at 0.
 NEVER_NEGATIVE = frozenset(
     ("constant", "dead", "friction", "inertia", "mass", "noise")
@@ -161,7 +161,7 @@ def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
 
 def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]:
     if not any(run.summary for run in runs):
-        return Tone.BAD, "Of none of these runs the results can be read: see why below."
+        return Tone.BAD, "None of these runs has results that can be read: see why below."
     unread = [run.label for run in runs if not run.summary]
     tone = Tone.CAUTION if unread else Tone.GOOD
     missing = f" {', '.join(unread)} cannot be read." if unread else ""
@@ -342,7 +342,7 @@ def _text(entry: Mapping[str, Any] | None) -> str:
     if half is None or value is None:
         return text
     low, high = interval_of(entry)
-    if abs(high + low - 2.0 * value) > LOPSIDED * half:
+    if abs(high + low - 2.0 * value) > MAX_ASYMMETRY * half:
         return f"{value:.3g} ({low:.2g} to {high:.2g})"
     return f"{text} ± {spread}"
 

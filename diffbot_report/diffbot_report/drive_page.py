@@ -94,7 +94,7 @@ def _verdict(
 ) -> tuple[Tone, str, str]:
     """Return the tone and two sentences: how the robot followed, and what to do next."""
     if summary["outcome"] == Outcome.FAILED.value:
-        return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
+        return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
     if not len(run):
         return Tone.BAD, "Nothing was recorded.", "See how the run ended, below."
     limited = _saturated(run, recording)

@@ -361,12 +361,12 @@ class DriveRecording:
             command=command,
             commanded=self.fields.commanded,
             extra=self._extra(rows),
-            gaps=self.arrivals.gaps_until(self._told) - 1e-9 * start,
+            gaps=self.arrivals.gaps_until(self._published) - 1e-9 * start,
             truth_due=self.truth_due,
         )
 
     @property
-    def _told(self) -> int:
+    def _published(self) -> int:
         """Number of messages published on ~/status so far, as the controller reports it."""
         return self.state.statuses if self.state else 0
 
@@ -375,7 +375,11 @@ class DriveRecording:
         run, arrivals, judged = self.run(), self.arrivals, self.adaptation.arrivals
         judgements = self.state.judgements if self.state else 0
         found = (
-            (arrivals.missing(self._told), max(self._told, arrivals.newest), "status messages"),
+            (
+                arrivals.missing(self._published),
+                max(self._published, arrivals.newest),
+                "status messages",
+            ),
             (run.untold_poses, len(run), "true poses (ground_truth)"),
             (judged.missing(judgements), max(judgements, judged.newest), "judged estimates"),
         )

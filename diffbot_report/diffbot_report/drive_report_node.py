@@ -109,7 +109,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         if judged:
             counts, gates = [message.count for message in judged], tuple(judged[0].gates)
             recording.adaptation.add(gates, *self._read_judgements(judged), counts)
-        if self._status_topic is None and self._listens(now):
+        if self._status_topic is None and self._should_subscribe(now):
             topic = f"{self.values.controller}/status"
             self._status_topic = self.create_kept(self._status_type, topic)
         statuses = self.take_kept(self._status_topic) if self._status_topic else []
@@ -119,7 +119,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
             recording.add_status(*self._read_status(statuses), counts)
         return bool(statuses or truth or judged)
 
-    def _listens(self, now: float) -> bool:
+    def _should_subscribe(self, now: float) -> bool:
         """Whether to subscribe to the status, for which a controller may wait (its `listeners`).
 
         A simulator repeats its first state until it is answered. Once that state has been received

@@ -99,7 +99,7 @@ def parameters_figure(
         known = np.isfinite(sigma) & np.isfinite(values[:, i])
         limits = estimate_limits(times[known], values[known, i], sigma[known], truth)
         if limits is None or not known.any():
-            style.say(axes, _why(quantity))
+            style.say(axes, _reason_text(quantity))
             continue
         t, k, s = times[known], values[known, i], NORMAL_95 * sigma[known]
         band = axes.fill_between(t, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
@@ -123,7 +123,7 @@ def covariance_figure(
         end = f"σ {quantity.std:.2g} {quantity.unit} at the end" if quantity.std else ""
         style.panel_title(axes, f"{quantity.symbol}, {SQUARED[quantity.symbol]}", end)
         if not known.any():
-            style.say(axes, _why(quantity))
+            style.say(axes, _reason_text(quantity))
             continue
         axes.plot(times[known], variances[known, i], color=style.BLUE, linewidth=1.8)
         draw_logarithmic(axes, *variance_limits(times[known], variances[known, i]))
@@ -166,7 +166,7 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
     return figure
 
 
-def _why(quantity: Quantity) -> str:
+def _reason_text(quantity: Quantity) -> str:
     """Return why a panel is empty, in lines of similar length that fit it."""
     text = f"{quantity.lack or NOT_IDENTIFIABLE}: {quantity.reason or 'no finite variance'}"
     lines = -(-len(text) // 44)

@@ -106,7 +106,7 @@ def ident_page(
         Section("Estimates", "Each with its 95 % interval, as it came about.",
                 _estimates(recording, parameters)),
         Section("Measured and predicted", "A motion that the parameters were not identified from: "
-                f"the model starts anew from what was measured every {HORIZON:g} s.",
+                f"the model restarts from the measured values every {HORIZON:g} s.",
                 _held_out(recording, robot)),
         Section("Excitation", "Torques that acted, the part that friction took of them, and what "
                 "they caused.", _excitation(recording, robot)),
@@ -141,7 +141,7 @@ def _verdict(
     """Return the tone and two sentences: what was found, and what to do next."""
     estimate, verdict = recording.estimate, recording.verdict
     if summary["outcome"] == Outcome.FAILED.value:
-        return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
+        return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
     if estimate is None:
         return Tone.BAD, "Nothing was identified: no estimate came.", "See the reason below."
     again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."

@@ -51,7 +51,7 @@ def identify_page(
     return Page(
         title=f"identify {files}",
         tone=Tone.CAUTION if stopped and tone is Tone.GOOD else tone,
-        verdict=_said(findings),
+        verdict=_verdict_text(findings),
         advice=_advice(findings, folder),
         answer=_answer(findings.verdicts),
         notes=notes,
@@ -64,7 +64,7 @@ def identify_page(
     )
 
 
-def _said(findings: Findings) -> str:
+def _verdict_text(findings: Findings) -> str:
     if findings.usable is Usable.ALL:
         names = ", ".join(verdict.subject for verdict in findings.verdicts)
         return f"Identified, and it may be used: {names}."

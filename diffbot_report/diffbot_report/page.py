@@ -371,10 +371,10 @@ def read_data(path: Path) -> dict[str, Any]:
     begin = text.find(_DATA)
     end = text.find("</script>", begin)
     if begin < 0 or end < 0:
-        raise ValueError(f"{path}: holds no data: it is no {REPORT} of this suite")
+        raise ValueError(f"{path}: contains no data: it is not a {REPORT} of this suite")
     found = json.loads(text[begin + len(_DATA) : end])
     if not isinstance(found, dict) or not isinstance(found.get("charts"), list):
-        raise ValueError(f"{path}: its data are no charts: it is no {REPORT} of this suite")
+        raise ValueError(f"{path}: its data are not charts: it is not a {REPORT} of this suite")
     return found
 
 

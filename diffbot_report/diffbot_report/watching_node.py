@@ -211,7 +211,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self._watched: tuple[Subscription[Any], ...] = ()
         self._watchdog = WatchdogRecord()
         self._diagnostics = self.create_polled(DiagnosticArray, "diagnostics", QoSProfile(depth=50))
-        self._listens_to_run()
+        self._subscribed_to_run()
         self._drawing = Drawing(figures)
         self._end = RunEnd(self.values.patience, node)
         self._display = make_display(self.console)
@@ -261,13 +261,13 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._broken = f"{type(error).__name__}: {error}"
             raise
 
-    def _listens_to_run(self) -> bool:
+    def _subscribed_to_run(self) -> bool:
         """Subscribe once the nodes of the own run are present; return whether it is subscribed."""
         if not self._watched and not self._own_run.missing():
             self._watched = self.subscribe()
         return bool(self._watched)
 
-    def _another_run(self) -> str:
+    def _run_error(self) -> str:
         """Return an error if another run is present, or the own one ended too early; or empty."""
         state = self.recording.state
         if state is not None and state.phase.ended:
@@ -275,7 +275,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         return self._own_run.met() or ("" if self._watched else self._own_run.left())
 
     def _look(self, now: float) -> None:
-        if why := self._another_run():
+        if why := self._run_error():
             self._leave(Ending(Outcome.FAILED, why), now + HURRIED_DRAWING_TIME)
             return
         self._take(now)
@@ -294,7 +294,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
     def _take(self, now: float) -> None:
         for array in self.take(self._diagnostics):
             self._watchdog.take(array)
-        if self._listens_to_run() and self.take_all(now):
+        if self._subscribed_to_run() and self.take_all(now):
             self.received = now
             if self.values.shown not in WITHOUT_PICTURES:
                 # Not earlier: during their start the other processes need the processors.
@@ -353,7 +353,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._take(now)
             state, failures = self.recording.state, told_failures()
             silent = self.received <= begin + IN_FLIGHT_TIME and not failures
-            if silent and now - begin < LONGEST_LAST_ZEROS and self._says_last_zeros():
+            if silent and now - begin < LONGEST_LAST_ZEROS and self._commands_last_zeros():
                 waits_since = now
             ended = state is not None and state.phase.ended and not self.recording.missing()
             if ended or now - waits_since >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
@@ -363,7 +363,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
                 )
             time.sleep(POLL_PERIOD)
 
-    def _says_last_zeros(self) -> bool:
+    def _commands_last_zeros(self) -> bool:
         """Whether the watched node is still commanding zero torque before it reports its end."""
         own = last_zero_name(self._node), self.get_namespace()
         return own in self.get_node_names_and_namespaces()

@@ -125,9 +125,9 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
         f"{len(recordings)} recordings, {len(new)} of them new, "
         f"{len(recordings) - len(wanted)} copies of others; {others} other files"
     )
-    lost, interrupted = _take_in(list(new.items()), store, options, console)
-    rows = _one_of_each(store.rows(), wanted)
-    summary = _conclude(rows, options, console)
+    lost, interrupted = _add_rows(list(new.items()), store, options, console)
+    rows = _one_row_each(store.rows(), wanted)
+    summary = _report_findings(rows, options, console)
     if write_pages is not None:
         write_page(lambda: write_pages(summary, rows, options.output), console)
     if interrupted:
@@ -135,7 +135,7 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     return SOME_FAILED if lost else 0
 
 
-def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
+def _one_row_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
     """Return one row per recording: the row for this call's options, or otherwise the newest.
 
     The robot and its type are also those of this call.
@@ -165,7 +165,7 @@ def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str
         load_robot(kind)
 
 
-def _take_in(
+def _add_rows(
     new: Sequence[tuple[str, FleetRecording]],
     store: ParquetStore,
     options: argparse.Namespace,
@@ -202,7 +202,9 @@ def _take_in(
     return lost, False
 
 
-def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> dict[str, Any]:
+def _report_findings(
+    rows: Sequence[Row], options: argparse.Namespace, console: Console
+) -> dict[str, Any]:
     """Analyse the rows, print and write the findings; return the content of fleet.json."""
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())

@@ -146,7 +146,7 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         false_alarms: Probability of any alarm in a fleet without a fault, 0 to 1.
     """
     members: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=_moment):
+    for row in sorted(rows, key=_sort_key):
         members.setdefault(row["type"] or UNKNOWN, []).append(row)
     kinds = {
         kind: _Type(kind, quantities, own)
@@ -174,11 +174,13 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         types[kind], own = _compare(of_kind, newest)
         found += own
     chance = (1.0 - CHANGES) * false_alarms if trends else false_alarms
-    limit = _each(chance, len(found))
+    limit = _p_limit(chance, len(found))
     trends = [_explained(trend, types.get(trend.type)) for trend in trends]
     changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     judged = [
-        _judged(robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type])
+        _with_verdict(
+            robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type]
+        )
         for robot, errors in found
     ]
     return Fleet(
@@ -211,12 +213,12 @@ class _Type:
         return dict(zip(self.quantities.names, values.tolist(), strict=True))
 
 
-def _each(share: float, robots: int) -> float:
+def _p_limit(share: float, robots: int) -> float:
     """Return the p of one robot below which there is an alarm, by Sidak."""
     return -math.expm1(math.log1p(-share) / max(robots, 1))
 
 
-def _moment(row: Row) -> tuple[float, str]:
+def _sort_key(row: Row) -> tuple[float, str]:
     """Return the sort key of recordings: time, then path."""
     return row.get("time") or 0.0, str(row.get("path"))
 
@@ -232,7 +234,7 @@ def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
                 times = np.array([row["time"] for row in timed])
                 tracks[name] = Track(times, *kind.quantities.of(timed))
         found += find_trends(kind.kind, tracks, kind.quantities.names)
-    limit = _each(false_alarms, len(found))
+    limit = _p_limit(false_alarms, len(found))
     return [replace(trend, alarm=trend.p <= limit) for trend in found]
 
 
@@ -375,7 +377,7 @@ def _of_robot(rows: Sequence[Row], quantities: Quantities) -> tuple[Array, Array
     return centre, MEDIAN * each / math.sqrt(len(rows))
 
 
-def _judged(
+def _with_verdict(
     robot: RobotFinding, errors: Array, limit: float, change: Trend | None, prior: TypePrior
 ) -> RobotFinding:
     if robot.p > limit:

@@ -232,7 +232,7 @@ def find_recordings(
     for place in places:
         matches = [Path(match) for match in sorted(glob.glob(place, recursive=True))]
         if not matches:
-            raise ValueError(f"{place}: there is no such folder or file, and no path is like it")
+            raise ValueError(f"{place}: there is no such folder or file, and no path matches it")
         for match in matches:
             own, skipped = _inside(match)
             others += skipped

@@ -301,7 +301,7 @@ def record_random(
     own = robot.excitation
     limit = excited_wheel_speed(robot)
     source = GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)
-    motors = _LateMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
+    motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     encoders = Encoders(robot.encoder.counts, period, seed)
     position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
     samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
@@ -315,22 +315,22 @@ def record_random(
     return make_run(robot, engine.parameters(), samples)
 
 
-class _LateMotors:
+class _DelayedMotors:
     """Motors whose torques act late by any fraction of a control period."""
 
     def __init__(self, actuator: Actuator, delay: float) -> None:
         self._actuator = actuator
         whole = int(delay)
         self._part = delay - whole
-        self._under_way = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
+        self._pending = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
 
     def drive(
         self, engine: Simulator, command: tuple[float, float], period: float
     ) -> tuple[float, float]:
         """Advance an engine by a period (s); return the reported torque, N m."""
         reported, acting = self._actuator.apply(command)
-        self._under_way.append(acting)
-        before, now = self._under_way[0], self._under_way[1]
+        self._pending.append(acting)
+        before, now = self._pending[0], self._pending[1]
         if self._part > 0.0:
             engine.step(before, self._part * period)
         engine.step(now, (1.0 - self._part) * period)

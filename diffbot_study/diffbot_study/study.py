@@ -172,7 +172,7 @@ def _run(
             console.print(str(error))
     rows = [row for row in store.rows() if row["key"] in points]
     if rows:
-        _conclude(study, rows, output, options, console, write)
+        _report_results(study, rows, output, options, console, write)
     if interrupted:
         return INTERRUPTED
     return SOME_FAILED if lost else 0
@@ -220,7 +220,7 @@ def progress_bar(console: Console) -> Progress:
     )  # fmt: skip
 
 
-def _conclude(
+def _report_results(
     study: Study,
     rows: Sequence[Row],
     output: Path,

@@ -224,7 +224,7 @@ class Cluster:
         try:
             if at:
                 self._client.restart_workers(at, timeout=60)
-                self._say(f"a task took too long: {', '.join(at)} was started anew")
+                self._say(f"a task took too long: {', '.join(at)} was restarted")
         except Exception as error:  # a worker without a nanny, or one that just ends
             self._say(f"a task took too long, and {', '.join(at)} still runs it: {error}")
         self._known = set(self._workers())

@@ -311,11 +311,11 @@ def _users(descriptor: int) -> str:
     for words in map(str.split, lines):
         # 1: FLOCK ADVISORY READ <process> <device>:<inode> 0 EOF; a waiting one has an arrow.
         if words[1] == "FLOCK" and words[5].rpartition(":")[2] == str(number):
-            names.append(f"{_typed(words[4])} (process {words[4]})")
+            names.append(f"{_command_line(words[4])} (process {words[4]})")
     return ", ".join(names) or "another process"
 
 
-def _typed(process: str) -> str:
+def _command_line(process: str) -> str:
     """Return the command line of a process as the user typed it."""
     try:
         words = Path("/proc", process, "cmdline").read_bytes().decode(errors="replace").split("\0")

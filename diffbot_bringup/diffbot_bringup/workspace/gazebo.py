@@ -170,9 +170,9 @@ _HEADERS = (
 """Headers for the plugin; fetched without their dependencies, which the plugin does not include."""
 # Excluded: the machine's own, newer C and C++ libraries are used; two versions in one process
 # crash.
-_OF_THE_MACHINE = ("libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-10-base")
+_MACHINE_LIBRARIES = ("libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-10-base")
 # Excluded: programs and settings of a complete system.
-_OF_A_SYSTEM = (
+_SYSTEM_PACKAGES = (
     *("coreutils", "debconf", "dpkg", "lsb-base", "libsensors-config", "mariadb-common"),
     *("mysql-common", "perl-base", "sensible-utils", "tar", "ucf", "x11-common"),
 )
@@ -265,7 +265,7 @@ class GazeboSetup:
             with SetupStep(f"Asking {mirror} for Gazebo 11"):
                 archive.update()
                 names = [*archive.with_dependencies(_PROGRAMS), *_HEADERS]
-            names = [x for x in names if x not in (*_OF_THE_MACHINE, *_OF_A_SYSTEM)]
+            names = [x for x in names if x not in (*_MACHINE_LIBRARIES, *_SYSTEM_PACKAGES)]
             with SetupStep(f"Fetching Gazebo 11, {len(names)} packages, 0.26 GB") as step:
                 files = archive.fetch(names, step.update)
         except ChildError as error:

@@ -291,7 +291,7 @@ def _check_anything_exists(words: list[str]) -> None:
     """Refuse a command line without any existing path, before its large packages are fetched."""
     places = [word for word in words if not word.startswith("-")]
     if not any(glob.glob(word) for word in places):
-        raise UsageError(f"{places[0]}: there is no such folder or file, and no path is like it")
+        raise UsageError(f"{places[0]}: there is no such folder or file, and no path matches it")
 
 
 def _package_names(root: Path) -> list[str]:

@@ -34,8 +34,8 @@ _WHEELS_STEP = "wheels"
 
 
 # Contents of .diffbot from versions of the suite with one environment for all interpreters.
-_FORMER = ("build", "install", "hooks.json", "log/colcon", "venv")
-_FORMER_STAMPS = ("environment", "wheels", "hooks", "packages")
+_OLD_CONTENTS = ("build", "install", "hooks.json", "log/colcon", "venv")
+_OLD_STAMPS = ("environment", "wheels", "hooks", "packages")
 
 
 class WheelsEnvironment:
@@ -78,7 +78,7 @@ class WheelsEnvironment:
             return
         if not self._is_installed():
             check_machine()
-            self._remove_former()
+            self._remove_old()
             self._make_environment(lock)
             self._install(lock)
             self._stamps.set(_WHEELS_STEP, self.key())
@@ -101,12 +101,12 @@ class WheelsEnvironment:
                 raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
         self._stamps.set(_ENVIRONMENT_STEP, self._place)
 
-    def _remove_former(self) -> None:
+    def _remove_old(self) -> None:
         former = self._link.parent
         if self._link.is_symlink() or not self._link.is_dir():
             return
         with SetupStep("Removing the environment that all Pythons of this checkout shared"):
-            for name in (*(f"stamps/{stamp}" for stamp in _FORMER_STAMPS), *_FORMER):
+            for name in (*(f"stamps/{stamp}" for stamp in _OLD_STAMPS), *_OLD_CONTENTS):
                 path = former / name
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)

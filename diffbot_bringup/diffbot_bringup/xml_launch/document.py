@@ -61,7 +61,7 @@ def read(path: Path) -> Document:
     Raises LaunchError when the file cannot be read or is not well-formed XML.
     """
     if path.exists() and not path.is_file():  # reading a device might never end
-        raise LaunchError(f"cannot read the launch file {path}: it is no regular file")
+        raise LaunchError(f"cannot read the launch file {path}: it is not a regular file")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -236,7 +236,7 @@ TYPES: dict[str, tuple[type | None, bool]] = {
 }
 # Literals of which only these values are supported, although launch accepts more.
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
-_ONLY = {
+_SUPPORTED_VALUES = {
     "on_exit": ("shutdown",),
     "respawn": ("false", "False", "0"),
     "shell": ("false", "False", "0"),
@@ -270,10 +270,10 @@ def _check(element: Element, rule: Rule) -> None:
                 f"attribute {name!r} of <{element.tag}> is not supported"
                 f"{suggestion(name, known)}; supported are {', '.join(known) or 'none'}"
             )
-        if name in _ONLY and value not in _ONLY[name]:
+        if name in _SUPPORTED_VALUES and value not in _SUPPORTED_VALUES[name]:
             raise element.error(
                 f"{name}={value!r} of <{element.tag}> is not supported; "
-                f"supported are {', '.join(_ONLY[name])}"
+                f"supported are {', '.join(_SUPPORTED_VALUES[name])}"
             )
         if name not in rule.literal:
             _parse(element, name, value)
@@ -343,7 +343,7 @@ def _check_parameter(element: Element) -> None:
 # list, ``'5'`` in quotes text). A substitution is performed first and its text is read as YAML.
 
 _SCALARS = (int, float, bool, str)
-_MOST_BRACKETS = 20  # brackets in a value; a list of scalars needs one
+_MAX_BRACKETS = 20  # brackets in a value; a list of scalars needs one
 
 
 @dataclass(frozen=True)
@@ -427,8 +427,8 @@ def _from_yaml(text: str, text_allowed: bool) -> Any:
 
 def read_scalar(text: str) -> Any:
     """Return the value of a YAML text. Raises ValueError, in one line, when it is not valid."""
-    if text.count("[") + text.count("{") > _MOST_BRACKETS:
-        raise ValueError(f"{text!r} has more than {_MOST_BRACKETS} brackets")
+    if text.count("[") + text.count("{") > _MAX_BRACKETS:
+        raise ValueError(f"{text!r} has more than {_MAX_BRACKETS} brackets")
     import yaml  # not at the top: ./diffbot reads launch files before yaml is installed
 
     try:

@@ -357,9 +357,9 @@ class Supervisor:
             self._guard = Guard()
             try:
                 self._start(Path(files))
-                self._obey()
+                self._handle_signals()
                 while self._running:
-                    self._turn()
+                    self._process_events()
                 self._sweep()
             finally:
                 self._guard.close()
@@ -421,7 +421,7 @@ class Supervisor:
             for tee in process.tees:
                 self._selector.register(tee, selectors.EVENT_READ, tee.pump)
 
-    def _turn(self) -> None:
+    def _process_events(self) -> None:
         """Wait for a signal, output, the end of a process or a deadline, and handle it."""
         timeout = None
         if self._ladder:
@@ -430,11 +430,11 @@ class Supervisor:
             more_to_come = key.data()
             if not more_to_come:
                 self._selector.unregister(key.fileobj)
-        self._obey()
+        self._handle_signals()
         for process in [process for process in self._running if process.poll()]:
             self._ended(process)
         if self._ladder and time.monotonic() >= self._ladder[0][1]:
-            self._climb(self._ladder.pop(0)[0])
+            self._escalate(self._ladder.pop(0)[0])
 
     def _sweep(self) -> None:
         """End what ended processes have left running (a shell's background job ignores SIGINT)."""
@@ -442,7 +442,7 @@ class Supervisor:
         for group in self._leftovers:
             self._guard.remove(group)
 
-    def _obey(self) -> None:
+    def _handle_signals(self) -> None:
         while self._received:
             self._interrupt(self._received.pop(0))
 
@@ -470,7 +470,7 @@ class Supervisor:
         ]
         self._signal_all(signal.SIGINT)
 
-    def _climb(self, number: int) -> None:
+    def _escalate(self, number: int) -> None:
         names = ", ".join(process.description.name for process in self._running)
         if not number:
             say("ERROR", f"not even SIGKILL ends {names}; left behind")
