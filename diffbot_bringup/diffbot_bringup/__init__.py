@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start-up of the suite: the `diffbot` command, launch runner, plots and reports."""
+"""Entry points of the suite: the `diffbot` command, its launch runner and the recorder."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of `diffbot`, and the dispatch to them inside an environment.
 
-Only the standard library is imported at the top: ./diffbot reads the table before any environment
-exists, and a command is imported when it is called.
+Imports only the standard library at the top: ./diffbot reads the table before any environment
+exists. A command's module is imported when the command is called.
 """
 
 import importlib
@@ -17,10 +17,10 @@ from diffbot_bringup.usage import UsageError, check_one_of
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the `diffbot` script: its name, what follows it, and what it does.
+    """One command of the `diffbot` script: its name, usage and summary, and how to run it.
 
-    It is main of the module in commands/ that has its name, or the function of its name in
-    commands/delegated.py; those of the set-up are neither.
+    A command is implemented by `main` of the module in commands/ with its name or, if delegated, by
+    the function with its name in commands/delegated.py. Commands of the set-up have neither.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Command:
     of_setup: bool = False
 
     def run(self, argv: list[str]) -> int:
-        """Carry it out with these words; returns the exit status."""
+        """Run the command with these arguments; return the exit status."""
         if self.delegated:
             module, function = "delegated", self.name
         else:
@@ -149,9 +149,9 @@ def help_text() -> str:
 
 
 def quietly(run: Callable[[], int]) -> int:
-    """Run what returns an exit status; a reader who has gone ends it without a complaint.
+    """Call `run` and return its exit status; end silently when the reader of the output is gone.
 
-    Whoever reads what is printed, as head does, has enough.
+    A reader such as `head` closes the pipe when it has enough.
     """
     try:
         status = run()
@@ -163,7 +163,7 @@ def quietly(run: Callable[[], int]) -> int:
 
 
 def drop_output() -> None:
-    """Print to nowhere from now on: Python flushes once more at its end."""
+    """Discard all further output: Python flushes once more when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

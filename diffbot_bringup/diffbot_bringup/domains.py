@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DDS domains for runs that are to meet nobody, and the list of the runs that live on this machine.
+"""DDS domains for runs that must not meet others, and the list of this machine's active runs.
 
-A domain is taken by binding a UDP port of it that DDS never uses, on the loopback interface. The
-kernel gives it to one process of one user only, and takes it back when the last process that holds
-it has ended, also by SIGKILL. A domain in which anybody has bound a port of DDS is not taken, so
-that a run in a domain that its user has chosen is not met either.
+A domain is claimed by binding one of its UDP ports that DDS never uses, on the loopback interface.
+The kernel gives the port to one process of one user only, and releases it when the last process
+that holds it has ended, also by SIGKILL. A domain in which any DDS port is bound is not claimed, so
+a run does not meet one in a domain that a user has chosen either.
 
-A file for each run, in a folder of the user's own, says what the run is; it is locked (flock) as
-long as the run lives. Its time says when the domain was used last: those that have rested longest
-are taken first, because nodes may still be dying in the others.
+Each run has a file in a folder of its user that describes it and is locked (flock) while the run is
+active. The modification time of a domain's file is the time of its last use. The domains unused for
+longest are claimed first, because nodes may still be shutting down in the others.
 
-What it cannot do: see other machines, or containers with a network of their own on a bridge to this
-one (discovery stays on this machine unless the user opens it); list the runs of other users; and
-find runs from a shell whose XDG_RUNTIME_DIR or TMPDIR differs.
+Limitations: it does not see other machines, or containers with a network of their own on a bridge
+to this one (discovery stays on this machine unless the user opens it); it does not list the runs of
+other users; and it does not find runs from a shell with another XDG_RUNTIME_DIR or TMPDIR.
 
 Standard library only: tests and tools use it without the rest of the suite.
 """
@@ -35,23 +35,24 @@ from types import TracebackType
 
 VARIABLE = "ROS_DOMAIN_ID"
 DOMAINS = range(1, 101)
-"""Never 0, where real robots live; and the ports of these lie below those that Linux lends."""
+"""Domains to claim. Never 0, where real robots are; the ports are below Linux's ephemeral ones."""
 
-_FIRST_PORT, _PORTS = 7400, 250  # of domain 0, and of each domain (DDSI-RTPS 9.6.1.1)
-_CLAIM = 5  # participants use 0, 1 and from 10 on
+_FIRST_PORT, _PORTS = 7400, 250  # first port of domain 0, and ports per domain (DDSI-RTPS 9.6.1.1)
+_CLAIM = 5  # offset of the port that claims a domain; participants use 0, 1 and from 10 on
 _SOCKETS = ("/proc/net/udp", "/proc/net/udp6")
 
 
 class DomainError(Exception):
-    """No domain can be taken, or several runs can be meant; the text says what to do."""
+    """No domain can be claimed, or several runs match; the text states the remedy."""
 
 
 @dataclass(frozen=True)
 class DomainRun:
-    """Who lives in a domain.
+    """The run that uses a domain.
 
-    `launch` is true for what a person has started, which others may want to join; tests and fault
-    tables are not looked for. `started` is in s since the epoch, `where` its results or its folder.
+    `launch` is true for runs started by a person, which others may want to join; false for tests
+    and fault tables. `started` is in s since the epoch; `where` is the folder of its results, or
+    the one it was started in.
     """
 
     domain: int
@@ -62,13 +63,13 @@ class DomainRun:
     launch: bool
 
     def __str__(self) -> str:
-        """Return a line for a list."""
+        """Return one line for a list."""
         since = time.strftime("%H:%M:%S", time.localtime(self.started))
         return f"domain {self.domain}: {self.name}, since {since}, process {self.pid}, {self.where}"
 
 
 class Registration:
-    """A run in the list, with or without a domain of its own, until it is released or ends."""
+    """A listed run, with or without a domain of its own, until it is released or ends."""
 
     def __init__(self, run: DomainRun, record: int, port: socket.socket | None = None) -> None:
         self.run = run
@@ -78,16 +79,16 @@ class Registration:
 
     @property
     def domain(self) -> int:
-        """The number of its DDS domain."""
+        """The number of the run's DDS domain."""
         return self.run.domain
 
     @property
     def own(self) -> bool:
-        """Whether nobody else has the domain."""
+        """Whether the run has claimed the domain for itself."""
         return self._port is not None
 
     def move(self, where: str) -> None:
-        """Say where its results are, when that is known later."""
+        """Update the folder of the results, when it becomes known later."""
         self.run = replace(self.run, where=where)
         self._write()
 
@@ -97,12 +98,12 @@ class Registration:
         os.pwrite(self._record, text, 0)
 
     def release(self) -> None:
-        """Give it back; a second call changes nothing."""
+        """Remove the run from the list and free its domain; a second call has no effect."""
         if self._record < 0:
             return
         with contextlib.suppress(OSError):
-            os.utime(self._record)  # the domain rests from now on
-        # A fork of this process may have the file, too: closing would not be enough.
+            os.utime(self._record)  # the domain counts as unused from now on
+        # A fork of this process may have the file open, too, so closing it would not be enough.
         fcntl.flock(self._record, fcntl.LOCK_UN)
         os.close(self._record)
         self._record = -1
@@ -122,15 +123,15 @@ class Registration:
 
 
 def claim(name: str, where: str = "", launch: bool = False) -> Registration:
-    """Take a domain in which nobody on this machine is.
+    """Claim a domain that nobody on this machine uses.
 
     Args:
-        name: of the run.
-        where: its results; empty: the current folder.
-        launch: see DomainRun.
+        name: Name of the run.
+        where: Folder of its results; empty: the current folder.
+        launch: See DomainRun.
 
     Raises:
-        DomainError: all of DOMAINS are taken, or there is no folder for the list.
+        DomainError: All DOMAINS are in use, or there is no folder for the list.
     """
     folder = _own_folder()
     used = _bound_ports()
@@ -153,23 +154,24 @@ def claim(name: str, where: str = "", launch: bool = False) -> Registration:
 
 
 def announce(domain: int, name: str, where: str = "", launch: bool = False) -> Registration:
-    """Put a run into the list whose domain is not its own. Raises DomainError without a folder."""
+    """List a run whose domain is not its own. Raises DomainError without a folder."""
     record = _lock(_own_folder() / f"{domain}-{os.getpid()}", wait=True)
     assert record is not None
     return Registration(_run(domain, name, where, launch), record)
 
 
 def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registration:
-    """Be the one run that simulates a robot in a domain that its user has chosen.
+    """Register as the only run that simulates a robot in a domain that the user has chosen.
 
     Args:
-        domain: number of the domain.
-        name: of the run.
-        where: its results.
-        namespace: of the simulated robot's topics; robots in others are not met.
+        domain: Number of the domain.
+        name: Name of the run.
+        where: Folder of its results.
+        namespace: Namespace of the simulated robot's topics; robots in other namespaces do not
+            clash.
 
     Raises:
-        DomainError: another run does, or there is no folder for the list.
+        DomainError: Another run does so already, or there is no folder for the list.
     """
     words = "-".join(("simulated", *namespace.split("/")))
     path = _own_folder() / f"{domain}-{words}"
@@ -187,7 +189,7 @@ def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registr
 
 
 def runs() -> list[DomainRun]:
-    """Return the runs of this user that live, by domain and start."""
+    """Return the active runs of this user, sorted by domain and start."""
     folder = _folder()
     found = []
     for path in folder.iterdir() if _is_own(folder) else ():
@@ -199,13 +201,13 @@ def runs() -> list[DomainRun]:
 
 
 def join(environment: MutableMapping[str, str]) -> DomainRun | None:
-    """Let environment's ROS_DOMAIN_ID be that of the one launch that lives.
+    """Set ROS_DOMAIN_ID in `environment` to the domain of the only active launch.
 
-    Nothing changes where the user has set it, where no launch lives, or where those that live are
-    in domain 0 anyway. Returns the launch whose domain it is now, or None.
+    Nothing changes if the user has set it, if no launch is active, or if all active ones are in
+    domain 0 anyway. Returns the launch that was joined, or None.
 
     Raises:
-        DomainError: launches live in several domains; the text lists them.
+        DomainError: Active launches use several domains; the text lists them.
     """
     if environment.get(VARIABLE):
         return None
@@ -234,7 +236,7 @@ def _folder() -> Path:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether nobody else can write there; a link is not followed."""
+    """Whether only this user can write to the folder; a link is not followed."""
     try:
         status = folder.lstat()
     except OSError:
@@ -260,11 +262,11 @@ def _own_folder() -> Path:
     return folder
 
 
-# Files that are locked while a run lives.
+# Files that are locked while a run is active.
 
 
 def _lock(path: Path, wait: bool) -> int | None:
-    """Open and lock a file; None where another holds it and this is not to wait."""
+    """Open and lock a file; return None if another process holds it and `wait` is false."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
@@ -276,11 +278,11 @@ def _lock(path: Path, wait: bool) -> int | None:
             return None
         except FileNotFoundError:
             pass
-        os.close(descriptor)  # it was removed before the lock: once more
+        os.close(descriptor)  # it was removed before the lock: try again
 
 
 def _read_if_locked(path: Path) -> str | None:
-    """Return the text of a run that lives; one that has ended is forgotten, its domain is not."""
+    """Return the text of an active run. For an ended one, delete its file, but not its domain's."""
     with path.open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -292,7 +294,7 @@ def _read_if_locked(path: Path) -> str | None:
 
 
 def _longest_rested(folder: Path) -> Iterable[int]:
-    """Return the domains: those never used first, in no order, then by the time of their end."""
+    """Return the domains, those never used first (shuffled), then by the time of their last use."""
 
     def last_use(domain: int) -> float:
         try:
@@ -307,7 +309,7 @@ def _longest_rested(folder: Path) -> Iterable[int]:
 
 
 def _bound_ports() -> set[int]:
-    """Return the UDP ports that are bound on this machine, whoever has them."""
+    """Return the UDP ports that any process on this machine has bound."""
     ports = set()
     for name in _SOCKETS:
         with contextlib.suppress(OSError), open(name) as file:
@@ -317,7 +319,7 @@ def _bound_ports() -> set[int]:
 
 
 def _bind(port: int) -> socket.socket | None:
-    """Return a socket that holds a port, or None where somebody has it."""
+    """Return a socket bound to a port, or None if the port is in use."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         made.bind(("127.0.0.1", port))

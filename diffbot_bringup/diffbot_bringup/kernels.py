@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel families: which linear algebra and SIMD code the numbers of a run come from.
+"""Kernel families: which linear algebra and SIMD code a run computes with.
 
-OpenBLAS, which NumPy and SciPy bring along, has a set of kernels per family of processors; NumPy
-and the C library have code paths of their own. They add up in different orders, so their last
-digits differ, and a result that hangs on these is of one machine only. This module finds the
-families that this processor can run, and the variables that choose them.
+OpenBLAS, which NumPy and SciPy include, has a set of kernels per processor family; NumPy and the C
+library have code paths of their own. They sum in different orders, so their last digits differ, and
+a result that depends on these is valid for one machine only. This module finds the families that
+this processor can run, and the environment variables that select them.
 
-As a program it prints, as JSON, what it runs with itself: `python -m diffbot_bringup.kernels`.
+As a program it prints, as JSON, what it computes with itself: `python -m diffbot_bringup.kernels`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ CORE = "OPENBLAS_CORETYPE"
 WITHOUT = "NPY_DISABLE_CPU_FEATURES"
 LIBC = "GLIBC_TUNABLES"
 
-# Features, as NumPy names them, without which OpenBLAS's kernels of a family end a process with
-# SIGILL: it takes the name in OPENBLAS_CORETYPE without looking at the processor.
+# Processor features, in NumPy's names, that OpenBLAS's kernels of a family need. Without them the
+# process ends with SIGILL: OpenBLAS uses the family in OPENBLAS_CORETYPE without checking.
 NEEDS = {
     "SkylakeX": ("AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"),
     "Haswell": ("AVX2", "FMA3"),
@@ -35,11 +35,11 @@ NEEDS = {
     "Nehalem": ("SSE42",),
     "Prescott": ("SSE3",),
 }
-# The C library's mathematics has variants with FMA and AVX2; it ignores names that it has not.
+# Disables the FMA and AVX2 variants of the C library's mathematics; it ignores unknown names.
 PLAIN_LIBC = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX"
 PLAIN = "SIMD off"
 UNKNOWN = "not OpenBLAS"
-PROBE_LIMIT = 120.0  # s
+PROBE_LIMIT = 120.0  # time limit of a probe, s
 NAMES = tuple(
     prefix + "openblas_get_corename" + suffix
     for prefix in ("scipy_", "")
@@ -49,13 +49,13 @@ NAMES = tuple(
 
 @dataclass(frozen=True)
 class Kernels:
-    """What a process computes with.
+    """The code paths that a process computes with.
 
     Attributes:
-        cores: family in use by the OpenBLAS of each package ("numpy", "scipy", else a file's name).
-        features: of the processor, as NumPy sees and names them; those that were switched off
-            are not among them.
-        switchable: of those, the ones that NumPy has code paths for and can do without.
+        cores: Family in use by the OpenBLAS of each package ("numpy" or "scipy", otherwise the name
+            of the library file).
+        features: Features of the processor in NumPy's names, without those that were switched off.
+        switchable: The features that NumPy has code paths for and can do without.
     """
 
     cores: dict[str, str]
@@ -71,9 +71,9 @@ class Family:
     """Code paths that tests can be run with.
 
     Attributes:
-        name: of OpenBLAS's family, or PLAIN.
-        variables: environment that chooses it.
-        kernels: what a process with these variables was seen to compute with.
+        name: Name of OpenBLAS's family, or PLAIN.
+        variables: Environment variables that select it.
+        kernels: Code paths that a process with these variables was found to use.
     """
 
     name: str
@@ -81,15 +81,15 @@ class Family:
     kernels: Kernels
 
     def environment(self) -> dict[str, str]:
-        """This process's environment with the family chosen."""
+        """Return this process's environment with the variables that select the family."""
         return {**os.environ, **self.variables}
 
 
 def families(others: bool = False) -> tuple[list[Family], list[str]]:
-    """The families that this machine can run, each once, and a line per one that is left out.
+    """Return the families that this machine can run, each once, and a line per omitted one.
 
     Args:
-        others: whether the one that this machine takes by itself is left out, too.
+        others: Whether to omit the family that this machine uses by default, too.
     """
     own = probe({})
     plain = _plain(own)
@@ -120,7 +120,7 @@ def families(others: bool = False) -> tuple[list[Family], list[str]]:
 
 
 def probe(variables: Mapping[str, str]) -> Kernels | None:
-    """What a new process with these variables computes with; None if it does not survive that."""
+    """Return what a new process with these variables computes with, or None if it crashes."""
     try:
         process = subprocess.run(
             [sys.executable, "-m", "diffbot_bringup.kernels"],
@@ -138,7 +138,7 @@ def probe(variables: Mapping[str, str]) -> Kernels | None:
 
 
 def _plain(own: Kernels | None) -> list[Family]:
-    """NumPy and the C library without the paths that they have for newer processors."""
+    """Return NumPy and the C library without their code paths for newer processors."""
     if own is None:
         return []
     variables = {LIBC: PLAIN_LIBC}
@@ -151,7 +151,7 @@ def _plain(own: Kernels | None) -> list[Family]:
 
 
 def own_kernels() -> Kernels:
-    """What this process computes with; linear algebra of all sizes is tried on the way."""
+    """Return what this process computes with, after trying linear algebra of several sizes."""
     import numpy as np
     import scipy.linalg
 
@@ -165,7 +165,7 @@ def own_kernels() -> Kernels:
 
 
 def _numpy_features() -> tuple[dict[str, bool], tuple[str, ...]]:
-    """Features of the processor, and those that NumPy chooses code paths by when it is loaded."""
+    """Return the processor's features, and those for which NumPy selects code paths on import."""
     try:
         from numpy._core import _multiarray_umath as module  # type: ignore[attr-defined]  # NumPy 2; private
     except ImportError:
@@ -174,7 +174,7 @@ def _numpy_features() -> tuple[dict[str, bool], tuple[str, ...]]:
 
 
 def _cores() -> dict[str, str]:
-    """Family in use, by package, of each OpenBLAS that this process has loaded."""
+    """Return the family in use by each OpenBLAS that this process has loaded, by package."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
     paths = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "openblas" in line}
     cores = {}

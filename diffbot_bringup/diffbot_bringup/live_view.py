@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``diffbot view`` without results: the run that is under way, or a recording, in the browser."""
+"""``diffbot view`` without results: shows the active run, or a recording, in the browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METADATA = "metadata.yaml"
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of these arguments."""
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="diffbot view",
         description="Show a running robot, or a recording, in the browser.",
@@ -49,18 +49,18 @@ def is_recording(path: Path) -> bool:
 
 
 def takes(argv: list[str]) -> bool:
-    """Whether the words ask for a live view or a recording, and not for results of runs."""
+    """Whether the arguments ask for a live view or a recording, not for results of runs."""
     if {"-h", "--help"} & set(argv):
         return False
     try:
         known, rest = parser().parse_known_args(argv)
-    except SystemExit:  # said what is wrong with an option of ours
+    except SystemExit:  # argparse has reported an error in one of our options
         return True
     return not rest and (known.recording is None or is_recording(known.recording))
 
 
 def main(argv: list[str]) -> int:
-    """Show it until Ctrl-C; returns the exit status (see EPILOG)."""
+    """Show the view until Ctrl-C; return the exit status (see EPILOG)."""
     try:
         options = parser().parse_args(argv)
     except SystemExit as error:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder node: writes topics into a rosbag2 folder, without rosbag2 and as they come.
+"""The recorder node: writes topics to a rosbag2 folder, without rosbag2.
 
-Messages are never unpacked. They are logged in the order and at the time in which they were sent,
-which a graph in lock-step needs: its topics come in bursts. The node ends with the graph: when all
-publishers that it met are gone. A real robot's driver does not go: then those of `ends_with` count.
+Messages are not deserialised. They are logged in the order and with the time in which they were
+sent, as a graph in lock-step requires, whose topics arrive in bursts. The node ends with the graph:
+when all publishers that it has seen are gone. A real robot's driver stays; then only the publishers
+of the topics in `ends_with` count.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ except ModuleNotFoundError:
     ) from None
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
-# Types of topics that are named without one, by the last part of their name.
+# Types of topics that are given without one, by the last part of the topic's name.
 KNOWN = {
     "joint_states": "sensor_msgs/msg/JointState",
     "commands": "std_msgs/msg/Float64MultiArray",
@@ -48,18 +49,18 @@ KNOWN = {
     "dynamic_parameters": "diffbot_msgs/msg/DynamicParameters",
     "verification": "diffbot_msgs/msg/Verification",
 }
-# The status of a controller is of a type of its own; of the others of that name:
+# Exceptions to KNOWN, by full name: the status of a controller has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
-VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
-# In lock-step a simulator can wait for who takes this topic: then nothing is missed.
+VERSION: Literal[9] = 9  # version of the format; ROS 2 Humble and newer read it
+# In lock-step the simulator can wait for subscribers of this topic, so that no message is lost.
 AWAITED = "ground_truth"
-DEPTH = 2000  # messages that may wait from one poll to the next
-POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # s of wall time
+DEPTH = 2000  # messages that may queue between two polls
+POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # periods of _poll and _look_around, s of wall time
 
 
 @dataclass(frozen=True)
 class RecorderParameters:
-    """Of recorder."""
+    """Parameters of the recorder."""
 
     topics: str = parameter(
         "joint_states effort_controller/commands",
@@ -74,8 +75,8 @@ class RecorderParameters:
     )
     ends_with: str = parameter(
         "",
-        "topics of `topics`, names with spaces between, with whose publishers the recording ends: "
-        "those of the run, where a robot's driver goes on; empty: of all topics",
+        "those of `topics`, names with spaces between, whose publishers end the recording when "
+        "they are gone; give the run's own ones where a robot's driver stays; empty: all topics",
     )
     patience: float = parameter(
         20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0
@@ -83,7 +84,7 @@ class RecorderParameters:
 
 
 class Recorder(PolledNode):
-    """ROS side of a recording."""
+    """ROS interface of the recorder."""
 
     def __init__(self) -> None:
         super().__init__("recorder")
@@ -95,7 +96,7 @@ class Recorder(PolledNode):
         results_folder(str(folder.parent))
         if folder.exists():
             raise ValueError(f"parameter 'output' = '{folder}': exists already; give a new folder")
-        named = [_typed(text) for text in self.values.topics.split()]
+        named = [_topic_and_type(text) for text in self.values.topics.split()]
         if not named:
             raise ValueError("parameter 'topics' is empty: name what to record")
         types = [_message_type(kind) for _, kind in named]
@@ -118,7 +119,7 @@ class Recorder(PolledNode):
         ]
         self._count = 0
         self._others = Presence(self.values.patience)
-        self._heard = False  # a publisher of anything
+        self._heard = False  # whether any recorded topic has had a publisher
         self._closed = False
         self._subscribe()
         create_wall_timer(self, POLL_PERIOD, self._poll)
@@ -126,7 +127,7 @@ class Recorder(PolledNode):
         self.get_logger().info(f"recording {', '.join(t for t, _ in named)} into {folder}")
 
     def close(self) -> None:
-        """On every way out: what has come is in the file, and the file is whole."""
+        """Write what has arrived and complete the file; called on every exit."""
         if self._closed:
             return
         self._closed = True
@@ -139,7 +140,7 @@ class Recorder(PolledNode):
         self.get_logger().info(f"{self._count} messages in {self._writer.path}")
 
     def _fail(self, error: OSError) -> None:
-        """End, as the recording cannot be written on."""
+        """End with an error, because the recording cannot be continued."""
         if self.exit_code != 1:
             self.get_logger().error(
                 f"{self._writer.path} cannot be written any more: {error.strerror or error}; free "
@@ -152,7 +153,7 @@ class Recorder(PolledNode):
         return self._writer.add_connection(name, kind, typestore=store)
 
     def _subscribe(self) -> None:
-        """Listen, once the nodes of the recorder's own run are there."""
+        """Subscribe once the nodes of the recorder's own run are present."""
         if self._feeds or self._own_run.missing():
             return
         for message_type, topic, connection in self._wanted:
@@ -163,7 +164,7 @@ class Recorder(PolledNode):
             self._feeds.append((feed, connection))
 
     def _poll(self) -> None:
-        """Write what has come, in the order in which it was sent."""
+        """Write the messages that have arrived, in the order in which they were sent."""
         self._subscribe()
         taken = [
             (sent, connection, data)
@@ -178,7 +179,7 @@ class Recorder(PolledNode):
             self._fail(error)
 
     def _taken(self, feed: Any) -> list[tuple[int, bytes]]:
-        """Messages that have come, with the time when they were sent, ns."""
+        """Return the messages that have arrived, each with its time of sending, ns."""
         found = []
         with feed.handle:
             while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
@@ -190,7 +191,7 @@ class Recorder(PolledNode):
         return found
 
     def _look_around(self) -> None:
-        """Leave with the others."""
+        """End when the publishers are gone, or when the recorder's own run is incomplete."""
         if why := self._own_run.met() or ("" if self._feeds else self._own_run.left()):
             self.get_logger().error(why)
             self.exit_code = 1
@@ -209,11 +210,11 @@ class Recorder(PolledNode):
             self.exit_code = 1
 
 
-def _typed(text: str) -> tuple[str, str]:
-    """Name and type of a topic.
+def _topic_and_type(text: str) -> tuple[str, str]:
+    """Return the name and the type of a topic.
 
     Raises:
-        ValueError: the type is neither said nor known.
+        ValueError: The type is neither given nor known.
     """
     topic, _, kind = text.partition(":")
     kind = kind or KNOWN_IN_FULL.get(topic, "") or KNOWN.get(topic.rsplit("/", 1)[-1], "")
@@ -226,10 +227,10 @@ def _typed(text: str) -> tuple[str, str]:
 
 
 def _definitions(kinds: Sequence[str]) -> Typestore:
-    """What the recording says of its types: a viewer needs no package of ours to read it.
+    """Return the message definitions for the recording: viewers need no package of ours.
 
     Raises:
-        ValueError: a package that is no part of ROS has no definition of its type installed.
+        ValueError: A package that is not part of ROS has no definition of its type installed.
     """
     store = get_typestore(Stores.LATEST)
     for package in {kind.split("/")[0] for kind in kinds if kind not in store.fielddefs}:

@@ -24,7 +24,7 @@ exit status: 0 the page is there; 2 wrong arguments, or nothing in RESULTS can b
 
 
 def main(argv: list[str]) -> int:
-    """Write the page, or find it, and print its path; returns the exit status."""
+    """Write or find the page and print its path; return the exit status."""
     try:
         options = parser().parse_args(argv)
     except SystemExit as error:
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of these arguments."""
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         "diffbot view",
         description="Look at a run, or compare runs, on one page.",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subscribes to a topic of the running graph, and writes its messages, as `ros2 topic echo` does.
+"""Subscribes to a topic of the running graph and formats its messages like `ros2 topic echo`.
 
-The quality of service is one that matches the publishers; messages become YAML, or values with
-commas between them.
+The quality of service is chosen to match the publishers. Messages become YAML or comma-separated
+values.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ DEPTH = 5  # messages kept while one is printed; as `ros2 topic echo`
 
 
 class TopicError(ValueError):
-    """The topic or its type cannot be used; says what exists instead."""
+    """The topic or its type cannot be used; the text lists what exists instead."""
 
 
 class Topic:
     """A subscription by name; use as a context manager."""
 
     def __init__(self, name: str, type_name: str | None = None) -> None:
-        """`name` without a leading slash is taken from the root namespace.
+        """`name` without a leading slash is relative to the root namespace.
 
-        `type_name` (``std_msgs/msg/String`` or ``std_msgs/String``) is asked of the graph
-        when None. Raises TopicError when the type is given but not installed.
+        If `type_name` (``std_msgs/msg/String`` or ``std_msgs/String``) is None, the type is taken
+        from the graph. Raises TopicError when the given type is not installed.
         """
         self.name = "/" + name.strip("/")
         self._class = None if type_name is None else message_class(type_name)
@@ -46,7 +46,7 @@ class Topic:
 
     def __enter__(self) -> Topic:
         self._context = rclpy.Context()
-        # Own signal handlers would keep Ctrl-C from us.
+        # rclpy's own signal handlers would swallow Ctrl-C.
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node(
             f"_diffbot_echo_{os.getpid()}",  # a leading underscore hides the node from lists
@@ -68,7 +68,7 @@ class Topic:
         return sorted(name for name, _ in self._node.get_topic_names_and_types())
 
     def connect(self, deadline: float) -> bool:
-        """Wait until somebody publishes, then subscribe; False at the deadline (monotonic, s).
+        """Wait for a publisher, then subscribe; return False at the deadline (monotonic, s).
 
         Raises TopicError when the topic has several types or one that is not installed.
         """
@@ -80,7 +80,7 @@ class Topic:
             self._class = message_class(self._type([info.topic_type for info in publishers]))
         profile = matching_profile([info.qos_profile for info in publishers])
 
-        def keep(message: Any) -> None:  # rclpy looks at the signature; append has none
+        def keep(message: Any) -> None:  # rclpy inspects the signature; append has none
             self._received.append(message)
 
         self._node.create_subscription(self._class, self.name, keep, profile)
@@ -103,9 +103,9 @@ class Topic:
 
 
 def matching_profile(offered: list[QoSProfile]) -> QoSProfile:
-    """Return the strongest quality that every publisher offers.
+    """Return the strictest quality of service that every publisher offers.
 
-    Transient local gives the last messages of a publisher that has already sent them.
+    Transient local delivers the last messages that a publisher sent before.
     """
     reliable = all(o.reliability == ReliabilityPolicy.RELIABLE for o in offered)
     lasting = all(o.durability == DurabilityPolicy.TRANSIENT_LOCAL for o in offered)
@@ -139,7 +139,7 @@ LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in ".
 def to_yaml(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
     """Return a message as a YAML document, fields in the order of its definition.
 
-    `arrays` False shows type and length instead of the content; `length` None cuts nothing.
+    `arrays` False: show type and length instead of the content. `length` None: do not truncate.
     """
     text: str = yaml.dump(
         _fields(message, arrays, length),
@@ -164,7 +164,7 @@ def to_csv(message: Any, arrays: bool = True, length: int | None = LENGTH) -> st
 
 
 def _join(columns: list[str]) -> str:
-    """Join with commas; empty columns at the front leave none, as in `ros2 topic echo --csv`."""
+    """Join with commas, without those of empty first columns, as in `ros2 topic echo --csv`."""
     first = next((number for number, column in enumerate(columns) if column), len(columns))
     return ",".join(columns[first:])
 
@@ -185,8 +185,8 @@ def _fields(message: Any, arrays: bool, length: int | None) -> dict[str, Any]:
 
 
 def _plain(value: Any, arrays: bool, length: int | None) -> Any:
-    """Convert a field to what YAML knows."""
-    if isinstance(value, np.number):  # before float: numpy's float64 is one, but not to YAML
+    """Convert a field to a type that YAML supports."""
+    if isinstance(value, np.number):  # before float: YAML rejects float64
         return value.item()
     if isinstance(value, (bool, int, float)):
         return value

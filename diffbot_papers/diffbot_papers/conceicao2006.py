@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conceicao, Moreira, Costa (2006): friction and inertia of an omnidirectional robot.
 
-What follows from the data that the paper prints, its three experiments simulated many times over,
-and pictures beside Figs. 2 to 7 and 9 to 12.
+Contains what follows from the printed data, many simulations of the three experiments, and figures
+to compare with Figs. 2 to 7 and 9 to 12.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _RUNS = 100
 
 
 def section(report: Report) -> PaperSection:
-    """Tables 1 to 6, Figs. 2 to 7 and 9 to 12."""
+    """Compute Tables 1 to 6, Figs. 2 to 7 and 9 to 12."""
     report("Tables 1 to 6")
     steady = [fit_steady(published.TABLE_1_SPEEDS, forces) for forces in published.TABLE_1_FORCES]
     tables = [_table_2(steady), _table_3(), _table_4(), _table_5(steady), _table_6(report)]
@@ -122,7 +122,7 @@ def section(report: Report) -> PaperSection:
 
 
 def _parameters(axes: int = 3) -> Iterator[tuple[str, str, str, int]]:
-    """Name, unit, field of Friction and axis of B and C of each axis."""
+    """Yield name, unit, field of Friction and axis for B and C of each axis."""
     for i, symbol in enumerate(("v", "vn", "w")[:axes]):
         for letter, field in (("B", "viscous"), ("C", "coulomb")):
             name = f"{letter}_{symbol}"
@@ -196,14 +196,14 @@ def _table_5(fits: list[SteadyFit]) -> ComparisonTable:
 
 
 def _hanging_inertias() -> tuple[list[float], list[float]]:
-    """J of each experiment of Table 4, kg m^2: as printed, and with the fall."""
+    """Return J of each experiment of Table 4, kg m^2: as printed, and with the fall."""
     pairs = [(HangingRig(row.load), row.acceleration) for row in published.TABLE_4]
     as_printed = [rig.inertia_published(a).value for rig, a in pairs]
     return as_printed, [rig.inertia(a).value for rig, a in pairs]
 
 
 def _table_4() -> ComparisonTable:
-    """J of each hanging experiment."""
+    """Compare J of each hanging experiment."""
     as_printed: list[ComparisonRow] = []
     corrected: list[ComparisonRow] = []
     for i, (row, again, ours) in enumerate(
@@ -224,7 +224,7 @@ def _table_4() -> ComparisonTable:
 
 
 def _table_6(report: Report) -> ComparisonTable:
-    """J by methods 1 + 2 and by method 3."""
+    """Compare J by methods 1 + 2 and by method 3."""
     as_printed, corrected = _hanging_inertias()
     old, new = mean(as_printed), mean(corrected)
     both = published.TABLE_6_METHODS_1_2
@@ -289,7 +289,7 @@ def _table_6(report: Report) -> ComparisonTable:
 
 
 def _inertia_by_methods_1_2(inertia: float, runs: int = 20) -> UncertainValue:
-    """J by methods 1 + 2, mean over simulated experiments with Table 2's friction; seed 0."""
+    """Return J by methods 1 + 2: mean of simulations with Table 2's friction; seed 0."""
     friction = published.TABLE_2
     robot = OmniRobot(inertia=inertia, viscous=friction.viscous, coulomb=friction.coulomb)
     random, sensors = np.random.default_rng(0), OmniSensors()
@@ -306,13 +306,13 @@ def _inertia_by_methods_1_2(inertia: float, runs: int = 20) -> UncertainValue:
 
 
 def _recovery_table(found: Sequence[Repeated]) -> ComparisonTable:
-    """Estimates of simulated experiments beside what the robot was made with."""
+    """Compare the estimates of simulated experiments with the robot's true values."""
     printed = {(one.method, one.quantity): one for one in found}
     rows = []
     for one in found:
         if one.method not in _OURS:
             continue
-        # Three standard errors of the mean: once in 370 rows by chance.
+        # Three standard errors of the mean: exceeded by chance once in 370 rows.
         allowed = 3.0 * one.spread * one.truth / math.sqrt(len(one.values))
         why = "mean of the repetitions; three standard errors allowed"
         old = printed.get((_PRINTED.get(one.method, ""), one.quantity))
@@ -341,7 +341,7 @@ def _recovery_table(found: Sequence[Repeated]) -> ComparisonTable:
 
 
 def _coverage_table(found: Sequence[Repeated]) -> ComparisonTable:
-    """How many of the 95 % intervals hold the truth."""
+    """Count the 95 % intervals that contain the true value."""
     rows: list[ComparisonRow] = []
     for one in found:
         if one.method not in _OURS:
@@ -366,14 +366,14 @@ def _coverage_table(found: Sequence[Repeated]) -> ComparisonTable:
 
 
 def _noiseless_steps() -> OmniRecording:
-    """The three simulations of section 4: 1 m/s, 1 m/s and 1 rad/s from rest, exact readings."""
+    """Simulate the steps of section 4: 1 m/s, 1 m/s and 1 rad/s from rest, exact readings."""
     exact = SensorModel(0.0, 0.0)
     sensors = OmniSensors(exact, exact, exact)
     return drive_steadily(OmniRobot(), sensors, np.random.default_rng(0), 1, (1.0,))
 
 
 def _saturation_table() -> ComparisonTable:
-    """Figs. 10-12: which motors meet their limit, and where the speed is after 1.5 s."""
+    """Compare Figs. 10-12: motors at their limit, and the speed after 1.5 s."""
     steps = _noiseless_steps()
     span = steps.time <= _LIMIT_TIME
     rows: list[ComparisonRow] = []
@@ -422,7 +422,7 @@ _DRIVING = ((1, 3), (0, 2), (0, 1, 2, 3))
 
 
 def _pictures(fits: list[SteadyFit]) -> list[PaperPicture]:
-    """All pictures; fits are those of Table 1."""
+    """Return all pictures; `fits` are those of Table 1."""
     robot, sensors, random = OmniRobot(), OmniSensors(), np.random.default_rng(1)
     steady = drive_steadily(robot, sensors, random, 1, (1.0,))
     return [
@@ -459,7 +459,7 @@ def _pictures(fits: list[SteadyFit]) -> list[PaperPicture]:
 
 
 def _driving_figure(steps: OmniRecording, title: str, until: float, duty: bool) -> Figure:
-    """Speeds, currents and, if wanted, duty: one column for each axis."""
+    """Draw speeds, currents and, optionally, duty: one column per axis."""
     rows = 3 if duty else 2
     figure = style.new_figure(title, "friction and J of Tables 5 and 6", 2.0 * rows + 0.9)
     grid = figure.add_gridspec(
@@ -468,7 +468,7 @@ def _driving_figure(steps: OmniRecording, title: str, until: float, duty: bool) 
     )  # fmt: skip
     span = steps.time <= until
     time = steps.time[span]
-    # W first: it has all motors, in their order, for the legend.
+    # W first: it uses all motors, in order, for the legend.
     for i in (2, 0, 1):
         name, unit, _ = _AXES[i]
         column = [figure.add_subplot(grid[row, i]) for row in range(rows)]

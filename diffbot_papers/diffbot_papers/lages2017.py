@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lages (2017): identification of K5..K8 by split RLS, and feedback linearization with PI.
 
-Table 1 beside ours, and what it really holds: the paper's Listing 4 takes the joint velocities for
-u = [v, omega] and pairs the change of u with the efforts that are read together with the new u. So
-it fits
+Compares Table 1 with our values, and explains what the table really contains: the paper's Listing 4
+uses the joint velocities as u = [v, omega], and pairs the change of u with the efforts that are
+read together with the new u. So it fits
 
     dw_l/dt on [w_r^2,   tau_l + tau_r]        and        dw_r/dt on [w_l w_r, tau_l - tau_r]
 
-with wheel speeds w. From (41) and w = (v -+ b omega) / r, torques of independent bits give
-K7 / r and b K8 / r for the second parameters, times the share of the period in which the effort
-that is read has acted: torques that come late make them smaller.
+with wheel speeds w. From (41) and w = (v -+ b omega) / r, torques of independent bits give K7 / r
+and b K8 / r for the second parameters, times the fraction of the period during which the effort
+that is read has acted: torques that act late make them smaller.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ _COVARIANCES = (7.0428e-12, 1.0870e-09, 1.9617e-06, 1.9497e-06)
 _SEEDS = 10
 _SECONDS = 30.0  # s of robot time of an identification
 _FRICTION = Friction(viscous=(0.002, 0.003), coulomb=(0.02, 0.025))
-_STARTS = (0, 3000, 6000, 9000, 12000)  # of the PRBS of Listing 4
+_STARTS = (0, 3000, 6000, 9000, 12000)  # start positions in the PRBS of Listing 4
 _NOT_BODY = (
     "Table 1 does not hold the body's parameters: Listing 4 takes wheel speeds for u, and K5 K6 "
     "> 0 would create energy. Ours: mean over the seeds, estimator integral."
 )
 AMPLITUDE = 5.0  # N m, Listing 6
 LISTING_PERIOD = 0.01  # s, Listing 5
-REGISTER = 15  # bits, so that a run is shorter than the period
+REGISTER = 15  # bits; a run is shorter than the sequence's period
 LAP = 40.0  # s
 COLOURS = {"standard": style.BLUE, "polar": style.GREEN, "published": style.ORANGE}
 
 
 def section(report: Report) -> PaperSection:
-    """Table 1, the tuning of section 6, and the figures."""
+    """Compute Table 1, the tuning of section 6, and the figures."""
     report("identifying twil")
     runs = [_identify("integral", seed) for seed in range(_SEEDS)]
     plain = _identify("rls", 0)
@@ -87,7 +87,7 @@ def section(report: Report) -> PaperSection:
         (
             "The paper identifies K5 to K8 of the robot Twil in Gazebo by two recursive least "
             "squares with two parameters each, and tunes feedback linearization with PI by them. "
-            "Its robot is not to be had; ours, twil, has masses that give the parameters of the "
+            "Its robot is not available; ours, twil, has masses that give the parameters of the "
             "2018 paper with physical signs. So Table 1's numbers stand beside the parameters of "
             "another robot, and what is compared is whether a method returns the truth.",
         ),
@@ -137,7 +137,7 @@ def _table_1(runs: list[IdentificationRun]) -> ComparisonTable:
             strict=True,
         )
     ]
-    # P is 1 / sum of phi^2, so the number of samples cancels in the ratio; the sum of two
+    # P is 1 / sum of phi^2, so the number of samples cancels in the ratio. The sum of two
     # independent torques of +-A has a mean square of 2 A^2.
     torque_square = 2.0 * AMPLITUDE**2
     speed = (torque_square * _COVARIANCES[2] / _COVARIANCES[0]) ** 0.25
@@ -161,11 +161,11 @@ def _table_1(runs: list[IdentificationRun]) -> ComparisonTable:
 
 @dataclass(frozen=True)
 class Listing4:
-    """What Listing 4 gives.
+    """Results of Listing 4.
 
     Attributes:
-        values: its "K5" to "K8".
-        covariances: the diagonal of its P, in the same order.
+        values: Its "K5" to "K8".
+        covariances: The diagonal of its P, in the same order.
     """
 
     values: tuple[float, float, float, float]
@@ -176,9 +176,9 @@ def listing4(seconds: float, late: float, start: int = 0) -> Listing4:
     """Run Listing 4 on twil, engine ideal, one bit per period and wheel, exact velocities.
 
     Args:
-        seconds: robot time, s.
-        late: share of a period after which a torque that is reported begins to act, 0 to 1.
-        start: where the left wheel's sequence begins in its period; the right one's is half a
+        seconds: Robot time, s.
+        late: Fraction of a period after which a reported torque begins to act, 0 to 1.
+        start: Start of the left wheel's sequence within its period; the right one's is half a
             period ahead.
     """
     bits = [Prbs(REGISTER, at) for at in (start, start + 2 ** (REGISTER - 1))]
@@ -254,7 +254,7 @@ def _convergence_table(runs: list[IdentificationRun]) -> ComparisonTable:
                 "changes over time due to noise, to an average value",
                 f"95 % interval holds the truth in {held} of {len(runs)} runs; "
                 f"largest error {worst:.2g} %",
-                # With 95 % each, fewer than 7 of 10 come once in 970 ensembles.
+                # With 95 % each, fewer than 7 of 10 occur once in 970 ensembles.
                 bool(held >= 0.7 * len(runs)),
                 f"at least 7 of 10 intervals hold the closed form after {_SECONDS:g} s",
             )
@@ -339,7 +339,7 @@ def _tuning_table() -> ComparisonTable:
 
 
 def _discrete_step(kp: float, ki: float, weight: float, period: float) -> Array:
-    """U / u_r at the control instants of u(k+1) = u(k) + T nu(k), with forward Euler for z."""
+    """Return u / u_r at the control instants of u(k+1) = u(k) + T nu(k), forward Euler for z."""
     u, z, seen = 0.0, 0.0, []
     for _ in range(200):
         seen.append(u)
@@ -350,14 +350,14 @@ def _discrete_step(kp: float, ki: float, weight: float, period: float) -> Array:
 
 
 def continuous_step(kp: float, ki: float, until: float) -> tuple[Array, Array]:
-    """Step response of (67), H = (Kp s + Ki) / (s^2 + Kp s + Ki): times in s, u / u_r."""
+    """Return the step response of (67), H = (Kp s + Ki) / (s^2 + Kp s + Ki): time in s, u / u_r."""
     system = StateSpace([[-kp, -ki], [1.0, 0.0]], [[1.0], [0.0]], [[kp, ki]], [[0.0]])
     times, response = step(system, T=np.linspace(0.0, until, 20001))
     return times, response
 
 
 def settling_time(times: Array, response: Array, accuracy: float = 0.01) -> float:
-    """First time from which on a step stays within a share `accuracy` of 1, s."""
+    """Return the first time from which a step stays within a fraction `accuracy` of 1, s."""
     outside = np.flatnonzero(np.abs(response - 1.0) > accuracy)
     return float(times[min(outside[-1] + 1, len(times) - 1)]) if len(outside) else 0.0
 
@@ -373,17 +373,18 @@ def drive_eight(
     engine: str = "mujoco",
     backwards: bool = False,
 ) -> DriveSamples:
-    """Two laps of an 8 of 2 m by 1 m in 40 s by twil, in motion at once.
+    """Drive twil two laps of an 8 of 2 m by 1 m in 40 s each; the reference moves from the start.
 
     Args:
-        name: of the law: "standard" (backstepping), "polar" (2017), "published" (Listing 3, 2018).
-        start: pose of the robot, m, m, rad.
-        first: where the 8 begins, x and y, m; its heading there is 0.
+        name: Name of the law: "standard" (backstepping), "polar" (2017), "published" (Listing 3,
+            2018).
+        start: Start pose of the robot, m, m, rad.
+        first: First point of the 8, x and y, m; its heading there is 0.
         engine: "mujoco" or "ideal".
-        backwards: whether the robot drives backwards.
+        backwards: Whether the robot drives backwards.
     """
     robot = load_robot("twil")
-    # An 8 whose own first point is (0, -0.5).
+    # The first point of this 8 is (0, -0.5) relative to its centre.
     eight = make_trajectory(
         "figure_eight", amplitude_x=1.0, amplitude_y=0.5, period=LAP, ramp_up=0.0,
         x=first[0], y=first[1] + 0.5, backwards=backwards,
@@ -404,7 +405,7 @@ def drive_eight(
 
 
 def eight_figure(drives: Mapping[str, DriveSamples], title: str, subtitle: str) -> Figure:
-    """True paths over the reference."""
+    """Draw the true paths over the reference."""
     figure = style.new_figure(title, subtitle, 5.2)
     axes = figure.add_axes((0.075, 0.11, 0.91, 0.68))
     style.quiet(axes)

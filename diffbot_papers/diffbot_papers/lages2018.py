@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lages (2018): non-smooth backstepping with arc odometry.
 
-The paper's figures have no numbers: each claim that they carry is tested by a simulated run. What
-is printed wrongly is shown in continuous time: the model (3), (4), the signs in (33), (34), and the
+The paper's figures have no numbers: each claim that they support is tested by a simulated run.
+Misprints are demonstrated in continuous time: the model (3), (4), the signs in (33), (34), and the
 odometry (35)-(38).
 """
 
@@ -46,16 +46,16 @@ from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simula
 
 _GOALS = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0)}
 _FIGURES = {"X": "Figs. 12 to 18", "Y": "Figs. 19 to 25"}
-_LIMIT = 5.0  # N m, of the standard law's runs
-_UNLIMITED = 1e6  # N m, more than any law here asks for
+_LIMIT = 5.0  # torque limit in the runs of the standard law, N m
+_UNLIMITED = 1e6  # effectively unlimited torque for all laws here, N m
 _START = (0.0, 0.0, 0.0)
 _PARKING_LAWS = ("published", "standard")
 F12, F21 = 0.08444, 3.7706  # m/rad^2 and 1/m, below (4)
-NEAR = 1e-5  # m; below it the polar coordinates are not to be had
+NEAR = 1e-5  # m; below it the polar coordinates are singular
 
 
 def section(report: Report) -> PaperSection:
-    """The set points, the trajectory, the odometry, and what is printed wrongly."""
+    """Compute the set points, the trajectory, the odometry, and the misprints."""
     report("parking")
     parked = {
         (law, name): _park(law, goal) for name, goal in _GOALS.items() for law in _PARKING_LAWS
@@ -103,7 +103,7 @@ def section(report: Report) -> PaperSection:
 
 
 Parked = Mapping[tuple[str, str], tuple[DriveSamples, float]]
-"""By law and step: the run, and the larger of e1 and e2 at its end (only the published law's)."""
+"""By law and step: the run, and the larger of e1 and e2 at its end (published law only)."""
 
 
 def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, float]:
@@ -115,7 +115,7 @@ def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, fl
         law: Law = published
         limit = _UNLIMITED
         if name == "published":
-            # Listing 3 knows no limits: neither of the torque nor of its rate.
+            # Listing 3 has no limits, neither of the torque nor of its rate.
             limits = replace(robot.limits, torque=_UNLIMITED, torque_rate=1e3 * _UNLIMITED)
             robot = replace(robot, limits=limits)
         else:
@@ -268,17 +268,17 @@ def _model_table() -> ComparisonTable:
 
 
 def escape_time(start: tuple[float, float] = (1.0, 0.1), fast: float = 1e6) -> float:
-    """Time until |v| of (3) without torque is `fast` m/s, s; infinite if it is not in 10 s.
+    """Return the time until |v| of (3) without torque is `fast` m/s, s; infinite if above 10 s.
 
     Args:
-        start: v in m/s and omega in rad/s.
-        fast: m/s.
+        start: Initial v in m/s and omega in rad/s.
+        fast: Speed, m/s.
     """
 
     def escaped(_t: float, u: list[float]) -> float:
         return abs(u[0]) - fast
 
-    escaped.terminal = True  # type: ignore[attr-defined]  # SciPy wants it so
+    escaped.terminal = True  # type: ignore[attr-defined]  # required by SciPy
     solution = solve_ivp(
         lambda _t, u: [F12 * u[1] ** 2, F21 * u[0] * u[1]],
         (0.0, 10.0), start, rtol=1e-10, events=escaped,
@@ -287,12 +287,12 @@ def escape_time(start: tuple[float, float] = (1.0, 0.1), fast: float = 1e6) -> f
 
 
 def final_distance(goal: tuple[float, float, float], sign: float, duration: float = 12.0) -> float:
-    """Distance from a goal at the end, m, from rest at the origin, by (8)-(34) on (6).
+    """Return the distance from a goal at the end, m, from rest at the origin, by (8)-(34) on (6).
 
     Args:
         goal: x, y, theta, m, m, rad.
-        sign: of eta' in (33), (34): -1 as printed, +1 as (24), (25) demand.
-        duration: s; the run ends earlier where it is within 0.01 mm.
+        sign: Sign of eta' in (33), (34): -1 as printed, +1 as (24), (25) require.
+        duration: Duration, s; the run ends earlier within 0.01 mm of the goal.
     """
     gains = NonsmoothGains()
 
@@ -315,7 +315,7 @@ def final_distance(goal: tuple[float, float, float], sign: float, duration: floa
     def arrived(_t: float, state: list[float]) -> float:
         return away(state) - NEAR
 
-    arrived.terminal = True  # type: ignore[attr-defined]  # SciPy wants it so
+    arrived.terminal = True  # type: ignore[attr-defined]  # required by SciPy
     solution = solve_ivp(
         rate, (0.0, duration), [0.0] * 5, rtol=1e-6, atol=1e-8, max_step=0.02, events=arrived
     )
@@ -360,12 +360,12 @@ def _odometry_table() -> ComparisonTable:
 def lap_errors(
     radius: float = 1.0, omega: float = 1.0, period: float = 0.01
 ) -> tuple[float, float, float]:
-    """Largest position errors in a lap of a circle: by arcs, by straight lines, as printed; m.
+    """Return the largest position errors in a lap of a circle: arcs, straight lines, as printed; m.
 
     Args:
-        radius: of the circle, m.
-        omega: yaw rate, rad/s.
-        period: between readings, s.
+        radius: Radius of the circle, m.
+        omega: Yaw rate, rad/s.
+        period: Period of the readings, s.
     """
     geometry = WheelGeometry(0.075, 0.075, 0.272)
     odometry = DiffOdometry(geometry)
@@ -381,7 +381,7 @@ def lap_errors(
         odometry.update(time, (left * time, right * time))
         theta = k * turn
         straight += cmath.rect(radius * turn, theta - turn)
-        # (36) with theta(k), the heading at the end.
+        # (36) with theta(k), the heading at the end of the step.
         printed += cmath.rect(chord, theta + 0.5 * turn)
         true = complex(radius * math.sin(theta), radius * (1.0 - math.cos(theta)))
         by_arcs = complex(odometry.pose.x, odometry.pose.y)

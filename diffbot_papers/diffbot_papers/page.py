@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `diffbot reproduce`: published values beside ours, one section per paper.
+"""The page of `diffbot reproduce`: published values and ours side by side, one section per paper.
 
-A row holds a published value, ours, and what follows from the two. No verdict is typed in:
-`matches` and `improves` compare the numbers, `lies_within` compares one with an ensemble, `shows`
-takes the outcome of a test. Only `cannot_be` is a statement, and it must give the reason. A paper's
-module makes a `PaperSection` of tables and pictures, and `page` of the sections what report.html
-shows.
+A row contains a published value, ours, and a verdict that is computed, not typed in: `matches` and
+`improves` compare the numbers, `lies_within` compares one with an ensemble, `shows` takes the
+outcome of a test. Only `cannot_be` is a statement, and it requires the reason. A paper's module
+makes a `PaperSection` of tables and pictures; `page` makes the content of report.html from the
+sections.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class RowVerdict(Enum):
-    """What became of a published value."""
+    """Verdict on a published value."""
 
     REPRODUCED = "reproduced"
     BETTER = "better"
@@ -45,13 +45,13 @@ class ComparisonRow:
     """One line of a table.
 
     Attributes:
-        quantity: what it is, such as "viscous friction B_v".
+        quantity: The quantity, such as "viscous friction B_v".
         unit: SI unit; empty for numbers without one.
-        published: the paper's value; None where it gives none.
-        ours: as recomputed, simulated or measured here.
-        verdict: what follows.
-        why: how ours was made, the tolerance, or why the value cannot be reproduced.
-        spread: of ours over seeds, its 95 % interval, or from the 5 to the 95 % quantile of an
+        published: The paper's value; None if it gives none.
+        ours: Value that was recomputed, simulated or measured here.
+        verdict: Verdict of the comparison.
+        why: How our value was made, the tolerance, or why the value cannot be reproduced.
+        spread: Spread of our value over seeds, its 95 % interval, or the 5 to 95 % quantiles of an
             ensemble, such as "± 0.02, 8 seeds"; may be empty.
     """
 
@@ -75,17 +75,17 @@ def matches(
     why: str = "",
     spread: str = "",
 ) -> ComparisonRow:
-    """A value that should be the published one.
+    """Compare a value that should equal the published one.
 
     Args:
-        quantity: what it is.
+        quantity: The quantity.
         unit: SI unit.
-        published: the paper's value.
-        ours: our value.
-        relative: largest difference, as a share of the published value.
-        absolute: largest difference in the unit; the larger of both counts.
-        why: how ours was made.
-        spread: of ours.
+        published: The paper's value.
+        ours: Our value.
+        relative: Maximum difference as a fraction of the published value.
+        absolute: Maximum difference in the unit; the larger of both limits applies.
+        why: How our value was made.
+        spread: Spread of our value.
     """
     allowed = max(relative * abs(published), absolute)
     # False for NaN, too.
@@ -104,10 +104,10 @@ def improves(
     why: str = "",
     spread: str = "",
 ) -> ComparisonRow:
-    """An error, a time or another value of which less is better.
+    """Compare an error, a time or another value for which smaller is better.
 
-    It is better when it is smaller than the published one by more than a share `relative` of it,
-    reproduced when it is as large within that share, and not reached when it is larger.
+    It is better if it is smaller than the published one by more than a fraction `relative` of it,
+    reproduced if it is equal within that fraction, and not reached if it is larger.
     """
     if math.isnan(ours) or ours > (1.0 + relative) * published:
         verdict = RowVerdict.NOT_REACHED
@@ -118,27 +118,26 @@ def improves(
     return ComparisonRow(quantity, unit, published, ours, verdict, why, spread)
 
 
-# Ends of an ensemble's spread, quantiles.
+# Quantiles of an ensemble that bound its spread.
 SPREAD = (0.05, 0.95)
 
 
 def lies_within(
     quantity: str, unit: str, published: float, ensemble: ArrayLike, *, why: str = ""
 ) -> ComparisonRow:
-    """A value of one run whose circumstances are not all known, in an ensemble of what it may be.
+    """Compare the value of one run under partly unknown conditions with an ensemble of simulations.
 
-    It is within where it lies between the 5 % and the 95 % quantile, ends included; ours is the
-    median.
+    It is within if it lies between the 5 % and the 95 % quantile, inclusive; ours is the median.
 
     Args:
-        quantity: what it is.
+        quantity: The quantity.
         unit: SI unit.
-        published: the paper's value.
-        ensemble: values by simulation of all that the circumstances may have been, at least 20.
-        why: how the ensemble was made.
+        published: The paper's value.
+        ensemble: Simulated values for all conditions that are possible, at least 20.
+        why: How the ensemble was made.
 
     Raises:
-        ValueError: fewer than 20 values have no 5 % quantile.
+        ValueError: There are fewer than 20 values, too few for a 5 % quantile.
     """
     values = np.asarray(ensemble, dtype=float).ravel()
     if len(values) < 20:
@@ -153,15 +152,15 @@ def lies_within(
 def shows(
     quantity: str, unit: str, published: str, ours: float | str, holds: bool, why: str
 ) -> ComparisonRow:
-    """A claim or a figure without numbers, and whether ours shows the same.
+    """Compare a claim or a figure without numbers with a test of ours.
 
     Args:
-        quantity: what it is about.
-        unit: SI unit of ours.
-        published: the claim.
-        ours: what was measured.
-        holds: whether that is what the claim says.
-        why: what was tested.
+        quantity: Subject of the claim.
+        unit: SI unit of our value.
+        published: The claim.
+        ours: Measured value.
+        holds: Whether the measurement confirms the claim.
+        why: What was tested.
     """
     verdict = RowVerdict.REPRODUCED if holds else RowVerdict.NOT_REACHED
     return ComparisonRow(quantity, unit, published, ours, verdict, why)
@@ -176,20 +175,20 @@ def cannot_be(
     *,
     spread: str = "",
 ) -> ComparisonRow:
-    """A published value that no right implementation can give, with the reason.
+    """Return a row for a published value that no correct implementation can give, with the reason.
 
     Raises:
-        ValueError: no reason is given.
+        ValueError: No reason is given.
     """
     if not why:
         raise ValueError(f"{quantity}: say why it cannot be reproduced")
     return ComparisonRow(quantity, unit, published, ours, RowVerdict.CANNOT_BE, why, spread)
 
 
-# What a paper's module hands to the page.
+# Interface between a paper's module and the page.
 
 Report = Callable[[str], None]
-"""Is called with a few words about what is being computed now."""
+"""Is called with a short description of the current computation."""
 
 
 @dataclass(frozen=True)
@@ -197,9 +196,9 @@ class ComparisonTable:
     """Rows that belong together.
 
     Attributes:
-        title: which table or figure of the paper, and what it shows.
-        rows: the comparison.
-        note: how ours was made: data, noise, seeds; plain sentences.
+        title: The paper's table or figure, and what it shows.
+        rows: The comparison.
+        note: How our values were made: data, noise, seeds; plain sentences.
     """
 
     title: str
@@ -212,9 +211,9 @@ class PaperPicture:
     """A PNG with its caption.
 
     Attributes:
-        name: of its file, without ending; unique over all papers, as "siwek2023-errors".
-        caption: what it shows, and which figure of the paper it stands beside.
-        png: the file's bytes.
+        name: Name of its file, without ending; unique over all papers, such as "siwek2023-errors".
+        caption: What it shows, and the paper's figure to compare it with.
+        png: The file's bytes.
     """
 
     name: str
@@ -227,11 +226,11 @@ class PaperSection:
     """One paper.
 
     Attributes:
-        title: short, as "Velocity-commanded robots".
-        citation: authors, title, year.
-        text: paragraphs: what was done here, and what is wrong in the paper.
-        tables: of rows.
-        pictures: of ours.
+        title: Short title, such as "Velocity-commanded robots".
+        citation: Authors, title, year.
+        text: Paragraphs: what was done here, and what is wrong in the paper.
+        tables: Tables of rows.
+        pictures: Our pictures.
     """
 
     title: str
@@ -242,13 +241,13 @@ class PaperSection:
 
 
 def picture(name: str, caption: str, figure: Figure) -> PaperPicture:
-    """A picture from a figure made with diffbot_ident.figure_style."""
+    """Return a picture of a figure made with diffbot_ident.figure_style."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png")
     return PaperPicture(name, caption, buffer.getvalue())
 
 
-# Rows of a table from which on it has a field to filter them.
+# Number of rows above which a table has a filter field.
 MANY = 12
 _COLUMNS = ("quantity", "unit", "published", "ours", "spread", "how, or why not", "verdict")
 _TONES = {
@@ -262,12 +261,12 @@ _TONES = {
 
 
 def page(sections: Sequence[PaperSection], summary: Mapping[str, Any], command: str) -> Page:
-    """The page.
+    """Return the page.
 
     Args:
-        sections: of the papers, in their order; fewer than were asked for where it was interrupted.
-        summary: content of summary.json.
-        command: that repeats it.
+        sections: Sections of the papers, in order; fewer than requested if it was interrupted.
+        summary: Content of summary.json.
+        command: Command that repeats it.
     """
     counts = Counter(row.verdict for section in sections for row in rows_of(section))
     missed = counts[RowVerdict.NOT_REACHED] + counts[RowVerdict.OUTSIDE]
@@ -297,7 +296,7 @@ def page(sections: Sequence[PaperSection], summary: Mapping[str, Any], command: 
 
 
 def missed_lines(sections: Sequence[PaperSection]) -> list[str]:
-    """A line for each value that is not reached, or outside its spread."""
+    """Return a line for each value that is not reached, or outside its spread."""
     return [
         f"{row.verdict.value}: {section.title}, {row.quantity}: "
         f"published {number(row.published)} {row.unit}, ours {number(row.ours)}"
@@ -309,12 +308,12 @@ def missed_lines(sections: Sequence[PaperSection]) -> list[str]:
 
 
 def rows_of(section: PaperSection) -> list[ComparisonRow]:
-    """All rows of a section's tables."""
+    """Return all rows of a section's tables."""
     return [row for table in section.tables for row in table.rows]
 
 
 def number(value: float | str | None) -> str:
-    """A value as it stands in a cell; four digits, a dash for none."""
+    """Format a value for a cell: four digits, or a dash for None."""
     if value is None:
         return "–"
     return value if isinstance(value, str) else f"{value:.4g}".replace("-", "−")
@@ -329,7 +328,7 @@ def _overview(sections: Sequence[PaperSection]) -> report.Table:
 
 
 def _section(section: PaperSection) -> tuple[report.Section, report.Section]:
-    """Its tables, then its pictures."""
+    """Return the section's tables, then its pictures."""
     text = "\n".join((section.citation, *section.text))
     pictures = [report.Image(picture.caption, picture.png) for picture in section.pictures]
     return (
@@ -349,7 +348,7 @@ def _table(table: ComparisonTable) -> report.Table:
     return report.Table(_COLUMNS, rows, table.title, table.note, filtered=filtered, marks=marks)
 
 
-# The papers, by the year in which they appeared.
+# The papers, by year of publication.
 
 _MODULES = {
     "2002": "sujan2002",
@@ -362,10 +361,10 @@ PAPERS = tuple(_MODULES)
 
 
 def section_maker(paper: str) -> Callable[[Report], PaperSection]:
-    """What computes the section of a paper; its module is loaded now.
+    """Import a paper's module and return the function that computes its section.
 
     Raises:
-        KeyError: there is no such paper.
+        KeyError: There is no such paper.
     """
     module = importlib.import_module(f"diffbot_papers.{_MODULES[paper]}")
     maker: Callable[[Report], PaperSection] = module.section

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Siwek et al. (2023): Tables 1 to 4 beside ours."""
+"""Siwek et al. (2023): Tables 1 to 4 compared with our values."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ TABLE_3_DEVIATION = (0.03, 0.02, 0.04, 0.01)
 ERRORS = ("e_x", "e_y", "e_θ", "e_v", "e_ω")
 ERROR_UNITS = ("m", "m", "rad", "m/s", "rad/s")
 Printed = tuple[tuple[float, ...], float]
-"""Of a way in Table 4: largest errors, and the regulation time in s."""
+"""A method's row in Table 4: largest errors, and the regulation time in s."""
 
 SIMULATION: dict[str, Printed] = {
     "L-M": ((0.007, 0.007, 0.021, 0.001, 0.007), 8.2),
@@ -73,12 +73,12 @@ LABORATORY: dict[str, Printed] = {
     "RLS + L-M": ((0.009, 0.008, 0.012, 0.001, 0.033), 1.6),
 }
 
-# Ours.
+# Our simulations.
 
 TRUTH = TRUE.as_array()
-AFTER = 20.0  # s: when on-line estimates are judged, and errors of runs with limits
+AFTER = 20.0  # s; from then on, on-line estimates and errors of runs with limits are evaluated
 COLOURS = {"L-M": style.BLUE, "RLS": style.ORANGE, "RLS + L-M": style.GREEN}
-LEAST = 1e-6  # m and rad; smaller errors are drawn there
+LEAST = 1e-6  # m and rad; smaller errors are drawn at this value
 
 TEXT = (
     "A robot that takes velocity commands is described by four numbers, σ1 to σ4 of (3). They are "
@@ -151,7 +151,7 @@ def section(report: Report) -> PaperSection:
 
 
 def _on_line(starts: Sequence[tuple[Sigma, Array | None]]) -> list[VelocityDrive]:
-    """Adaptive runs of the length of the paper's, with noisy velocities."""
+    """Run the adaptive tracker as long as the paper does, with noisy velocities."""
     return [
         drive(
             Conditions(noise=NOISE, duration=120.0 if index == 0 else 60.0, seed=index),
@@ -167,7 +167,7 @@ def _on_line(starts: Sequence[tuple[Sigma, Array | None]]) -> list[VelocityDrive
 
 
 def _table_1(starts: RandomStarts) -> ComparisonTable:
-    """Table 1: averages recomputed, and our fits from random starts."""
+    """Compare Table 1: averages recomputed, and our fits from random starts."""
     rows = []
     for index, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
         printed, recomputed = TABLE_1_AVERAGE[index], TRUTH[index]
@@ -226,7 +226,7 @@ def _on_line_table(
     average: Sequence[float],
     deviation: Sequence[float],
 ) -> ComparisonTable:
-    """Table 2 or 3: spread of the on-line estimates over runs, and their error after 20 s."""
+    """Compare Table 2 or 3: spread of on-line estimates over runs, and error after 20 s."""
     rows = []
     last = np.array([run.estimate[-1] for run in runs])
     early = np.array([run.estimate[np.searchsorted(run.time, AFTER)] for run in runs])
@@ -263,7 +263,7 @@ def _tables_4(
     limited: dict[str, VelocityDrive],
     laboratory: dict[str, VelocityDrive],
 ) -> list[ComparisonTable]:
-    """Table 4: runs by way, with speeds unlimited, with limits, and in the laboratory."""
+    """Compare Table 4: runs by method, speeds unlimited, with limits, and in the laboratory."""
     return [
         ComparisonTable(
             "Table 4, simulation, speeds unlimited",
@@ -289,7 +289,7 @@ def _tables_4(
 def _table_4(
     runs: dict[str, VelocityDrive], published: dict[str, Printed], dead_time: float | None
 ) -> list[ComparisonRow]:
-    """Rows of one surrounding; dead_time None: without limits."""
+    """Return the rows for one set of conditions; dead_time None: without limits."""
     rows = []
     for way, run in runs.items():
         band, regulation = published[way]
@@ -323,7 +323,7 @@ def _table_4(
 
 
 def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> ComparisonTable:
-    """Time to the best band of Table 4, without and with a limit of the speed."""
+    """Compare the time to reach Table 4's smallest errors, without and with a speed limit."""
     best, band = SIMULATION["RLS + L-M"][1], BEST_BAND
     return ComparisonTable(
         "Table 4's best errors with exact σ",
@@ -345,7 +345,7 @@ def _exact_table(exact: VelocityDrive, limited: VelocityDrive) -> ComparisonTabl
 
 
 def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> ComparisonTable:
-    """What no right implementation can give."""
+    """List what no correct implementation can give."""
     end = laws["published"][-1]
     corrected = laws["corrected"][-1]
     return ComparisonTable(
@@ -384,7 +384,7 @@ def _errata_table(printed: VelocityDrive, laws: dict[str, Array]) -> ComparisonT
 def _errors_picture(
     runs: dict[str, VelocityDrive], name: str, where: str, stands: str
 ) -> PaperPicture:
-    """Path, and errors of the true pose over time, of the three ways."""
+    """Draw the path, and errors of the true pose over time, for the three methods."""
     figure = style.new_figure("The figure of 8 in three ways", where, 7.2)
     grid = figure.add_gridspec(
         3, 2, left=0.065, right=0.985, top=0.845, bottom=0.075, hspace=0.42, wspace=0.2,
@@ -426,7 +426,7 @@ def _draw_paths(axes: Axes, runs: dict[str, VelocityDrive]) -> None:
 def _sigma_picture(
     random: VelocityDrive, warm: VelocityDrive, laws: dict[str, Array]
 ) -> PaperPicture:
-    """Sigma over time from a random start and from the batch fit, and by the laws."""
+    """Draw sigma over time from a random start, from the batch fit, and by the laws."""
     figure = style.new_figure(
         "σ while driving",
         "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws hear the same run",
@@ -461,7 +461,7 @@ def _sigma_picture(
 
 
 def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> PaperPicture:
-    """The kinematic law with the printed signs beside the right one."""
+    """Draw the kinematic law with the printed signs and with the correct ones."""
     figure: Figure = style.new_figure(
         "The kinematic law (10) as printed drives away from its reference",
         "exact σ, no noise, commands of 0.7 m/s and π rad/s at most; from rest on the first pose",

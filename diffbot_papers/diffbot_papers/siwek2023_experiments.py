@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated stand-ins for the experiments of Siwek et al. (2023); its recordings are not public."""
+"""Simulations in place of the experiments of Siwek et al. (2023), whose data are not public."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pose2d_trajectories import Trajectory, make_trajectory
 
 Array = NDArray[np.float64]
 
-# What the paper prints, as far as the experiments need it.
+# Printed values that the experiments need.
 
 # Table 1, identified values [sigma1, sigma2, sigma3, sigma4].
 TABLE_1 = np.array(
@@ -52,31 +52,31 @@ TABLE_2_STARTS = (
     Sigma(0.68, 0.39, 0.37, 0.99),
 )
 
-# The start of the simulations and laboratory tests with RLS (sections 4.3, 4.5).
+# Start of the simulations and laboratory tests with RLS (sections 4.3, 4.5).
 RLS_START = TABLE_2_STARTS[3]
 
-# The best errors of position and heading in Table 4.
+# Smallest errors of position and heading in Table 4.
 BEST_BAND = (0.005, 0.002, 0.001)
 
-# The simulated robot's true sigma: what the rows of Table 1 average to.
+# True sigma of the simulated robot: average of the rows of Table 1.
 TRUE = Sigma(*TABLE_1.mean(axis=0).tolist())
 
 # Our simulations.
 
 LAP = 2.0 * math.pi / 0.125  # s
-# Noise of measured velocities, m/s and rad/s, where it is said to be there.
+# Noise of measured velocities in runs with noise, m/s and rad/s.
 NOISE = (0.005, 0.01)
-# What the manufacturer of the TurtleBot 2 allows, m/s and rad/s.
+# Limits that the TurtleBot 2's manufacturer specifies, m/s and rad/s.
 TURTLEBOT_LIMITS = VelocityLimits(linear_velocity=0.7, angular_velocity=math.pi)
-# Its encoders, counts per turn of a wheel; a dead time as of a driver at 20 Hz; what the drive
-# makes of a command, standard deviations at every period.
+# The TurtleBot 2: encoder counts per turn of a wheel; dead time in s, as with a driver at 20 Hz;
+# standard deviations of the executed command, in every period.
 COUNTS, DEAD_TIME, COMMAND_NOISE = 2578, 0.1, (0.01, 0.01)
-# Test trajectory: pieces of constant command.
+# Test trajectory: number and duration (s) of pieces of constant command, and period (s).
 PIECES, PIECE, RECORDED_PERIOD = 20, 6.0, 0.05
 
 
 def record(seed: int) -> VelocityRecording:
-    """Two minutes of constant commands with noisy velocities, as in section 3.2."""
+    """Record two minutes of constant commands with noisy velocities, as in section 3.2."""
     generator, robot = np.random.default_rng(seed), VelocityRobot(TRUE)
     rows = []
     for _ in range(PIECES):
@@ -90,7 +90,7 @@ def record(seed: int) -> VelocityRecording:
 
 
 def random_start(generator: np.random.Generator) -> Sigma:
-    """As in the paper: normal with mean 1 and variance 1, within 0 to 1."""
+    """Draw a start as in the paper: normal with mean 1 and variance 1, within 0 to 1."""
     return Sigma(*truncnorm.rvs(-1.0, 0.0, loc=1.0, size=4, random_state=generator))
 
 
@@ -99,9 +99,9 @@ class RandomStarts:
     """Fits of one recording from n starts.
 
     Attributes:
-        found: [sigma1, sigma2, sigma3, sigma4] of each, shape (n, 4).
-        seconds: CPU time of each, s, shape (n,).
-        fit: the last one.
+        found: [sigma1, sigma2, sigma3, sigma4] of each fit, shape (n, 4).
+        seconds: CPU time of each fit, s, shape (n,).
+        fit: The last fit.
     """
 
     found: Array
@@ -110,7 +110,7 @@ class RandomStarts:
 
 
 def fit_from_random_starts(count: int, seed: int) -> RandomStarts:
-    """Table 1: one recording, many starts."""
+    """Repeat Table 1: one recording, many starts."""
     recording, generator = record(seed), np.random.default_rng((seed, 1))
     found, seconds = [], []
     for _ in range(count):
@@ -123,21 +123,22 @@ def fit_from_random_starts(count: int, seed: int) -> RandomStarts:
 
 
 def figure_eight() -> Trajectory:
-    """(8) with its constants, in motion at once: x = 2 sin 0.25t, y = 2 cos 0.125t."""
+    """Return (8) with its constants, moving from the start: x = 2 sin 0.25t, y = 2 cos 0.125t."""
     return make_trajectory("siwek_eight", ramp_up=0.0)
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a run on the figure of 8 is like.
+    """Conditions of a run on the figure of 8.
 
     Attributes:
-        limits: of the commands.
-        laboratory: encoders, dead time and noise of the drive; else everything is exact.
-        noise: of measured velocities without encoders, m/s and rad/s.
-        duration: s.
-        period: of control, s.
-        seed: of all noise.
+        limits: Limits of the commands.
+        laboratory: Whether there are encoders, dead time and noise of the drive; otherwise all is
+            exact.
+        noise: Noise of measured velocities without encoders, m/s and rad/s.
+        duration: Duration, s.
+        period: Control period, s.
+        seed: Seed of all noise.
     """
 
     limits: VelocityLimits = VelocityLimits()
@@ -157,15 +158,15 @@ def drive(
     new_sigma: tuple[float, Sigma] | None = None,
     published: bool = False,
 ) -> VelocityDrive:
-    """One run on the figure of 8, at rest on its first pose.
+    """Run once on the figure of 8, starting at rest on its first pose.
 
     Args:
-        conditions: of the run.
-        start: sigma that the tracker begins with.
-        covariance: of the start, shape (4, 4); None: it is a guess.
-        adaptive: whether sigma is estimated on the way.
-        new_sigma: a load: time in s, and the true sigma from then on.
-        published: with the kinematic law as printed.
+        conditions: Conditions of the run.
+        start: Initial sigma of the tracker.
+        covariance: Covariance of the start, shape (4, 4); None: it is a guess.
+        adaptive: Whether sigma is estimated during the run.
+        new_sigma: A load: time in s, and the true sigma from then on.
+        published: Whether to use the kinematic law as printed.
     """
     dead = DEAD_TIME if conditions.laboratory else 0.0
     robot = VelocityRobot(
@@ -176,7 +177,7 @@ def drive(
     )
     estimator = None
     if adaptive:
-        # Velocities from encoders are means over the period before: half of it late.
+        # Velocities from encoders are means over the previous period: half a period late.
         late = dead + (0.5 * conditions.period if conditions.laboratory else 0.0)
         estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=late))
     settings = TrackerSettings(limits=conditions.limits, dead_time=dead, published=published)
@@ -195,7 +196,7 @@ def drive(
 
 
 def three_ways(conditions: Conditions, batch: BatchFit) -> dict[str, VelocityDrive]:
-    """Table 4: by the batch fit, on line from a random start, and on line from the batch fit."""
+    """Run Table 4's methods: batch fit, on line from a random start, on line from the batch fit."""
     return {
         "L-M": drive(conditions, batch.sigma, adaptive=False),
         "RLS": drive(conditions, RLS_START, adaptive=True),
@@ -204,7 +205,7 @@ def three_ways(conditions: Conditions, batch: BatchFit) -> dict[str, VelocityDri
 
 
 def adapt(law: AdaptationLaw, run: VelocityDrive) -> Array:
-    """Sigma by an adaptation law that listens to a run, at its times, shape (n, 4)."""
+    """Return sigma by an adaptation law that is fed with a run, at its times, shape (n, 4)."""
     values = [law.values]
     law.update(run.time[0], run.measured[0], (0.0, 0.0))
     for k in range(1, len(run.time)):
@@ -214,11 +215,11 @@ def adapt(law: AdaptationLaw, run: VelocityDrive) -> Array:
 
 
 def earliest_regulation(limit: float, band: float, dead_time: float = 0.0) -> float:
-    """Time before which no controller can keep the robot within a band of (8), from rest, s.
+    """Return the time before which no controller can reach a band about (8) from rest, s.
 
-    At full command the way driven from rest is w(t) = (limit / s3) (t - tau (1 - e^(-t / tau))),
-    in a straight line at best. While w(t) is less than the distance from the start to the
-    reference, less the band, the robot cannot be there.
+    At full command the distance driven from rest is w(t) = (limit / s3) (t - tau (1 - e^(-t /
+    tau))), at best in a straight line. While w(t) is less than the distance from the start to the
+    reference, minus the band, the robot cannot be there.
     """
     trajectory, tau = figure_eight(), TRUE.s1 / TRUE.s3
     first, latest = trajectory.at(0.0), 0.0

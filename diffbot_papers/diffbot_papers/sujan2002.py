@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sujan and Dubowsky (2002): 22 parameters of a compliant base from motions of its arm.
 
-The paper's Tables 1 and 2 and Figs. 6 to 9 beside ours, and two tables that it has not: the
+Compares the paper's Tables 1 and 2 and Figs. 6 to 9 with our values, and adds two tables: the
 intervals of the estimates, and all measures of an excitation.
 """
 
@@ -37,7 +37,7 @@ from diffbot_papers.page import (
     shows,
 )
 
-# What the paper prints, with constant and with variable excitation; Table 1 in the order of NAMES.
+# Printed values for constant and variable excitation; Table 1 in the order of NAMES.
 TABLE_1_CONSTANT = np.array(
     [4.021, 0.123, 0.054, 0.119, 0.045, 0.071, 0.037, 0.030, 0.512, -1.053]
     + [142.554, 139.956, 22.368, 78.665, 105.061, 133.714]
@@ -63,7 +63,7 @@ TABLE_2_AVERAGES = (208.4, 26.8)
 # Section 6.1: CPU time of one evaluation step on a Pentium III at 750 MHz, s.
 EVALUATION = 0.075
 
-# What ours are made with.
+# Settings of our computations.
 
 _SEEDS = range(8)
 _READING_SEEDS = range(30)
@@ -71,20 +71,21 @@ _OPTIMISED = "sum of bits"
 _METRICS = (_OPTIMISED, "joint bits", "published", "condition number")
 # Fewer generations than the benchmark's.
 _SETTINGS = replace(ExperimentSettings(), generations=3)
-# Largest error of the regression without noise, %.
-_EXACT = 1e-4
-# What 95 % intervals should hold, %, and the samples that the filter beside them averages.
-_HELD = (90.0, 98.0)
+# Maximum error of the regression without noise, %.
+_MAX_ERROR = 1e-4
+# Acceptable percentage of 95 % intervals that contain the truth, and window lengths (samples) of
+# the Kalman filter for comparison.
+_RANGE = (90.0, 98.0)
 _FILTER_WINDOWS = (1, 8)
 
 _TEXT = (
     "A rigid body with six springs and dampers is shaken by its own arm. Mass, inertia, centre of "
     "gravity, damping and stiffness, 22 numbers, follow from a linear regression (4) on the "
     "measured force at the arm's base and the measured motion of the body. Every 0.4 s, amplitude, "
-    "frequency and offset of the arm's sinusoid are chosen anew, by what the estimates of the "
-    "moment foresee.",
+    "frequency and offset of the arm's sinusoid are chosen again, by the information that the "
+    "current estimates predict.",
     "The paper leaves open where the arm's mass is, the arm's limits, how one sinusoid follows the "
-    "other, what is known beforehand and which noise is meant. Here: a uniform rod of the printed "
+    "other, the prior knowledge and which noise is meant. Here: a uniform rod of the printed "
     "inertia; 0 to 90°, 6 rad/s, 60 rad/s² and 4 Hz; changes within 0.2 s; guesses off by up to a "
     "factor of two; noise even within ± 10 % of the largest value sensed so far in that run. With "
     "other choices the figures differ. So a number of Table 1, one run of the paper's, is compared "
@@ -92,23 +93,23 @@ _TEXT = (
     "outside.",
     "Noise of the regressors biases least squares, and the paper's Kalman filter is least squares: "
     "random motion looks like motion without effect, so damping, stiffness and inertia come out "
-    "too small, by several of the filter's own standard deviations. Ours takes all channels for "
-    "noisy (errors in variables); its 95 % intervals hold the truth about as often as they say. "
+    "too small, by several of the filter's own standard deviations. Ours treats all channels as "
+    "noisy (errors in variables); its 95 % intervals contain the truth about as often as stated. "
     "The bias of least squares points to zero. Printed values that are outside the spread and "
     "beyond the truth, such as y of the centre of gravity in both tests, come from something that "
-    "the text does not tell.",
+    "the text does not state.",
     "(16) is smallest where a parameter has half of its 10 bits, and beyond that prefers motions "
-    "that say less about it. Information cannot be taken away again, so the motions that it picks "
-    "then are only not the best ones. The sum of bits and the joint bits (D-optimality) have no "
-    "such point, and are the code that also chooses torques for the differential drive. The "
-    "condition number asks for equal knowledge of all, not for much.",
+    "that give less information about it. Information cannot be lost again, so the motions that it "
+    "then picks are merely not the best ones. The sum of bits and the joint bits (D-optimality) "
+    "have no such point; the same code chooses torques for the differential drive. The condition "
+    "number rewards equal knowledge of all parameters, not much knowledge.",
     "The averages that the paper prints below Table 1 do not follow from its rows, and the second "
     "'I_yz' of its list can only be I_zx.",
 )
 
 
 def section(report: Report) -> PaperSection:
-    """Tables 1 and 2, Figs. 6 to 9."""
+    """Compute Tables 1 and 2, Figs. 6 to 9."""
     found: dict[str, Ensemble] = {}
     spent: dict[str, float] = {}
     for metric in (None, *_METRICS):
@@ -142,13 +143,13 @@ def section(report: Report) -> PaperSection:
 def table_1(
     name: str, printed: np.ndarray, readings: np.ndarray, found: Ensemble
 ) -> ComparisonTable:
-    """All 22 parameters.
+    """Compare all 22 parameters.
 
     Args:
-        name: of the excitation of ours, "constant" or a measure.
-        printed: the paper's estimates, shape (22,).
-        readings: estimates by the paper's filter, shape (readings, 22).
-        found: ours.
+        name: Our excitation: "constant" or a measure.
+        printed: The paper's estimates, shape (22,).
+        readings: Estimates by the paper's filter, shape (readings, 22).
+        found: Our ensemble.
     """
     rows: list[ComparisonRow] = []
     for i, (parameter, unit, truth) in enumerate(zip(NAMES, UNITS, TABLE_1, strict=True)):
@@ -177,10 +178,10 @@ def table_1(
 
 
 def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
-    """How often 95 % intervals hold the truth.
+    """Compare how often 95 % intervals contain the truth.
 
     Args:
-        found: ensembles by excitation.
+        found: Ensembles by excitation.
     """
     rows = []
     for name, each in found.items():
@@ -197,9 +198,9 @@ def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
             beside.append(f"{100.0 * share:.0f} % and {wide:.1f}, rows of {window}")
         why = (
             f"error {size:.2f} of the deviations (rms); the paper's filter on the same "
-            f"measurements: {'; '.join(beside)} samples; {_HELD[0]:g} to {_HELD[1]:g} % allowed"
+            f"measurements: {'; '.join(beside)} samples; {_RANGE[0]:g} to {_RANGE[1]:g} % allowed"
         )
-        good = _HELD[0] <= held <= _HELD[1]
+        good = _RANGE[0] <= held <= _RANGE[1]
         verdict = RowVerdict.REPRODUCED if good else RowVerdict.NOT_REACHED
         rows.append(
             ComparisonRow(f"truth inside the 95 % interval, {name}", "%", None, held, verdict, why)
@@ -213,13 +214,13 @@ def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
 
 
 def average(quantity: str, printed: float, errors: np.ndarray, why: str) -> ComparisonRow:
-    """A mean error, %, with its spread over the seeds, shape (seeds,)."""
+    """Compare a mean error, %, with its spread over the seeds, shape (seeds,)."""
     spread = f"± {errors.std(ddof=1):.1f}, {len(errors)} seeds"
     return improves(quantity, "%", printed, float(errors.mean()), why=why, spread=spread)
 
 
 def table_2() -> ComparisonTable:
-    """The experiment; only its averages can be recomputed."""
+    """Compare the experiment, of which only the averages can be recomputed."""
     reason = "a measurement on the authors' robot; its data are not published"
     rows = []
     for name, unit, truth, constant, variable in TABLE_2:
@@ -239,12 +240,12 @@ def table_2() -> ComparisonTable:
 def metrics_table(
     found: Mapping[str, Ensemble], spent: Mapping[str, float], readings: TextReadings
 ) -> ComparisonTable:
-    """Errors, ratios and cost of every measure.
+    """Compare errors, ratios and cost of every measure.
 
     Args:
-        found: ensembles by excitation, "constant" first.
+        found: Ensembles by excitation, "constant" first.
         spent: CPU time of each, s.
-        readings: of the paper's two tests.
+        readings: Readings of the paper's two tests.
     """
     constant, variable = (
         float(mean_error(each, TABLE_1)) for each in (TABLE_1_CONSTANT, TABLE_1_VARIABLE)
@@ -300,7 +301,7 @@ def metrics_table(
         "All measures of an excitation",
         rows,
         f"The same {len(found[_OPTIMISED].runs)} seeds, guesses, sensors and estimator for all. "
-        f"The guesses beforehand are off by {start:.0f} % on average.",
+        f"The initial guesses are off by {start:.0f} % on average.",
     )
 
 
@@ -309,8 +310,8 @@ def _exact_row() -> ComparisonRow:
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     worst = float(mean_error(pseudo_inverse(run.measured), TABLE_1))
     worst = max(worst, float(mean_error(run.estimates[-1], TABLE_1)))
-    verdict = RowVerdict.REPRODUCED if worst < _EXACT else RowVerdict.NOT_REACHED
-    why = f"pseudo-inverse and errors in variables; {_EXACT:g} % allowed"
+    verdict = RowVerdict.REPRODUCED if worst < _MAX_ERROR else RowVerdict.NOT_REACHED
+    why = f"pseudo-inverse and errors in variables; {_MAX_ERROR:g} % allowed"
     return ComparisonRow("average error without noise", "%", None, worst, verdict, why)
 
 
@@ -320,7 +321,7 @@ _SHOWN = ("stiffness pitch", "stiffness yaw")
 
 
 def pictures(found: Mapping[str, Ensemble]) -> list[PaperPicture]:
-    """All pictures, from ensembles by excitation."""
+    """Return all pictures, from ensembles by excitation."""
     return [
         picture(
             "sujan2002-motions",

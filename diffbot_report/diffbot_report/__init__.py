@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees of a run: live table, pictures, animation and summary.json.
+"""Presentation of a run: live table, pictures, animation and summary.json.
 
     topics -> messages -> a recording (IdentRecording, DriveRecording: buffers of samples)
            -> results (tables, keys of summary.json) and figures -> ReportWriter
 
 Only `messages`, `polled_node`, `watching_node` and the two nodes need ROS. A name's module is
-loaded when the name is asked for, so that executables.py costs nothing.
+loaded on first access, so that importing executables.py costs nothing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a run with live parameters: K5..K8 or sigma, and errors with the gates, over time."""
+"""Figures of a run with live parameters: K5..K8 or sigma over time, errors, and gates."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from diffbot_report.drive_recording import AdaptationRun, DriveRun
 from diffbot_report.panels import DRIVING_TIME, draw_logarithmic, plain_number, two_by_two
 from diffbot_report.quantity import UNITS
 
-HEIGHT = 6.6  # inch
+HEIGHT = 6.6  # height of a figure, inch
 EDGES = {"left": 0.075, "right": 0.985, "top": 0.85, "bottom": 0.085, "hspace": 0.42}
 LEGEND = 0.45  # inch below the figure's top
 
-# A gate that is shut and one that is open; a parameter that rests and one that moves.
+# Gate closed, gate open, parameter unchanged, parameter moving.
 COLOURS = ListedColormap(["#E8A87C", "#D9EDE4", "#F2F2F2", style.BLUE])
 MOST_POINTS = 4000
 SIGMA_NAMES = ("σ₁", "σ₂", "σ₃", "σ₄")
 SIGMA_UNITS = (", s", ", s", "", "")
-# Uncertainties that are larger than this share of what is seen anyway are not drawn in full.
+# Uncertainty bands wider than this fraction of the range of the values do not extend the axis.
 LARGEST_BAND = 0.2
 
 
 def adapted_parameters_figure(
     adaptation: AdaptationRun, fixed: tuple[float, ...], end: float, title: str
 ) -> Figure:
-    """K5..K8: in use, offered with their 95 % band, true, and the band that they are kept in.
+    """Draw K5..K8: in use, offered with their 95 % band, true, and the allowed band.
 
     Args:
-        adaptation: may have no judgements.
+        adaptation: May have no judgements.
         fixed: K5..K8 of a controller that does not adapt.
-        end: of the run, s since driving began.
-        title: what was run.
+        end: End of the run, s since driving began.
+        title: What was run.
     """
     figure = style.new_figure(
         f"Parameters of {title}", "in use against offered and true; dotted: the band", HEIGHT
@@ -61,7 +61,7 @@ def adapted_parameters_figure(
 def _draw_parameter(
     axes: Axes, adaptation: AdaptationRun, i: int, fixed: float, end: float
 ) -> list[float]:
-    """Draw one; returns values that shall be seen, that in use at the end first."""
+    """Draw one parameter; return values the axis must show, that in use at the end first."""
     seen = [fixed]
     seen += _draw_true(axes, adaptation, i, end, "-").tolist()
     if not len(adaptation):
@@ -84,13 +84,13 @@ def _draw_parameter(
 def adaptation_errors_figure(
     run: DriveRun, adaptation: AdaptationRun, changes: Sequence[Change], title: str
 ) -> Figure:
-    """Errors of position and heading, and which gates were open, over time.
+    """Draw the errors of position and heading, and which gates were open, over time.
 
     Args:
-        run: with a reference of poses.
-        adaptation: may have no judgements.
-        changes: of the robot; each is marked.
-        title: what was run.
+        run: A run with a pose reference.
+        adaptation: May have no judgements.
+        changes: Changes of the robot; each is marked.
+        title: What was run.
     """
     errors = run.true_errors or run.odometry_errors
     whose = "true pose" if run.has_truth else "pose by odometry"
@@ -108,7 +108,7 @@ def adaptation_errors_figure(
         style.quiet(axes)
         if errors is not None:
             _draw_errors(axes, errors, row, factor, changes)
-        style.panel_title(axes, f"{name} error, {unit}", _said(changes, row, factor, unit))
+        style.panel_title(axes, f"{name} error, {unit}", _rms_text(changes, row, factor, unit))
         axes.set_xlim(0.0, float(run.time[-1]))
     if len(adaptation):
         axes = figure.add_subplot(grid[2], sharex=first)
@@ -135,7 +135,7 @@ def _draw_errors(
     draw_logarithmic(axes, low, max(high, 2.0 * low), plain_number)
 
 
-def _said(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
+def _rms_text(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
     texts = []
     for change in changes:
         if change.before is None or change.after is None:
@@ -147,7 +147,7 @@ def _said(changes: Sequence[Change], row: int, factor: float, unit: str) -> str:
 
 
 def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
-    """A strip per gate, and one per parameter that says when it moved."""
+    """Draw a strip per gate, and one per parameter that shows when it moved."""
     names = [*adaptation.gates, *(f"{name} moves" for name in UNITS)]
     values = np.column_stack([adaptation.passed, 2.0 + adaptation.follows]).T
     edges = np.append(adaptation.time, max(end, float(adaptation.time[-1]) + 1e-3))
@@ -162,12 +162,12 @@ def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
 
 
 def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
-    """In use with the estimate's 95 % band, and true, after Figs. 20 and 23 of Siwek et al. (2023).
+    """Draw sigma in use with its 95 % band, and true; after Figs. 20 and 23 of Siwek et al. (2023).
 
     Args:
-        run: at least two samples, with sigma.
-        truth: holds the true parameters of a simulated robot; may be empty.
-        title: what was run.
+        run: A run of at least two samples, with sigma.
+        truth: True parameters of a simulated robot; may be empty.
+        title: What was run.
     """
     figure = style.new_figure(
         f"Parameters of {title}", "in use, with 95 % of the estimate, against true", HEIGHT
@@ -189,7 +189,7 @@ def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
 
 
 def _draw_in_use(axes: Axes, run: DriveRun, k: int) -> NDArray[np.float64]:
-    """Draw one; returns what shall be seen of it."""
+    """Draw one parameter; return the values that the axis must show."""
     value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
     width = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
     axes.fill_between(
@@ -204,7 +204,7 @@ def _draw_in_use(axes: Axes, run: DriveRun, k: int) -> NDArray[np.float64]:
 def _draw_true(
     axes: Axes, adaptation: AdaptationRun, i: int, end: float, line: str
 ) -> NDArray[np.float64]:
-    """Draw a true parameter as steps; returns its values, none where nobody told them."""
+    """Draw a true parameter as steps; return its values, none if they are unknown."""
     if not len(adaptation.true):
         return np.empty(0)
     time = np.append(np.maximum(adaptation.true_time, 0.0), end)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An animation of the robot on its path, drawn with Pillow: some hundred times as fast as plots.
+"""An animation of the robot on its path, drawn with Pillow, about 100 times faster than plots.
 
-A frame is the ground, seen from above, with the robot, its trail and the ghost of its reference;
-below it a strip of figures shows time, speed, and what is commanded as bars.
+A frame shows the ground from above, with the robot, its trail and a ghost of its reference. Below
+it, a strip shows time, speed and, as bars, the commands.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from diffbot_report.robot_outline import Polygon, RobotOutline, placed, rounded_
 Array = NDArray[np.float64]
 Colour = tuple[int, int, int]
 
-# All is drawn this many times as large, and then made smaller, which smooths edges.
+# Supersampling: everything is drawn this many times larger and then scaled down.
 SMOOTHING = 2
-WIDTH = 640  # px
-LOWEST, HIGHEST = 300, 460  # px, of the ground
-# The robot is never longer than this, px.
+WIDTH = 640  # width of a frame, px
+LOWEST, HIGHEST = 300, 460  # minimum and maximum height of the ground, px
+# Maximum length of the robot, px.
 LARGEST_ROBOT = 150
 GRID_SPACINGS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # m
-STRIP = 76  # px, height of the strip of figures
-BAR, BAR_HEIGHT = 150, 12  # px
-# Share of the limit from which on a bar is at the limit.
+STRIP = 76  # height of the strip of figures, px
+BAR, BAR_HEIGHT = 150, 12  # length and height of a bar, px
+# Fraction of the limit from which a bar counts as at the limit.
 AT_LIMIT = 0.995
-TREADS = 10  # around a wheel
+TREADS = 10  # treads around a wheel
 
 RATE = 20  # frames per s
-LONGEST = 8.0  # s of film
+LONGEST = 8.0  # maximum length of the film, s
 LAST_FRAME = 1.2  # s for which the last frame stays
-# A shorter film is slowed down, s.
+# Minimum length of the film, s: shorter ones play in slow motion.
 SHORTEST = 3.0
 SLOW = (0.25, 0.5, 1.0)
 FAST = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0)
-# The film ends this long after the last motion, s of film.
-AFTERMATH = 0.6
-# What counts as motion: m and rad away from where the robot or its reference ends.
+# The film continues this long after the last motion, s of film.
+REST_TIME = 0.6
+# Thresholds of motion: distance (m) and angle (rad) from the final pose of robot or reference.
 MOVED, TURNED = 2e-3, 1e-2
 FADING = 30  # frames that a piece of the trail takes to fade
-COLOURS = 128  # of the film
-# Frames that the colours are taken from.
+COLOURS = 128  # number of colours of the film
+# Number of frames from which the colours are chosen.
 PALETTE_FRAMES = 6
 
 GROUND, GRID, GRID_TEXT = (248, 249, 251), (230, 234, 239), (168, 176, 186)
@@ -62,23 +62,23 @@ FIRST_BAR, SECOND_BAR, LIMIT = (0, 114, 178), (213, 94, 0), (200, 40, 40)
 TYRE, TREAD, SHADOW, GHOST = (52, 58, 66), (120, 128, 138), (222, 226, 232), (150, 160, 174)
 BLACK, WHITE = (0, 0, 0), (255, 255, 255)
 REFERENCE = (214, 220, 228)
-FRESH, FADED = (0, 114, 178), (178, 206, 226)  # of the trail
+FRESH, FADED = (0, 114, 178), (178, 206, 226)  # colours of the trail
 
 
 def write_animation(
     path: Path, run: DriveRun, robot: Robot, limits: tuple[float, float], title: str
 ) -> Path:
-    """Write an animated GIF of at most 8 s; returns its path.
+    """Write an animated GIF of at most 8 s; return its path.
 
     Args:
-        path: of the file.
-        run: with at least one known pose.
-        robot: its shape and colours.
-        limits: of what is commanded; 0 where unknown: the bars then go to the largest value.
-        title: what was run.
+        path: Path of the file.
+        run: A run with at least one known pose.
+        robot: The robot, for its shape and colours.
+        limits: Limits of the commands; 0 if unknown: a full bar is then the largest value.
+        title: What was run.
 
     Raises:
-        OSError: see write_atomically.
+        OSError: See write_atomically.
     """
     film = film_of(run)
     pictures = list(frames(run, film, robot, limits, title))
@@ -98,7 +98,7 @@ def write_animation(
 def frames(
     run: DriveRun, film: Film, robot: Robot, limits: tuple[float, float], title: str
 ) -> Iterator[Image.Image]:
-    """Pictures of a film, RGB, one after the other; arguments as above."""
+    """Yield the pictures of a film, RGB; arguments as in write_animation."""
     outline = RobotOutline.of(robot)
     shown = run.pose[run.known_poses, :2]
     wanted = run.reference[np.isfinite(run.reference).all(axis=1), :2]
@@ -117,7 +117,7 @@ def frames(
     trail = ground.pixels(run.pose[:, :2])
     thick = ground.width(0.008, 2.2)
     for number, at in enumerate(film.frames):
-        # What has faded becomes part of the background.
+        # Pieces of the trail that have faded become part of the background.
         old = film.frames[max(number - FADING - 1, 0) : max(number - FADING, 0) + 1]
         if number > FADING:
             _stroke(pen, trail[old[0] : old[-1] + 1], FADED, thick)
@@ -135,7 +135,7 @@ def frames(
 
 
 def _palette(pictures: list[Image.Image]) -> Image.Image:
-    """Colours for all frames, from some of them."""
+    """Choose the colours for all frames from some of them."""
     chosen = [pictures[i] for i in np.linspace(0, len(pictures) - 1, PALETTE_FRAMES).astype(int)]
     width, height = chosen[0].size
     together = Image.new("RGB", (width, height * len(chosen)))
@@ -145,7 +145,7 @@ def _palette(pictures: list[Image.Image]) -> Image.Image:
 
 
 def _full_bars(run: DriveRun, limits: tuple[float, float]) -> tuple[float, float]:
-    """What full bars are; a limit far above what was needed would leave them empty."""
+    """Return the values of full bars; limits far above the peaks are not used as full bars."""
     peaks = np.abs(run.command).max(axis=0)
     if run.commanded is TORQUE:
         peaks[:] = peaks.max()
@@ -163,7 +163,7 @@ def _stroke(draw: ImageDraw.ImageDraw, points: Array, colour: Colour, width: int
 
 
 def _wheel_angles(run: DriveRun, outline: RobotOutline) -> Array:
-    """Angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
+    """Return the angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
     velocity = np.nan_to_num(run.best_velocity)
     speeds = velocity[:, :1] + velocity[:, 1:] * outline.half_track * np.array([[-1.0, 1.0]])
     steps = np.diff(run.time, prepend=run.time[:1])[:, None]
@@ -172,11 +172,11 @@ def _wheel_angles(run: DriveRun, outline: RobotOutline) -> Array:
 
 @dataclass(frozen=True)
 class Film:
-    """Instants of a film.
+    """The instants that a film shows.
 
     Attributes:
-        factor: robot time per time of the film.
-        frames: indices of the run's samples, one for each frame.
+        factor: Robot time over time of the film.
+        frames: Indices of the run's samples, one per frame.
     """
 
     factor: float
@@ -184,23 +184,23 @@ class Film:
 
 
 def film_of(run: DriveRun) -> Film:
-    """Choose the pace so that the film lasts 8 s at most; a long rest at the end is left out.
+    """Choose a playback speed for at most 8 s of film; omit a long rest at the end.
 
     Args:
-        run: with at least one known pose.
+        run: A run with at least one known pose.
     """
     known = run.known_poses
     time = run.time[known]
     begin, end = float(time[0]), float(time[_last_motion(run, known)])
     span = max(end - begin, 0.1)
-    factor = next((f for f in FAST if span / f + AFTERMATH <= LONGEST), None)
+    factor = next((f for f in FAST if span / f + REST_TIME <= LONGEST), None)
     if factor is None:
-        factor = float(np.ceil(span / (LONGEST - AFTERMATH)))
+        factor = float(np.ceil(span / (LONGEST - REST_TIME)))
     if factor == 1.0:
-        factor = next(f for f in SLOW if f == 1.0 or span / f + AFTERMATH >= SHORTEST)
-        if span / factor + AFTERMATH > LONGEST:
+        factor = next(f for f in SLOW if f == 1.0 or span / f + REST_TIME >= SHORTEST)
+        if span / factor + REST_TIME > LONGEST:
             factor = 1.0
-    until = min(end + AFTERMATH * factor, float(time[-1]))
+    until = min(end + REST_TIME * factor, float(time[-1]))
     instants = np.arange(begin, until + 1e-9, factor / RATE)
     at = np.clip(np.searchsorted(time, instants - 1e-9), 0, len(time) - 1)
     return Film(factor, known[at])
@@ -219,12 +219,12 @@ def _last_motion(run: DriveRun, known: NDArray[np.intp]) -> int:
 
 @dataclass(frozen=True)
 class GroundMap:
-    """A map of the ground.
+    """Mapping from the ground to pixels.
 
     Attributes:
-        height: of the ground, px of the finished picture.
-        scale: px per m.
-        centre: what is in the middle, m.
+        height: Height of the ground, px of the finished picture.
+        scale: Pixels of the finished picture per m.
+        centre: Point in the middle of the picture, m.
     """
 
     height: int
@@ -233,7 +233,7 @@ class GroundMap:
 
     @classmethod
     def around(cls, points: Array, margin: float, robot_length: float) -> GroundMap:
-        """A ground that shows all points, shape (n, 2), with a margin; m."""
+        """Return a map that shows all points, shape (n, 2), m, with a margin, m."""
         low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
         size = np.maximum(high - low, 1e-3)
         height = int(np.clip(WIDTH * size[1] / size[0], LOWEST, HIGHEST))
@@ -242,21 +242,21 @@ class GroundMap:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Of the finished picture, strip included, px."""
+        """Size of the finished picture including the strip, px."""
         return WIDTH, self.height + STRIP
 
     def pixels(self, points: Array) -> Array:
-        """Where points, shape (n, 2), m, are in the large picture."""
+        """Return the pixels of points, shape (n, 2), m, in the supersampled picture."""
         offset = (points - self.centre) * (SMOOTHING * self.scale)
         middle = 0.5 * SMOOTHING * np.array([WIDTH, self.height])
         return np.asarray(middle + offset * np.array([1.0, -1.0]))
 
     def width(self, metres: float, least: float = 1.0) -> int:
-        """Width of a line in the large picture; at the least so many px of the finished one."""
+        """Return a line width for the supersampled picture; at least `least` px when finished."""
         return max(1, round(SMOOTHING * max(metres * self.scale, least)))
 
     def picture(self) -> Image.Image:
-        """The large picture with its grid; labels tell the distances."""
+        """Return the supersampled picture with its grid, labelled with distances."""
         width, height = (SMOOTHING * side for side in self.size)
         image = Image.new("RGB", (width, height), GROUND)
         draw = ImageDraw.Draw(image)
@@ -283,38 +283,38 @@ def _metres(value: float) -> str:
 
 @lru_cache(maxsize=8)
 def font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """Matplotlib's own font, so that all pictures have one; size in px of the finished picture."""
+    """Return Matplotlib's font, for a uniform look; size in px of the finished picture."""
     name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
     path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name
     return ImageFont.truetype(str(path), SMOOTHING * size)
 
 
 def blend(colour: Colour, other: Colour, share: float) -> Colour:
-    """The colour with a share (0 to 1) of the other one."""
+    """Mix a fraction (0 to 1) of the other colour into a colour."""
     red, green, blue = (round(a + share * (b - a)) for a, b in zip(colour, other, strict=True))
     return red, green, blue
 
 
 def colour_of(rgb: tuple[float, float, float]) -> Colour:
-    """A colour of a robot's description, 0 to 1, as bytes."""
+    """Convert a colour of a robot's description, 0 to 1, to bytes."""
     red, green, blue = (round(255 * part) for part in rgb)
     return red, green, blue
 
 
 def signed(value: float) -> str:
-    """A number with its sign and two decimals; what is shown as 0 is never minus 0."""
+    """Format a number with sign and two decimals, never as minus 0."""
     return f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")
 
 
 class FigureStrip:
-    """Draws the figures of a frame.
+    """Draws the strip below the ground: time, speed and the bars of the commands.
 
     Args:
-        ground: above the strip.
-        title: what is driven.
-        factor: robot time per time of the film.
-        full: what full bars are, > 0.
-        commanded: what the bars show.
+        ground: Map of the ground above the strip.
+        title: What was driven.
+        factor: Robot time over time of the film.
+        full: Values of full bars, > 0.
+        commanded: What the bars show.
     """
 
     def __init__(
@@ -332,7 +332,7 @@ class FigureStrip:
         self._commanded = commanded
 
     def draw_frame(self, draw: ImageDraw.ImageDraw) -> None:
-        """What stays: the paper, the titles and the bars' tracks."""
+        """Draw the static parts: the background, the titles and the bars' tracks."""
         self._box(draw, (0, 0, WIDTH, STRIP), PAPER)
         self._box(draw, (0, 0, WIDTH, 1), LINE)
         self._text(draw, (16, 20), self._title, QUIET, 11)
@@ -344,7 +344,7 @@ class FigureStrip:
             self._commanded.what
             + ", full bar "
             + " and ".join(
-                # Equal ones are said once.
+                # Mention equal values once.
                 dict.fromkeys(
                     f"{full:.3g} {unit}"
                     for full, unit in zip(self._full, self._commanded.units, strict=True)
@@ -360,13 +360,13 @@ class FigureStrip:
         velocity: Array,
         command: Array,
     ) -> None:
-        """What changes.
+        """Draw the parts that change.
 
         Args:
-            draw: on the large picture.
-            time: since driving began, s.
+            draw: Canvas of the supersampled picture.
+            time: Time since driving began, s.
             velocity: v, omega, m/s and rad/s.
-            command: what the bars show, shape (2,).
+            command: Values of the bars, shape (2,).
         """
         self._text(draw, (16, 54), f"{time:.1f} s{self._factor}", INK, 20, bold=True)
         v, omega = velocity
@@ -413,8 +413,8 @@ class RobotPainter:
     """Draws a robot and the ghost of its reference.
 
     Args:
-        robot: its shape and colours.
-        ground: where to.
+        robot: The robot, for its shape and colours.
+        ground: Map of the ground to draw on.
     """
 
     def __init__(self, robot: Robot, ground: GroundMap) -> None:
@@ -435,7 +435,7 @@ class RobotPainter:
         self._centres = tuple(np.array([0.0, s * outline.half_track]) for s in (1.0, -1.0))
 
     def draw_ghost(self, draw: ImageDraw.ImageDraw, pose: Array) -> None:
-        """The reference: an empty outline at a pose."""
+        """Draw the reference as an empty outline at a pose."""
         width = self._ground.width(0.0, 1.3)
         for polygon in (self._outline.body, *self._outline.wheels):
             self._fill(draw, polygon, pose, None, GHOST, width)
@@ -447,8 +447,8 @@ class RobotPainter:
         pose: Array,
         angles: Array,
     ) -> None:
-        """The robot at a pose (m, m, rad), its wheels turned by angles [left, right], rad."""
-        # Light from above: the shadow falls the same way wherever the robot looks.
+        """Draw the robot at a pose (m, m, rad), its wheels turned by angles [left, right], rad."""
+        # The shadow falls in a fixed direction, whatever the robot's heading.
         below = pose + np.array([0.018, -0.018, 0.0])
         for polygon in (self._outline.body, *self._outline.wheels):
             self._fill(draw, polygon, below, SHADOW)
@@ -469,7 +469,7 @@ class RobotPainter:
         angle: float,
         pose: Array,
     ) -> None:
-        """Bars across the upper half of a tyre, which move as it rolls."""
+        """Draw bars across the visible upper half of a tyre, which move as it rolls."""
         turn = np.remainder(angle, 2.0 * np.pi / TREADS)
         for spoke in turn + np.arange(TREADS // 2 + 1) * 2.0 * np.pi / TREADS - 0.5 * np.pi:
             if abs(spoke) > 0.45 * np.pi:

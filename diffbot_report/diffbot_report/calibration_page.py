@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report.html shows of a calibration: lengths, offsets and noise, each with its interval."""
+"""report.html of a calibration: lengths, offsets and noise, each with its interval."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from diffbot_report.summary import yaml_texts
 if TYPE_CHECKING:
     from diffbot_ident.calibration.calibrate import Calibration
 
-# Units of what has none of its own in summary.json, by the ends of names.
+# Units of quantities without a unit in summary.json, by name.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
 SIZES = ("left_radius", "right_radius", "track")
-# Ways that a sensor says, point by point.
+# Names of paths that a sensor measured point by point.
 READINGS = ("pose source", "left out")
-# Units of the proof's figures, by the ends of their names.
+# Units of the figures of the held-out check, by the last word of their names.
 PROOF_UNITS = {"window": "s", "distance": "m", "heading": "rad", "position": "m"}
 
 
 def write_calibration_page(
     calibration: Calibration | None, folder: Path, command: str | None = None
 ) -> Path:
-    """Write report.html beside the summary.json of a calibration; its path.
+    """Write report.html beside the summary.json of a calibration; return its path.
 
     Args:
-        calibration: the result, for its ways; None: there is none.
-        folder: of the results, with summary.json.
-        command: that repeats it; None: the launch that summary.json tells of.
+        calibration: The result, for its paths; None if there is none.
+        folder: Folder of the results, with summary.json.
+        command: Command that repeats the calibration; None: the launch given in summary.json.
 
     Raises:
-        OSError: the folder cannot be read or written.
-        ModuleNotFoundError: Plotly is not there.
+        OSError: The folder cannot be read or written.
+        ModuleNotFoundError: Plotly is not installed.
     """
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     sections = []
     fit = None if calibration is None else calibration.fit
     if calibration is not None and fit is not None and fit.drive.poses is not None:
-        from diffbot_ident.calibration.pictures import ways  # Matplotlib loads for long
+        from diffbot_ident.calibration.pictures import ways  # Matplotlib loads slowly
 
         sections.append(way_section(ways(calibration, fit)))
     page = calibration_page(summary, folder, command or _launch_of(summary), sections)
@@ -65,10 +65,10 @@ def write_calibration_page(
 
 
 def _launch_of(summary: Mapping[str, Any]) -> str:
-    """The launch that a calibrate_node was part of."""
+    """Return the launch command that a calibrate_node was part of."""
     words = [f"{key}:={summary[key]}" for key in ("robot", "sim", "seed") if key in summary]
     said = shlex.split(str(summary.get("arguments") or ""))
-    # What is empty was not given.
+    # Empty arguments were not given.
     words += [word for word in said if not word.endswith(":=")]
     return " ".join(["./diffbot launch calibrate", *map(shlex.quote, words)])
 
@@ -80,18 +80,19 @@ def calibration_page(
     sections: Sequence[Section] = (),
     title: str = "calibrate",
 ) -> Page:
-    """The page of a calibration.
+    """Return the page of a calibration.
 
     Args:
-        summary: content of summary.json. Its key `calibration` holds quantities, in groups or not:
-            each with `value`, `lower` and `upper` (95 %; None where there is none), `identified`,
-            and where they are known `unit` and `reason` (why it is not identified); beside them
-            `outcome` (calibrated, confirmed, refused), `reason`, `given` (values before, by the
-            same names), `held_out` (figures of the proof) and `notes`. What is missing is left out.
-        folder: of the results, for the files to copy.
-        command: that repeats it.
-        sections: evidence, such as `way_section`, residuals, correlation.
-        title: what was run.
+        summary: Content of summary.json. Its key `calibration` contains quantities, in groups or
+            not, each with `value`, `lower` and `upper` (95 %; None if there is none), `identified`
+            and, if known, `unit` and `reason` (why it is not identified). Next to them are
+            `outcome` (calibrated, confirmed, refused), `reason`, `given` (previous values, by the
+            same names), `held_out` (figures of the check on held-out motion) and `notes`. Missing
+            keys are left out of the page.
+        folder: Folder of the results, for the files to copy.
+        command: Command that repeats the calibration.
+        sections: Evidence, such as `way_section`, residuals, correlation.
+        title: What was run.
     """
     group = summary.get("calibration")
     about: Mapping[str, Any] = group if isinstance(group, Mapping) else {}
@@ -124,11 +125,11 @@ def calibration_page(
 
 
 def way_section(ways: Mapping[str, ArrayLike]) -> Section:
-    """Ways of the robot over one another, such as odometry before and after, and a pose source.
+    """Draw paths of the robot on top of each other, such as odometry and a pose source.
 
     Args:
-        ways: by name, in the order of colours; [x, y], m, shape (n, 2) each. Those of READINGS
-            are dots, others lines.
+        ways: Paths by name, in the order of colours: [x, y], m, shape (n, 2) each. Those in
+            READINGS are drawn as dots, the others as lines.
     """
     roles = (Role.FIRST, Role.SECOND, Role.QUIET, Role.THIRD, Role.FOURTH)
     curves = []
@@ -136,14 +137,14 @@ def way_section(ways: Mapping[str, ArrayLike]) -> Section:
         places = np.asarray(way, float).reshape(-1, 2)
         dots = name in READINGS
         curves.append(Curve(name, places[:, 0], places[:, 1], role, dots=dots))
-    # Lines over dots, which would hide them.
+    # Draw the lines last: dots would hide them.
     curves.sort(key=lambda curve: not curve.dots)
     chart = Chart("way", "Way", "y, m", curves, "x, m", None, equal=True)
     return Section("Way", "", [chart], wide=True)
 
 
 def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Names, with dots between groups, and entries of all quantities; what is none is left out."""
+    """Yield names, joined by dots, and entries of all quantities; skip everything else."""
     if not isinstance(group, Mapping):
         return
     for name, entry in group.items():
@@ -157,9 +158,9 @@ def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str,
 def _verdict(
     summary: Mapping[str, Any], about: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Tone, str, str]:
-    reason = about.get("reason") or summary.get("reason") or "nobody said why"
+    reason = about.get("reason") or summary.get("reason") or "no reason given"
     if summary.get("outcome") == "failed":
-        return Tone.BAD, f"The calibration failed: {reason}", "Mend that, and run it again."
+        return Tone.BAD, f"The calibration failed: {reason}", "Fix that, and run it again."
     if about.get("outcome") == "refused":
         return Tone.BAD, f"Refused: {reason}", "Nothing of this may be used; see the figures below."
     if summary.get("outcome") == "stopped" and not found:
@@ -171,7 +172,7 @@ def _verdict(
     step = str(summary.get("next_step") or "use calibration.yaml of this folder")
     use = f"Compare before and after below; {step}"
     said = "What was given is confirmed" if about.get("outcome") == "confirmed" else "Calibrated"
-    # Without a pose source or a tape nobody knows how large the wheels are.
+    # Without a pose source or a tape the size of the wheels is not observable.
     sizes = [name for name in SIZES if not (found.get(name) or {}).get("identified")]
     if sizes:
         names = ", ".join(map(_words, sizes))
@@ -182,7 +183,7 @@ def _verdict(
 
 
 def _given(about: Mapping[str, Any]) -> dict[str, float]:
-    """Values before, and the ratios that follow of them."""
+    """Return the previous values, and the ratios derived from them."""
     given = about.get("given")
     if not isinstance(given, Mapping):
         return {}
@@ -204,7 +205,7 @@ def _unit(name: str, entry: Mapping[str, Any]) -> str:
 
 
 def half_width(entry: Mapping[str, Any]) -> float | None:
-    """Half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
+    """Return half the width of the 95 % interval, from `lower` and `upper` or `interval95`."""
     low, high = interval_of(entry)
     if isinstance(low, int | float) and isinstance(high, int | float):
         return 0.5 * (high - low)
@@ -212,7 +213,7 @@ def half_width(entry: Mapping[str, Any]) -> float | None:
 
 
 def interval_of(entry: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Both ends of the 95 % interval, as summary.json has them."""
+    """Return both ends of the 95 % interval, as in summary.json."""
     if isinstance(entry.get("interval95"), Sequence) and len(entry["interval95"]) == 2:
         low, high = entry["interval95"]
         return low, high
@@ -233,7 +234,7 @@ def _answer(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) 
 
 
 def _ends(entry: Mapping[str, Any]) -> list[str]:
-    """Value and both ends of its interval: those of noise lie unlike far from it."""
+    """Return the value and both ends of its interval, which is asymmetric for noise."""
     value, half = entry["value"], half_width(entry)
     if not entry.get("identified") or half is None:
         return [MISSING if value is None else f"{value:.4g}", "not identified", MISSING]
@@ -253,7 +254,7 @@ def _before(found: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) 
 
 
 def _held_out(figures: Any) -> list[Table]:
-    """All that the proof says, by name."""
+    """Return all figures of the check on held-out motion, by name."""
     rows = list(_figures(figures))
     return [Table(["", "unit", "value"], rows)] if rows else []
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page that compares runs: what they found, whether that differs, and their curves overlaid.
+"""One page that compares runs: their results, which of these differ, and overlaid curves.
 
-It reads what runs left: summary.json for the numbers, and the charts that report.html holds. So it
-compares runs of any kind, robots, simulators and estimators, before and after; what only some of
-the runs have is shown of these.
+It reads the files that runs leave: summary.json for the numbers, and the charts in report.html. So
+it compares runs of any kind: robots, simulators and estimators, before and after. Results that only
+some runs have are shown for these.
 
-Values with intervals differ significantly where |a - b| > z sqrt(s_a^2 + s_b^2), both taken as
-normal and independent, with z for 5 % in all of the table's comparisons together (Bonferroni).
+Two values with intervals differ significantly if |a - b| > z sqrt(s_a^2 + s_b^2). Both are taken as
+normal and independent; z is for 5 % in all comparisons of the table together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -42,37 +42,36 @@ from diffbot_report.quantity import MISSING, significant, with_uncertainty
 from diffbot_report.summary import strict
 
 SUMMARY = "summary.json"
-# Keys of summary.json that hold quantities with intervals; `verdicts` are those of recordings.
+# Keys of summary.json with quantities that have intervals; `verdicts` are those of recordings.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")
-# Keys that say how a run went, its figures by name; what they hold below these counts, too.
+# Keys of figures that describe how a run went, including all numbers nested below them.
 FIGURES = (
     "tracking", "odometry_drift", "peak_torque", "peak_speed", "peak_yaw_rate", "samples",
     "residual_std", "torque_delay", "friction_share", "kept", "longest_time_to_zero", "duration",
 )  # fmt: skip
 FAMILY_ERROR = 0.05
 ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
-# Distance of a value from the middle of its interval, as a share of half of it, from which on both
-# ends are said.
-LOPSIDED = 0.1
-# Words in names of what cannot be negative: its intervals end at 0.
+# Asymmetry of an interval, as a fraction of half its width, above which both ends are printed.
+MAX_ASYMMETRY = 0.1
+# Words in the names of non-negative quantities, whose intervals are cut off at 0.
 NEVER_NEGATIVE = frozenset(
     ("constant", "dead", "friction", "inertia", "mass", "noise")
     + ("radius", "torque", "track", "walk")
 )
-# What charts show of the world, or of what was asked for: of one run is enough.
+# Roles of curves that show the world or the desired motion; they are drawn once, not per run.
 SHARED = ("wanted", "truth", "quiet")
 
 
 @dataclass(frozen=True)
 class RunResults:
-    """What a run left.
+    """Results of a run.
 
     Attributes:
-        label: for people, unlike those of the others.
-        path: folder.
-        summary: content of summary.json; empty where it cannot be read.
-        charts: what report.html holds, by key; empty where there is none.
-        problem: what cannot be read, and why; None: all can.
+        label: Name shown to users, unique among the runs.
+        path: Folder of the run.
+        summary: Content of summary.json; empty if it cannot be read.
+        charts: Charts of report.html, by key; empty if there are none.
+        problem: What cannot be read, and why; None if everything can.
     """
 
     label: str
@@ -83,7 +82,7 @@ class RunResults:
 
 
 def read_run(path: Path) -> RunResults:
-    """What a run left in a folder, or beside a file of it; `problem` says what is wrong with it."""
+    """Read the results of a run from a folder, or a file in it; `problem` reports errors."""
     folder = path if path.is_dir() else path.parent
     label = folder.resolve().name
     problems = []
@@ -107,7 +106,7 @@ def _summary(path: Path) -> Mapping[str, Any]:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
         raise ValueError(f"it holds a {type(found).__name__}, no object with keys")
-    # JSON may say 1e400, which is no number that a page can hold.
+    # JSON allows 1e400, which a page cannot represent.
     known: Mapping[str, Any] = strict(found)
     return known
 
@@ -117,11 +116,11 @@ def _reason(error: Exception) -> str:
 
 
 def compare_page(runs: Sequence[RunResults], command: str) -> Page:
-    """The page.
+    """Return the page that compares runs.
 
     Args:
-        runs: at least one; the first is the one that others are compared with.
-        command: that repeats it.
+        runs: At least one run; the others are compared with the first.
+        command: Command that repeats the comparison.
     """
     runs = _labelled(runs)
     notes = [run.problem for run in runs if run.problem]
@@ -148,7 +147,7 @@ def compare_page(runs: Sequence[RunResults], command: str) -> Page:
 
 
 def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
-    """Runs with labels of their own: equal names get the folder that they lie in, or a number."""
+    """Make labels unique: prepend the parent folder to equal names, or append a number."""
     names = [run.label for run in runs]
     if len(set(names)) < len(names):
         names = ["/".join(run.path.resolve().parts[-2:]) for run in runs]
@@ -162,7 +161,7 @@ def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
 
 def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]:
     if not any(run.summary for run in runs):
-        return Tone.BAD, "Of none of these runs the results can be read: see why below."
+        return Tone.BAD, "None of these runs has results that can be read: see why below."
     unread = [run.label for run in runs if not run.summary]
     tone = Tone.CAUTION if unread else Tone.GOOD
     missing = f" {', '.join(unread)} cannot be read." if unread else ""
@@ -197,8 +196,8 @@ class _Quantities:
     """Values with intervals of all runs, by name.
 
     Attributes:
-        names: in the order in which they come.
-        comparisons: pairs of values with intervals, each with the first run's.
+        names: Names in order of appearance.
+        comparisons: Number of pairs of values with intervals, each with one of the first run.
     """
 
     def __init__(self, runs: Sequence[RunResults]) -> None:
@@ -212,7 +211,7 @@ class _Quantities:
         self.limit = NormalDist().inv_cdf(1.0 - 0.5 * share)
 
     def _deviations(self, name: str) -> list[float | None]:
-        """Differences from the first run's value over their standard deviation."""
+        """Return the differences from the first run's value over their standard deviations."""
         first, *others = (_value(found.get(name)) for found in self._found)
         return [_deviation(first, other) for other in others]
 
@@ -221,7 +220,7 @@ class _Quantities:
         return [z is not None and abs(z) > self.limit for z in self._deviations(name)]
 
     def table(self) -> Table:
-        """Values side by side."""
+        """Return the values side by side."""
         rows, marks = [], []
         for name in self.names:
             entries = [found.get(name) for found in self._found]
@@ -245,12 +244,13 @@ class _Quantities:
         return Table(["", "unit", *labels, *more], rows, note=note, marks=marks)
 
     def charts(self) -> list[Part]:
-        """Intervals side by side, of what at least one run gives an interval for."""
+        """Return charts of intervals side by side, for quantities with an interval in any run."""
         parts: list[Part] = []
         for i, name in enumerate(self.names):
             entries = [found.get(name) for found in self._found]
             values = [_number(None if e is None else e.get("value")) for e in entries]
-            # Where one run's value is below 0, whole intervals tell more than some cut off ones.
+            # If the value of a run is below 0, show all intervals in full rather than cutting some
+            # off.
             cut = all(not value < 0.0 for value in values) and not NEVER_NEGATIVE.isdisjoint(
                 name.replace(":", " ").split()
             )
@@ -265,7 +265,7 @@ class _Quantities:
                     [run.label for run in self._runs], values,
                     [above for _, above in reach],
                     below=[below for below, _ in reach],
-                    # Robots of their own have truths of their own.
+                    # Different robots have different true values: then none is shown.
                     truth=truths.pop() if len(truths) == 1 else None,
                     note="differs" if any(self.differs(name)) else "",
                 )
@@ -304,7 +304,7 @@ def _number(value: Any) -> float:
 
 
 def _value(entry: Mapping[str, Any] | None) -> tuple[float, float] | None:
-    """Value and standard deviation; None where not both are known."""
+    """Return value and standard deviation, or None unless both are known."""
     if entry is None:
         return None
     half = half_width(entry)
@@ -313,7 +313,7 @@ def _value(entry: Mapping[str, Any] | None) -> tuple[float, float] | None:
 
 
 def _reach(entry: Mapping[str, Any] | None, cut: bool) -> tuple[float, float]:
-    """How far an interval, cut off at 0 or not, reaches below its value and above it; else NaN."""
+    """Return how far an interval extends below and above its value; NaN if unknown."""
     found = None if entry is None else _value(entry)
     if entry is None or found is None:
         return math.nan, math.nan
@@ -342,7 +342,7 @@ def _text(entry: Mapping[str, Any] | None) -> str:
     if half is None or value is None:
         return text
     low, high = interval_of(entry)
-    if abs(high + low - 2.0 * value) > LOPSIDED * half:
+    if abs(high + low - 2.0 * value) > MAX_ASYMMETRY * half:
         return f"{value:.3g} ({low:.2g} to {high:.2g})"
     return f"{text} ± {spread}"
 
@@ -362,7 +362,7 @@ def _plain(value: Any) -> str:
 
 
 def _flat(value: Any, prefix: str) -> Iterator[tuple[str, float]]:
-    """All numbers below a key, with their names."""
+    """Yield all numbers below a key, with their names."""
     if isinstance(value, Mapping):
         for name, entry in value.items():
             yield from _flat(entry, f"{prefix} {name}")
@@ -374,7 +374,7 @@ def _flat(value: Any, prefix: str) -> Iterator[tuple[str, float]]:
 
 
 def _figures(runs: Sequence[RunResults]) -> list[Part]:
-    """Figures of how the runs went, with their change."""
+    """Return the figures of how the runs went, with their changes."""
     found = [
         {name: value for key in FIGURES for name, value in _flat(run.summary.get(key), key)}
         for run in runs
@@ -391,7 +391,7 @@ def _figures(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _figure(value: float | None, first: float | None = None) -> str:
-    """A figure, and how far it is from the first run's."""
+    """Format a figure, with its change relative to the first run's."""
     if value is None:
         return MISSING
     text = significant(value, 4)
@@ -401,7 +401,7 @@ def _figure(value: float | None, first: float | None = None) -> str:
 
 
 def _settings(runs: Sequence[RunResults]) -> list[Part]:
-    """Launch arguments and versions that are not the same in all runs."""
+    """Return the launch arguments and versions that differ between the runs."""
     rows = []
     for group in ("arguments", "versions"):
         maps = [m if isinstance(m := run.summary.get(group), Mapping) else {} for run in runs]
@@ -413,7 +413,7 @@ def _settings(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _row_table(runs: Sequence[RunResults]) -> list[Part]:
-    """Rows of fault tables and papers whose verdict is not the same in all runs."""
+    """Return the rows of fault tables and papers whose verdicts differ between the runs."""
     found = [dict(_judged(run.summary.get("rows"))) for run in runs]
     names = list(dict.fromkeys(name for rows in found for name in rows))
     rows = [
@@ -425,7 +425,7 @@ def _row_table(runs: Sequence[RunResults]) -> list[Part]:
 
 
 def _judged(rows: Any) -> Iterator[tuple[str, str]]:
-    """What rows are about, and their verdicts."""
+    """Yield the subjects of rows, and their verdicts."""
     if not isinstance(rows, list):
         return
     for row in rows:
@@ -439,7 +439,7 @@ def _judged(rows: Any) -> Iterator[tuple[str, str]]:
 
 
 def _overlaid(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Charts that at least two runs have: the first curve of each run, and what they share."""
+    """Yield the charts that at least two runs have: first curve of each run, and shared curves."""
     keys = dict.fromkeys(key for run in runs for key in run.charts)
     for key in keys:
         drawn = [(i, run, run.charts[key]) for i, run in enumerate(runs) if key in run.charts]
@@ -479,7 +479,7 @@ def _curve(found: Mapping[str, Any], name: str, role: Role, dashed: bool) -> Cur
 
 
 def _paths(runs: Sequence[RunResults]) -> Iterator[Scene]:
-    """The first run that has a scene drives; the others are paths."""
+    """Yield a scene in which the first run's robot drives over the paths of the others."""
     scenes = [
         (i, run, chart)
         for i, run in enumerate(runs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which fields of the controllers' and the simulators' messages are what in a DriveRun."""
+"""Mapping from message fields of the controllers and the simulators to those of a DriveRun."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Commanded:
-    """What a controller commands, in pairs.
+    """The pair of commands that a controller sends.
 
     Attributes:
-        what: in one word, for titles and tables.
-        picture: name of its picture.
-        title: what the picture shows.
-        names: of both.
-        units: of both.
-        error_names: symbols of the velocity errors.
-        parameters: names of the robot's parameters.
+        what: One word for titles and tables.
+        picture: Name of their picture.
+        title: Title of the picture.
+        names: Names of the two commands.
+        units: Units of the two commands.
+        error_names: Symbols of the velocity errors.
+        parameters: Names of the robot's parameters.
     """
 
     what: str
@@ -51,19 +51,19 @@ VELOCITY = Commanded(
 
 @dataclass(frozen=True)
 class StatusFields:
-    """Fields of a controller's status.
+    """Names of the fields in a controller's status.
 
     Attributes:
-        message: name of the message type in diffbot_msgs.
-        reference: x, y, theta of the reference; empty where there is none.
-        odometry: x, y, theta of the robot; empty where they are not told.
-        wanted: [v, omega] asked for.
-        velocity: [v, omega] of the robot.
-        command: what is commanded.
-        gains: what the law is tuned with, by the key that the summary gives it.
-        velocity_name: symbol of what is asked for.
-        commanded: what that is.
-        extra: further arrays of a row, and their lengths.
+        message: Name of the message type in diffbot_msgs.
+        reference: Fields of the reference x, y, theta; empty if there are none.
+        odometry: Fields of the robot's x, y, theta; empty if there are none.
+        wanted: Field of the desired [v, omega].
+        velocity: Field of the robot's [v, omega].
+        command: Field of the command.
+        gains: Gains of the control law, by their key in the summary.
+        velocity_name: Symbol of the desired velocity.
+        commanded: The kind of command.
+        extra: Names of further arrays of a row, and their lengths.
     """
 
     message: str
@@ -138,11 +138,11 @@ CONTROLLERS = {
         },
     ),
 }
-# Of diffbot_msgs/AdaptationStatus. The last one has a column for each gate.
+# Fields of diffbot_msgs/AdaptationStatus. The last one has a column per gate.
 JUDGEMENT = (
     "state", "refused", "in_use", "offered", "offered_std", "lower", "upper", "follows", "passed"
 )  # fmt: skip
-# Of nav_msgs/Odometry: pose and velocity of a robot in the plane.
+# Fields of nav_msgs/Odometry: pose and velocity of a robot in the plane.
 TRUTH = (
     "pose.pose.position.x",
     "pose.pose.position.y",

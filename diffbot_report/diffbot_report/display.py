@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run shows while it goes on: a live view on a terminal, plain lines elsewhere."""
+"""Display of a running run: a live view on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from rich.text import Text
 
 from diffbot_ident.progress import duration_text
 
-PLAIN_WIDTH = 110  # columns of files and pipes
-# Wall time between plain lines where no tenth of the run falls in between, s.
+PLAIN_WIDTH = 110  # columns of output to files and pipes
+# Maximum wall time between plain lines if no 10 % of the run is completed in between, s.
 INTERVAL = 5.0
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
-        label: what is running, for example "ident twil (mujoco)".
-        elapsed: robot time since the start, s.
-        duration: robot time at the end, s; 0 when there is none.
-        factor: robot time over wall time; None before it is known.
-        note: what is waited for, or why the robot stands; shown instead of how far it is.
+        label: What is running, for example "ident twil (mujoco)".
+        elapsed: Robot time since the start, s.
+        duration: Robot time at the end, s; 0 if there is no end.
+        factor: Robot time over wall time; None before it is known.
+        note: What the run waits for, or why the robot stands; replaces the progress if not empty.
     """
 
     label: str
@@ -43,14 +43,14 @@ class RunProgress:
 
     @property
     def fraction(self) -> float | None:
-        """Elapsed share of the duration, 0 to 1; None without an end."""
+        """Elapsed fraction of the duration, 0 to 1; None without an end."""
         if not 0.0 < self.duration < math.inf:
             return None
         return min(max(self.elapsed / self.duration, 0.0), 1.0)
 
     def figures(self) -> str:
-        """Times and real-time factor as text."""
-        # What follows the asked duration, such as a verification, has no known end.
+        """Return times and real-time factor as text."""
+        # Phases after the requested duration, such as a verification, have no known end.
         asked = self.fraction is not None and self.elapsed <= self.duration + 0.05
         end = f" of {self.duration:.0f}" if asked else ""
         factor = f", {self.factor:.1f}× real time" if self.factor is not None else ""
@@ -61,13 +61,13 @@ class RunProgress:
 
 
 class Display(Protocol):
-    """Shows how far a run is."""
+    """Shows the progress of a run."""
 
     def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Show progress and the table of what is known; now is wall time, s."""
+        """Show progress and the table of results; `now` is wall time, s."""
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
 
 
 class LiveDisplay:
@@ -78,7 +78,7 @@ class LiveDisplay:
         self._live.start()
 
     def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Draw the view anew."""
+        """Redraw the view."""
         row = Table.grid(padding=(0, 2))
         label, fraction = f"[bold]{progress.label}", progress.fraction
         if progress.note:
@@ -91,12 +91,12 @@ class LiveDisplay:
         self._live.update(Group(row, table), refresh=True)
 
     def close(self) -> None:
-        """Take the view off the terminal."""
+        """Remove the view from the terminal."""
         self._live.stop()
 
 
 class PlainDisplay:
-    """Lines without control characters, for files and pipes: each 10 %, and every few seconds."""
+    """Prints lines without control characters, for files and pipes: every 10 % or few seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -105,7 +105,7 @@ class PlainDisplay:
         self._last = -math.inf
 
     def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Print a line when one is due; the table is left for the end."""
+        """Print a line when one is due; the table is not printed until the end."""
         if progress.note:
             if progress.note != self._note:
                 say(self._console, f"{progress.label}: {progress.note}")
@@ -117,7 +117,7 @@ class PlainDisplay:
                 self._last = now
                 say(self._console, f"{progress.label}: {progress.figures()}")
             return
-        # Rounding below the tenth would hold the line of 30 % back for 0.3 = 0.29999999999999999.
+        # The margin ensures that 0.3 = 0.29999999999999999 counts as 30 %.
         tenth = math.floor(10.0 * fraction + 1e-9)
         if self._last == -math.inf:
             self._last = now
@@ -127,26 +127,26 @@ class PlainDisplay:
             say(self._console, f"{progress.label}: {100 * fraction:.0f} %, {progress.figures()}")
 
     def close(self) -> None:
-        """Nothing to undo."""
+        """Do nothing."""
 
 
 def make_console() -> Console:
-    """A console on standard output; 110 columns wide where that is no terminal."""
+    """Return a console on standard output; 110 columns wide if that is no terminal."""
     if isinstance(sys.stdout, TextIOWrapper):
-        # An output without UTF-8 shows ? for σ rather than ending the run.
+        # An output without UTF-8 shows ? for σ instead of ending the run.
         sys.stdout.reconfigure(errors="replace")
     console = Console()
     return console if console.is_terminal else Console(width=PLAIN_WIDTH)
 
 
 def make_display(console: Console) -> Display:
-    """A live view when the console is a terminal that can move its cursor, else plain lines."""
+    """Return a live view for a terminal with cursor control, otherwise plain lines."""
     capable = console.is_terminal and not console.is_dumb_terminal
     return LiveDisplay(console) if capable else PlainDisplay(console)
 
 
 def new_table(title: str) -> Table:
-    """An empty table in the look of the suite."""
+    """Return an empty table in the style of the suite."""
     return Table(
         title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left",
         title_style="bold", pad_edge=False, collapse_padding=True,
@@ -154,5 +154,5 @@ def new_table(title: str) -> Table:
 
 
 def say(console: Console, text: str) -> None:
-    """Print a line as it is, however long."""
+    """Print a line unchanged, whatever its length."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Wall time to wait for matplotlib at the most, s.
+# Maximum wall time to wait for matplotlib, s.
 LOADING_TIME = 60.0
 
 
@@ -20,9 +20,9 @@ class Picture:
     """A file to draw.
 
     Attributes:
-        name: of the file, for example "path.png".
-        write: draws it to a path.
-        seconds: wall time that it may take, s; it is not begun with less than this left.
+        name: Name of the file, for example "path.png".
+        write: Draws the picture to a path.
+        seconds: Wall time that drawing may take, s; it is not started with less time left.
     """
 
     name: str
@@ -31,14 +31,14 @@ class Picture:
 
 
 class Drawing:
-    """Loads matplotlib while the run goes on, so that its end is quick.
+    """Loads matplotlib while the run is active, so that little remains to be done at its end.
 
     Args:
-        module: what draws; loads matplotlib.
+        module: Module that draws; importing it loads matplotlib.
 
     Attributes:
-        problem: why pictures were left out; None when none was.
-        unwritten: sentences on files that could not be written.
+        problem: Why pictures were left out; None if none was.
+        unwritten: Error messages of files that could not be written.
     """
 
     def __init__(self, module: str) -> None:
@@ -49,7 +49,7 @@ class Drawing:
         self._thread = threading.Thread(target=self._load, name="load-figures", daemon=True)
 
     def start(self) -> None:
-        """Begin to load; a second call changes nothing."""
+        """Start loading; a second call has no effect."""
         if self._thread.ident is None:
             self._thread.start()
 
@@ -63,7 +63,7 @@ class Drawing:
             self.problem = f"{error}; install matplotlib"
 
     def ready(self, deadline: float) -> bool:
-        """Whether all is loaded; waits for it until time.monotonic() is `deadline`, s."""
+        """Whether loading is complete; waits for it until time.monotonic() is `deadline`, s."""
         left = deadline - time.monotonic()
         if left > 0.0:
             self.start()
@@ -75,12 +75,12 @@ class Drawing:
     def draw(
         self, pictures: Callable[[], Sequence[Picture]], directory: Path, deadline: float
     ) -> Iterator[Path]:
-        """Draw one after the other into the directory; yields their paths.
+        """Draw pictures into the directory, one after the other; yield their paths.
 
         Args:
-            pictures: gives what to draw; called once all is loaded.
-            directory: where to.
-            deadline: time.monotonic() after which no further picture is begun, s.
+            pictures: Returns the pictures to draw; called once loading is complete.
+            directory: Target directory.
+            deadline: time.monotonic() after which no further picture is started, s.
         """
         if not self.ready(deadline):
             return
@@ -93,7 +93,7 @@ class Drawing:
             try:
                 picture.write(path)
             except OSError as error:
-                self.unwritten.append(str(error))  # a smaller one may still find room
+                self.unwritten.append(str(error))  # a smaller file may still fit on the disk
                 continue
             yield path
         if left_out:

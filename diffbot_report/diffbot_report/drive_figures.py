@@ -50,21 +50,21 @@ from diffbot_report.robot_outline import RobotOutline, placed
 
 Colour = tuple[float, float, float]
 
-# A wide band below the paths: where laps cover each other, dashes would not be seen.
+# Colour of a wide band below the paths; dashes would not be visible where laps overlap.
 PALE = "#DCE1E8"
-# Height of the path's drawing area, inch, at the least and at most.
+# Minimum and maximum height of the path's drawing area, inch.
 LOWEST, HIGHEST = 3.2, 7.2
-# Its margins: left and right of it, below and above it, inch.
+# Margins of the path's drawing area: left, right, below and above, inch.
 LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
-HEIGHT = 6.2  # inch
+HEIGHT = 6.2  # height of the other figures, inch
 VELOCITIES = (("v", "m/s"), ("ω", "rad/s"))
-# How much of the time around a step of velocity is enlarged: before and after it, s.
+# Time before and after a velocity step that is enlarged, s.
 STEP_DETAIL = (0.02, 0.18)
-# The way to full speed of a robot that begins on its path, s.
+# Time for a robot that begins on its path to reach full speed, s.
 START_UP = 15.0
 # Smallest errors that the logarithmic panels show: mm and degrees.
 FLOORS = 1e-2, 1e-3
-# Name, unit, its size in SI units, and the least height of the panel, in the unit.
+# Name, unit, its size in SI units, and minimum height of the panel in the unit.
 POSE_QUANTITIES = (("x", "m", 1.0, 0.04), ("y", "m", 1.0, 0.04), ("θ", "°", np.degrees(1.0), 4.0))
 # Wall time that an animation may take, s.
 ANIMATION_TIME = 6.0
@@ -78,15 +78,15 @@ def drive_pictures(
     title: str,
     animation: bool = True,
 ) -> list[Picture]:
-    """The pictures for which there is something to show, and the animation.
+    """Return the pictures that have data to show, and the animation.
 
     Args:
-        run: at least two samples.
-        results: of the run.
-        recording: the same run, for the controller's state.
-        robot: its shape and colours.
-        title: what was run.
-        animation: whether drive.gif is made.
+        run: At least two samples.
+        results: Results of the run.
+        recording: Recording of the same run, for the controller's state.
+        robot: The robot, for its shape and colours.
+        title: What was run.
+        animation: Whether drive.gif is made.
     """
     wanted, limits = recording.fields.velocity_name, recording.limits
     shown = (run, results, wanted, title)
@@ -114,7 +114,7 @@ def drive_pictures(
 def _adaptation_figures(
     run: DriveRun, results: DriveResults, recording: DriveRecording, title: str
 ) -> dict[str, Callable[[], Figure]]:
-    """Where parameters were live, or the robot changed."""
+    """Return the figures for live parameters or changes of the robot."""
     lived, state = recording.adaptation_run(), recording.state
     if state is None:
         return {}
@@ -134,7 +134,7 @@ def _adaptation_figures(
 
 
 def source(run: DriveRun, what: str, figures: str) -> str:
-    """A subtitle: what is shown, and which figures of Lages (2018) show it for a pose."""
+    """Return a subtitle: what is shown, and the matching figures of Lages (2018) for a pose."""
     if run.commanded is VELOCITY:
         return f"{what}; law (9)–(12) of Siwek et al. (2023)"
     if run.has_pose_reference:
@@ -143,13 +143,13 @@ def source(run: DriveRun, what: str, figures: str) -> str:
 
 
 def path_figure(run: DriveRun, outline: RobotOutline, colour: Colour, title: str) -> Figure:
-    """Y over x: reference, true path, path by odometry; the robot at its start and end.
+    """Draw y over x: reference, true path, path by odometry; the robot at its start and end.
 
     Args:
-        run: at least one sample.
-        outline: of the robot.
-        colour: of its body.
-        title: what was run.
+        run: At least one sample.
+        outline: Outline of the robot.
+        colour: Colour of its body.
+        title: What was run.
     """
     poses = [p for p in (run.reference, run.true, run.odometry) if np.isfinite(p).any()]
     points = np.concatenate(poses)[:, :2]
@@ -163,7 +163,7 @@ def path_figure(run: DriveRun, outline: RobotOutline, colour: Colour, title: str
     )
     axes = figure.add_axes((LEFT / style.WIDTH, BELOW / total, width / style.WIDTH, height / total))
     style.quiet(axes)
-    # Equal scales: the shorter side gets more room.
+    # Equal scales: the shorter side gets the larger margin.
     half = 0.5 * max((high[0] - low[0]) / width, (high[1] - low[1]) / height)
     for side, middle, inches in zip("xy", 0.5 * (low + high), (width, height), strict=True):
         axes.set(**{f"{side}lim": (middle - half * inches, middle + half * inches)})
@@ -205,11 +205,11 @@ def _robots(axes: Axes, run: DriveRun, outline: RobotOutline, colour: Colour) ->
     if run.has_pose_reference:
         _robot(axes, run.reference[-1], outline, None, 1.0)
     moved = float(np.linalg.norm(run.pose[known[-1], :2] - run.pose[known[0], :2]))
-    # Two labels need room beside each other.
+    # Two labels need enough distance between them.
     names = ("start", "end") if moved > outline.reach else ("", "start and end")
     for at, name, alpha in ((known[0], names[0], 0.35), (known[-1], names[1], 0.9)):
         _robot(axes, run.pose[at], outline, colour, alpha)
-        # Beside the robot, where neither its own body nor the way ahead is.
+        # Place the label beside the robot, clear of its body and of the path ahead.
         x, y, theta = run.pose[at]
         side = np.array([-np.sin(theta), np.cos(theta)]) * 1.35 * outline.half_track
         side *= 1.0 if side[1] < 0.0 or abs(side[1]) < 1e-9 else -1.0
@@ -226,7 +226,7 @@ def _robot(
     colour: Colour | None,
     alpha: float,
 ) -> None:
-    """The robot at a pose; without a colour only its dashed outline."""
+    """Draw the robot at a pose; without a colour only its dashed outline."""
     if colour is None:
         axes.add_patch(
             Polygon(
@@ -251,13 +251,13 @@ def _robot(
 def commands_figure(
     run: DriveRun, results: DriveResults, limits: tuple[float, float], title: str
 ) -> Figure:
-    """What was commanded, with its limits: wheel torques, or velocities with those measured.
+    """Draw the commands with their limits: wheel torques, or velocities with the measured ones.
 
     Args:
-        run: at least two samples.
-        results: of the run.
-        limits: of both; 0 where unknown.
-        title: what was run.
+        run: At least two samples.
+        results: Results of the run.
+        limits: Limits of both commands; 0 if unknown.
+        title: What was run.
     """
     what = run.commanded
     peaks = zip(results.peak_command or (np.nan, np.nan), what.units, strict=True)
@@ -292,13 +292,13 @@ def commands_figure(
 
 
 def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, title: str) -> Figure:
-    """Velocities asked for and driven.
+    """Draw the desired and the actual velocities.
 
     Args:
-        run: at least two samples.
-        results: of the run.
-        wanted_name: symbol of what is asked for.
-        title: what was run.
+        run: At least two samples.
+        results: Results of the run.
+        wanted_name: Symbol of the desired velocity.
+        title: What was run.
     """
     figure = style.new_figure(
         f"Velocities of {title}",
@@ -326,13 +326,13 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
 def velocity_errors_figure(
     run: DriveRun, results: DriveResults, wanted_name: str, title: str
 ) -> Figure:
-    """The errors of the velocity, u minus what was asked for: e_1 and e_2 of (22), (23).
+    """Draw the velocity errors, u minus the desired velocity: e_1 and e_2 of (22), (23).
 
     Args:
-        run: at least two samples.
-        results: of the run.
-        wanted_name: symbol of what is asked for.
-        title: what was run.
+        run: At least two samples.
+        results: Results of the run.
+        wanted_name: Symbol of the desired velocity.
+        title: What was run.
     """
     subtitle = source(run, f"u − {wanted_name}", "Figs. 18, 25 and 35")
     figure = style.new_figure(f"Velocity errors of {title}", subtitle, HEIGHT)
@@ -356,9 +356,9 @@ def velocity_errors_figure(
 
 
 def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float]]:
-    """The part of the run that is enlarged, s, for v and for omega.
+    """Return the part of the run to enlarge, s, for v and for omega.
 
-    It is the first step of each velocity, else what comes before the robot has settled.
+    It is the first step of each velocity or, without steps, the time until the robot has settled.
     """
     end = float(run.time[-1])
     tracking = results.metrics.true or results.metrics.odometry
@@ -367,7 +367,8 @@ def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float
     if settled is not None:
         opening = float(np.clip(1.3 * settled, min(0.3, end), max(0.4 * end, min(2.0, end))))
     if run.commanded is VELOCITY:
-        # A robot that begins on its path has nothing to settle: the way to full speed is shown.
+        # A robot that begins on its path has nothing to settle: show the acceleration to full
+        # speed.
         opening = min(START_UP, 0.25 * end)
     found = []
     for channel in ("v", "omega"):
@@ -382,12 +383,12 @@ def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float
 
 
 def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
-    """X, y, theta with the reference, and the sizes of the errors of position and heading.
+    """Draw x, y, theta with the reference, and the position and heading errors.
 
     Args:
-        run: with a reference of poses.
-        metrics: of the run, for the titles.
-        title: what was run.
+        run: A run with a pose reference.
+        metrics: Metrics of the run, for the titles.
+        title: What was run.
     """
     subtitle = source(run, "over time with the reference", "Figs. 13–15, 20–22 and 30–32")
     figure = style.new_figure(f"Pose of {title}", subtitle, 7.0)
@@ -441,7 +442,7 @@ def _quantity(axes: Axes, run: DriveRun, column: int) -> None:
     style.panel_title(axes, f"{name}, {unit}", "")
     reference, odometry, true = (p[:, column] for p in (run.reference, run.odometry, run.true))
     if column == 2:
-        # Whole turns apart they are the same heading.
+        # Headings that differ by whole turns are the same.
         true = odometry + np.remainder(true - odometry + np.pi, 2.0 * np.pi) - np.pi
         turns = 2.0 * np.pi * np.round((reference - odometry) / (2.0 * np.pi))
         reference = reference - np.nanmedian(turns)
@@ -462,9 +463,9 @@ def _sizes(
     curves: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], str, str, float]],
     limit: float,
 ) -> None:
-    """Errors on a logarithmic scale, with the size that counts as settled.
+    """Draw errors on a logarithmic scale, with the error that counts as settled.
 
-    Each curve: time, sizes, label, colour, width.
+    Each curve: time, errors, label, colour, width.
     """
     shown = [np.array([limit])]
     for time, values, label, colour, width in curves:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well a run followed its reference, answered steps of velocity, and bore a changed robot."""
+"""Metrics of a run: tracking errors, responses to velocity steps, and effect of robot changes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 
-# Kinds of the part of a run over which tracking is judged.
+# Kinds of the part of a run over which tracking is evaluated.
 LAST_LAP, ONLY_LAP, LAST_SECOND = "last lap", "only lap, approach included", "last second"
-# A reference this near to its final pose is at it, at the least: m and rad.
+# Minimum tolerances within which a reference is at its final pose: m and rad.
 SAME_POSITION, SAME_HEADING = 1e-3, 1e-2
-# In samples: a moving reference that passes a pose has a sample within half its step.
+# Tolerance in steps of the reference: one that passes a pose has a sample within half a step.
 SAME_STEPS = 0.75
 CHANNELS = ("v", "omega")
-# Within which a velocity has settled, finely and roughly: shares of its step.
+# Tolerances for a settled velocity, fine and coarse, as fractions of its step.
 FINE, ROUGH = 0.01, 0.05
-# Steps smaller than this, m/s or rad/s, are none.
+# Steps smaller than this, m/s or rad/s, are ignored.
 SMALLEST_STEP = 1e-6
-# A set point that changes again sooner, s, is a ramp.
+# A set point that changes again within this time, s, is a ramp.
 SHORTEST_STEP = 0.1
-# Robot time that a change of the robot may disturb its tracking for, s.
+# Time for which a change of the robot may disturb its tracking, s of robot time.
 RECOVERY = 12.0
 
 
@@ -35,9 +35,9 @@ class Window:
     """Part of a run.
 
     Attributes:
-        kind: LAST_LAP, ONLY_LAP (there is none but the first) or LAST_SECOND.
-        begin: s since driving began.
-        end: s.
+        kind: LAST_LAP, ONLY_LAP (there is only the first lap) or LAST_SECOND.
+        begin: Begin, s since driving began.
+        end: End, s since driving began.
     """
 
     kind: str
@@ -45,19 +45,19 @@ class Window:
     end: float
 
     def holds(self, time: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which of these times, s, are inside, its ends included."""
+        """Whether each of these times, s, is inside, including the ends."""
         return (time >= self.begin - 1e-9) & (time <= self.end + 1e-9)
 
 
 def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> Window:
-    """The last lap of a closed curve, else the last second.
+    """Return the last lap of a closed curve or, for other references, the last second.
 
-    A lap is found from the references alone. It lasts since the reference was last before at its
-    final pose, heading included: closed curves end where they begin, and an 8 crosses itself with
-    another heading. Rest at the end is no part of it.
+    A lap is found from the references alone. It begins when the reference was last at its final
+    pose before, including heading: closed curves end where they begin, and a figure eight crosses
+    itself with another heading. Rest at the end is not part of the lap.
 
     Args:
-        time: s, rising, shape (n,), n > 0.
+        time: Time in s, increasing, shape (n,), n > 0.
         reference: x, y, theta, m, m, rad, finite, shape (n, 3).
     """
     final = reference[-1]
@@ -71,7 +71,7 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
     before = np.flatnonzero(near[: away[-1]]) if len(away) else away
     if not len(before):
         return Window(LAST_SECOND, max(float(time[-1]) - 1.0, float(time[0])), float(time[-1]))
-    # Of the last visit before, the instant nearest to the pose; the last one of a rest.
+    # Of the previous visit take the sample nearest to the pose, or the last one of a rest.
     visit = np.arange(_first_of_visit(near, before[-1]), before[-1] + 1)
     miss = distance[visit] + turn[visit] * SAME_POSITION / SAME_HEADING
     begin = visit[np.flatnonzero(miss <= miss.min() + 1e-12)[-1]]
@@ -81,27 +81,27 @@ def judged_window(time: NDArray[np.float64], reference: NDArray[np.float64]) -> 
 
 
 def _steps(reference: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How far (m) and by what angle (rad) the reference came to each sample, shape (n,)."""
+    """Return the distance (m) and angle (rad) moved by the reference up to each sample, (n,)."""
     change = np.diff(reference, axis=0, prepend=reference[:1])
     turn = np.remainder(change[:, 2] + math.pi, math.tau) - math.pi
     return np.hypot(change[:, 0], change[:, 1]), np.abs(turn)
 
 
 def _first_of_visit(near: NDArray[np.bool_], last: int) -> int:
-    """First sample of the visit that ends with this one."""
+    """Return the first sample of the visit that ends with sample `last`."""
     gaps = np.flatnonzero(~near[:last])
     return int(gaps[-1]) + 1 if len(gaps) else 0
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Root mean squares and largest values over a window.
+    """Root mean squares and maxima over a window.
 
     Attributes:
-        rms_position: m.
-        rms_heading: rad.
-        max_position: m.
-        max_heading: rad.
+        rms_position: Rms of the position error, m.
+        rms_heading: Rms of the heading error, rad.
+        max_position: Maximum position error, m.
+        max_heading: Maximum heading error, rad.
     """
 
     rms_position: float
@@ -115,9 +115,9 @@ class Tracking(Errors):
     """Errors against the reference.
 
     Attributes:
-        settling_time: first time since driving began from which on the robot stays within 1 cm and
-            1 degree of the reference to the end of the run, s; None if never, or where samples
-            after it are missing.
+        settling_time: First time since driving began from which the robot stays within 1 cm and 1
+            degree of the reference to the end of the run, s; None if never, or if later samples are
+            missing.
     """
 
     settling_time: float | None
@@ -125,15 +125,15 @@ class Tracking(Errors):
 
 @dataclass(frozen=True)
 class DriveMetrics:
-    """Figures of a run.
+    """Metrics of a run.
 
     Attributes:
-        window: over which errors are taken; None without a reference of poses.
-        true: of the true pose; None where it is not known or there is no reference.
-        odometry: of the pose by odometry.
-        drift: true pose against odometry over the window; None where one is not known.
-        peak_speed: largest |v|, m/s; the true one where it is known; None without samples.
-        peak_yaw_rate: largest |omega|, rad/s.
+        window: Window over which errors are evaluated; None without a pose reference.
+        true: Errors of the true pose; None if it is unknown or there is no reference.
+        odometry: Errors of the pose by odometry.
+        drift: Difference between true pose and odometry over the window; None if one is unknown.
+        peak_speed: Maximum |v|, m/s, of the true velocity if known; None without samples.
+        peak_yaw_rate: Maximum |omega|, rad/s.
     """
 
     window: Window | None
@@ -145,7 +145,7 @@ class DriveMetrics:
 
 
 def drive_metrics(run: DriveRun) -> DriveMetrics:
-    """Judge a run; it may be empty."""
+    """Return the metrics of a run, which may be empty."""
     window = _window(run)
     whole = run.is_whole(true=True)
     speeds = [
@@ -164,14 +164,14 @@ def drive_metrics(run: DriveRun) -> DriveMetrics:
 
 
 def _window(run: DriveRun) -> Window | None:
-    """Over which errors are taken; None where samples are missing that could move it."""
+    """Return the window for the errors, or None if missing samples could shift it."""
     if not run.has_pose_reference:
         return None
     known = np.isfinite(run.reference).all(axis=1)
     window = judged_window(run.time[known], run.reference[known])
     if run.is_whole():
         return window
-    # What is missing before a lap cannot move it; it may hide that there was one.
+    # Samples missing before a lap cannot shift it, but may hide that there was a lap.
     resting = not np.ptp(run.reference[known], axis=0).any()
     certain = window.kind == LAST_LAP or resting
     return window if certain and run.is_whole(window.begin) else None
@@ -185,14 +185,14 @@ def _tracking(
         return None
     settled = errors.settling_time
     earlier = errors.time[errors.time < settled]
-    # It may have left again where samples are missing.
+    # The robot may have left the tolerance again where samples are missing.
     known = run.is_whole(float(earlier[-1]) if len(earlier) else 0.0, true=true)
     time = settled if known and math.isfinite(settled) else None
     return Tracking(**vars(found), settling_time=time)
 
 
 def errors_within(errors: TrackingErrors | None, window: Window | None) -> Errors | None:
-    """Errors over a window; None where there are none."""
+    """Return the errors over a window, or None if there are none."""
     if errors is None or window is None:
         return None
     inside = window.holds(errors.time)
@@ -205,14 +205,14 @@ def errors_within(errors: TrackingErrors | None, window: Window | None) -> Error
 
 @dataclass(frozen=True)
 class Response:
-    """Of one velocity to one step.
+    """Response of one velocity to one step.
 
     Attributes:
-        settling_time: from which on it stays within 1 % of the step, s since the step; None if it
-            never does before the next one.
-        settling_time_5: likewise within 5 %. One count of an encoder in a period is often more
-            than 1 % of a step.
-        overshoot: largest excess over the set point, % of the step, >= 0.
+        settling_time: Time after which the velocity stays within 1 % of the step, s since the step;
+            None if it does not before the next step.
+        settling_time_5: Same within 5 %. One encoder count per period is often more than 1 % of a
+            step.
+        overshoot: Maximum excess over the set point, % of the step, >= 0.
     """
 
     settling_time: float | None
@@ -226,12 +226,12 @@ class VelocityStep:
 
     Attributes:
         channel: "v" (m/s) or "omega" (rad/s).
-        time: since driving began, s.
-        begin: set point before; 0 before the run.
-        end: set point after.
-        encoders: response as the law knows it, from the wheels' encoders; None where samples are
-            missing.
-        true: of the simulated robot; None where it is not known, or not all of it.
+        time: Time since driving began, s.
+        begin: Set point before; 0 before the run.
+        end: Set point after.
+        encoders: Response as measured by the wheels' encoders, which the control law uses; None if
+            samples are missing.
+        true: Response of the simulated robot; None if it is not completely known.
     """
 
     channel: str
@@ -243,9 +243,9 @@ class VelocityStep:
 
 
 def velocity_steps(run: DriveRun) -> list[VelocityStep]:
-    """The steps of v and omega in a run, in order of time.
+    """Return the steps of v and omega in a run, in order of time.
 
-    A response is judged until either set point changes again.
+    A response is evaluated until either set point changes again.
     """
     changes = np.abs(np.diff(run.wanted, axis=0, prepend=np.zeros((1, 2)))) > SMALLEST_STEP
     instants = np.flatnonzero(changes.any(axis=1))
@@ -285,14 +285,14 @@ def response(
     end: float,
     since: float | None = None,
 ) -> Response:
-    """Judge the answer to a step from `begin` to `end`, both in the unit of the velocity.
+    """Evaluate the response to a step from `begin` to `end`, both in the unit of the velocity.
 
     Args:
-        time: s, rising, shape (n,), n > 0.
-        velocity: shape (n,).
-        begin: set point before.
-        end: set point after; differs from begin.
-        since: time of the step, s; None for the first time.
+        time: Time in s, increasing, shape (n,), n > 0.
+        velocity: Velocity, shape (n,).
+        begin: Set point before.
+        end: Set point after; differs from begin.
+        since: Time of the step, s; None for the first time.
     """
     # In units of the step: 0 before, 1 after.
     progress = (velocity - begin) / (end - begin)
@@ -312,9 +312,9 @@ class Change:
     """Tracking around a change of the true parameters, such as a payload.
 
     Attributes:
-        time: of the change, s since driving began.
-        before: errors over a lap that ends there (less at the start of a run); None where unknown.
-        after: errors over as long, from RECOVERY after it on.
+        time: Time of the change, s since driving began.
+        before: Errors over one lap before the change (less at the start of a run); None if unknown.
+        after: Errors over the same length, starting RECOVERY after the change; None if unknown.
     """
 
     time: float
@@ -323,14 +323,14 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """Rms of the position after over that before."""
+        """Rms position error after the change over that before."""
         if self.before is None or self.after is None or not self.before.rms_position:
             return None
         return self.after.rms_position / self.before.rms_position
 
 
 def changes_of(run: DriveRun, adaptation: AdaptationRun, lap: Window | None) -> list[Change]:
-    """Tracking around each change; `lap` is the window that the run is judged by."""
+    """Evaluate tracking around each change; `lap` is the window of the run's metrics."""
     errors = run.true_errors or run.odometry_errors
     if errors is None or not len(run):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report.html shows of a drive: how the robot followed, with what torque, and its path."""
+"""report.html of a drive: how the robot followed its reference, with what torque, and its path."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
 FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
-# Of what may be live: K5 to K8 and sigma.
+# Units of parameters that may be live: K5 to K8 and sigma.
 LIVE_UNITS = {**DYNAMIC_UNITS, **dict(zip(VELOCITY.parameters, ("s", "s", "", ""), strict=True))}
-# Share of its limit from which on a torque counts as saturated.
+# Fraction of its limit from which a torque counts as saturated.
 SATURATED = 0.999
 
 
@@ -46,16 +46,16 @@ def drive_page(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> Page:
-    """The page of a drive.
+    """Return the page of a drive.
 
     Args:
-        run: samples, maybe none.
-        results: of the run.
-        recording: the same run, for the controller's state.
-        robot: its shape and colours.
-        about: what was run.
-        folder: of the results, for the files to copy.
-        summary: content of summary.json.
+        run: Samples; may be empty.
+        results: Results of the run.
+        recording: Recording of the same run, for the controller's state.
+        robot: The robot, for its shape and colours.
+        about: What was run.
+        folder: Folder of the results, for the files to copy.
+        summary: Content of summary.json.
     """
     tone, verdict, advice = _verdict(run, results, recording, folder, summary)
     lived = recording.adaptation_run()
@@ -92,9 +92,9 @@ def _verdict(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
-    """Tone, how the robot followed, and what to do next, a sentence each."""
+    """Return the tone and two sentences: how the robot followed, and what to do next."""
     if summary["outcome"] == Outcome.FAILED.value:
-        return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
+        return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
     if not len(run):
         return Tone.BAD, "Nothing was recorded.", "See how the run ended, below."
     limited = _saturated(run, recording)
@@ -127,20 +127,20 @@ def _verdict(
 
 
 def _longer(run: DriveRun, results: DriveResults, more: str) -> str:
-    """What to do about a robot that has not settled; `more`: what is said of any run."""
+    """Return advice for a robot that has not settled; `more` is the advice for any run."""
     window = results.metrics.window
     if window is None or window.kind != LAST_SECOND:
         return more
     goal = run.reference[-1, :2]
     first, last = (math.dist(goal, run.odometry[k, :2]) for k in (0, -1))
-    # As long again, or as the rest of the way takes at this pace, twice.
+    # Twice the duration, or twice the time that the remaining distance takes at this speed.
     rest = last / (first - last) if last < first else 0.0
     longer = math.ceil(2.0 * window.end * max(1.0, rest))
     return f"It may only need longer: duration:={longer}. {more}"
 
 
 def _saturated(run: DriveRun, recording: DriveRecording) -> float:
-    """Share of the samples at which a command is at its limit."""
+    """Return the fraction of samples at which a command is at its limit."""
     limits = np.array(recording.limits)
     known = np.isfinite(limits) & (limits > 0.0)
     if not known.any():
@@ -175,7 +175,7 @@ def _answer(results: DriveResults, what: Commanded) -> Table:
 
 
 def _peaks(results: DriveResults, what: Commanded) -> list[tuple[str, str, float | None]]:
-    """Name, unit and size of the largest commands; None where samples are missing."""
+    """Return name, unit and size of the largest commands; None if samples are missing."""
     if what is TORQUE:
         return [(what.what, what.units[0], results.peak_torque)]
     peaks = results.peak_command or (None, None)
@@ -261,7 +261,7 @@ def _commands(
 
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
-    """What friction takes of the torques [left, right], N m, (n, 2); None where there is none."""
+    """Return the friction torques [left, right], N m, (n, 2), or None without friction."""
     speeds = wheel_speeds(run.best_velocity, robot.model)
     laws = wheel_friction(robot)
     if all(law.viscous == law.coulomb == 0.0 for law in laws):
@@ -309,7 +309,7 @@ def _velocities(
 def _adaptation(
     lived: AdaptationRun, recording: DriveRecording, events: list[tuple[float, str]]
 ) -> list[Part]:
-    """Parameters offered, used and true; which gate let an estimate pass."""
+    """Return charts of parameters offered, used and true, and of the gates."""
     if not len(lived):
         return []
     parts: list[Part] = []
@@ -345,7 +345,7 @@ def _sigma(
     recording: DriveRecording,
     events: list[tuple[float, str]],
 ) -> list[Part]:
-    """Parameters in use, with the estimate's band, and true, of a law that adapts them itself."""
+    """Return charts of sigma in use, with its band, and true, of a law that adapts it itself."""
     state = recording.state
     if run.commanded is not VELOCITY or not len(run) or state is None or state.law != "adaptive":
         return []
@@ -357,7 +357,7 @@ def _sigma(
         if len(lived.true):
             curves.append(_true(lived, k, float(run.time[-1])))
         seen = np.concatenate([np.asarray(curve.y, float) for curve in curves])
-        # Not of the band, which is wider at first than all that follows.
+        # Without the band, which is initially wider than all later values.
         low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
         room = 0.2 * (high - low) or 0.1 * abs(high) or 1.0
         parts.append(
@@ -368,7 +368,7 @@ def _sigma(
 
 
 def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
-    """A true parameter, up to the end of the run, s."""
+    """Return a true parameter as a curve up to the end of the run, s."""
     x = np.append(np.clip(lived.true_time, 0.0, end), end)
     y = np.append(lived.true[:, i], lived.true[-1, i])
     return Curve("true", x, y, Role.TRUTH, steps=True, dashed=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report remembers of a driving run, and the run as arrays for metrics and pictures."""
+"""Data that a report keeps of a driving run, and the run as arrays for metrics and pictures."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from diffbot_report.sample_buffer import (
 
 Columns = NDArray[np.float64]
 
-# Columns of a status: reference, odometry, wanted, velocity, command; what is extra comes after.
+# Ends of the columns of a status: reference, odometry, wanted, velocity, command; extras follow.
 STATUS_ENDS = np.cumsum((3, 3, 2, 2, 2))
-# Columns of a judgement, see JUDGEMENT; the gates come after.
+# Ends of the columns of a judgement, see JUDGEMENT; the gates follow.
 JUDGEMENT_ENDS = np.cumsum((1, 1, 4, 4, 4, 4, 4, 4))
 JUDGEMENT_CAPACITY = 50_000  # 2.7 hours at 5 Hz
 
 
 @dataclass(frozen=True)
 class DriveRun:
-    """Samples of a run at the control instants, n of them; NaN where something is not known.
+    """Samples of a run at the n control instants; NaN where a value is unknown.
 
     Attributes:
-        time: since driving began, s, rising, shape (n,).
-        reference: pose, m, m, rad, shape (n, 3); NaN where only velocities are asked for.
-        odometry: pose as the controller knows it, shape (n, 3).
-        true: pose of the simulated robot, shape (n, 3); NaN where it was not received.
-        wanted: velocity asked for, eta of (14), (15) or u_r, [v, omega], m/s and rad/s, (n, 2).
-        velocity: u as the controller knows it, shape (n, 2).
-        true_velocity: of the simulated robot, shape (n, 2).
-        command: for the period that begins: torque [left, right], N m, or velocity [v, omega], m/s
-            and rad/s, shape (n, 2).
-        commanded: which of these.
-        extra: further arrays, by the names of StatusFields.extra, each of shape (n, length).
-        gaps: times between which samples are missing, s, shape (m, 2); may be infinite.
-        truth_due: whether a simulator should have told the true pose at each sample.
+        time: Time since driving began, s, increasing, shape (n,).
+        reference: Reference pose, m, m, rad, shape (n, 3); NaN if only velocities are commanded.
+        odometry: Pose by odometry, as the controller uses it, shape (n, 3).
+        true: Pose of the simulated robot, shape (n, 3); NaN where it was not received.
+        wanted: Desired velocity, eta of (14), (15) or u_r, [v, omega], m/s and rad/s, (n, 2).
+        velocity: Velocity u as the controller measures it, shape (n, 2).
+        true_velocity: Velocity of the simulated robot, shape (n, 2).
+        command: Command for the period that begins: torque [left, right], N m, or velocity [v,
+            omega], m/s and rad/s, shape (n, 2).
+        commanded: Kind of command: torque or velocity.
+        extra: Further arrays, by the names of StatusFields.extra, each of shape (n, length).
+        gaps: Intervals in which samples are missing, s, shape (m, 2); may be infinite.
+        truth_due: Whether a simulator should have published the true pose of each sample.
     """
 
     time: Columns
@@ -70,12 +70,13 @@ class DriveRun:
         return len(self.time)
 
     def is_whole(self, begin: float = -math.inf, end: float = math.inf, true: bool = False) -> bool:
-        """Whether nothing that should be known is missing between two times, s.
+        """Whether no expected sample is missing between two times, s.
 
         Args:
-            begin: s since driving began.
-            end: likewise; the end of the run counts as missing where the run may have gone on.
-            true: whether the true pose should be known, too.
+            begin: Begin, s since driving began.
+            end: End, s since driving began; the end of the run counts as missing if the run may
+                have continued.
+            true: Whether true poses are expected, too.
         """
         if ((self.gaps[:, 0] < end) & (self.gaps[:, 1] > begin)).any():
             return False
@@ -84,7 +85,7 @@ class DriveRun:
 
     @property
     def untold_poses(self) -> int:
-        """True poses that should be known and are not."""
+        """Number of true poses that are expected but missing."""
         return int((~np.isfinite(self.true).all(axis=1)).sum()) if self.truth_due else 0
 
     @property
@@ -94,12 +95,12 @@ class DriveRun:
 
     @property
     def has_truth(self) -> bool:
-        """Whether a simulator told the true pose."""
+        """Whether a simulator published the true pose."""
         return len(self) > 0 and bool(np.isfinite(self.true).all(axis=1).any())
 
     @property
     def pose(self) -> Columns:
-        """The best known pose of the robot: the true one, else by odometry, shape (n, 3)."""
+        """The best known pose of the robot: true or, if unknown, by odometry, shape (n, 3)."""
         return self.true if self.has_truth else self.odometry
 
     @property
@@ -109,11 +110,11 @@ class DriveRun:
 
     @property
     def best_velocity(self) -> Columns:
-        """The best known velocity: the true one, else the controller's, shape (n, 2)."""
+        """The best known velocity: true or, if unknown, the controller's, shape (n, 2)."""
         return self.true_velocity if self.has_truth else self.velocity
 
     def errors(self, pose: Columns, reference: Columns) -> TrackingErrors | None:
-        """Errors at the instants at which both are known; None when there is none."""
+        """Return the errors at the instants at which both are known, or None if there are none."""
         known = np.isfinite(pose).all(axis=1) & np.isfinite(reference).all(axis=1)
         if not known.any():
             return None
@@ -121,40 +122,41 @@ class DriveRun:
 
     @property
     def true_errors(self) -> TrackingErrors | None:
-        """Of the true pose against the reference."""
+        """Errors of the true pose against the reference."""
         return self.errors(self.true, self.reference)
 
     @property
     def odometry_errors(self) -> TrackingErrors | None:
-        """Of the pose by odometry against the reference."""
+        """Errors of the pose by odometry against the reference."""
         return self.errors(self.odometry, self.reference)
 
     @property
     def drift(self) -> TrackingErrors | None:
-        """Of the true pose against the one by odometry."""
+        """Differences between the true pose and the one by odometry."""
         return self.errors(self.true, self.odometry)
 
 
 @dataclass(frozen=True)
 class AdaptationRun:
-    """Judgements of an adaptive run, n of them, in time; rows of four are [K5, K6, K7, K8].
+    """The n judgements of an adaptive run, in order of time; rows of four are [K5, K6, K7, K8].
 
     Attributes:
-        time: stamps of the estimates, s since driving began, shape (n,).
+        time: Stamps of the estimates, s since driving began, shape (n,).
         state: WAITING 0, FOLLOWING 1 or FROZEN 2, shape (n,).
-        refused: estimates refused so far, shape (n,).
-        in_use: shape (n, 4).
-        offered: shape (n, 4).
-        offered_std: standard deviations of it, infinite where unknown, shape (n, 4).
-        lower: band, shape (n, 4).
-        upper: band, shape (n, 4).
-        follows: shape (n, 4).
-        gates: names of the gates, m of them.
-        passed: whether each gate let the estimate pass, shape (n, m).
-        true_time: when true parameters began to hold, s since driving began, shape (k,).
-        true: those, shape (k, 4).
-        lost: judgements that did not come.
-        has_last: whether the last one has.
+        refused: Number of estimates refused so far, shape (n,).
+        in_use: Parameters in use, shape (n, 4).
+        offered: Parameters offered by the estimator, shape (n, 4).
+        offered_std: Standard deviations of the offered ones, infinite if unknown, shape (n, 4).
+        lower: Lower end of the allowed band, shape (n, 4).
+        upper: Upper end of the allowed band, shape (n, 4).
+        follows: Whether each parameter follows the estimate, shape (n, 4).
+        gates: Names of the m gates.
+        passed: Whether each gate let the estimate pass, shape (n, m).
+        true_time: Times from which the true parameters are valid, s since driving began, shape
+            (k,).
+        true: True parameters, shape (k, 4).
+        lost: Number of judgements that were not received.
+        has_last: Whether the last judgement was received.
     """
 
     time: Columns
@@ -189,11 +191,11 @@ class AdaptationRun:
 
 
 class AdaptationRecording:
-    """Takes in judgements and true parameters.
+    """Collects judgements and true parameters.
 
     Attributes:
-        arrivals: which judgements have come.
-        true_parameters: what a simulator told.
+        arrivals: Which judgements were received.
+        true_parameters: True parameters that a simulator published.
     """
 
     def __init__(self) -> None:
@@ -209,13 +211,13 @@ class AdaptationRecording:
         rows: Rows,
         counts: Sequence[int] | None = None,
     ) -> None:
-        """Take in a batch.
+        """Add a batch.
 
         Args:
-            gates: names, m of them.
-            stamps: ns, shape (n,).
-            rows: values of JUDGEMENT, shape (n, 26 + m).
-            counts: number of each message, as its writer counts them; None: not told.
+            gates: Names of the m gates.
+            stamps: Stamps in ns, shape (n,).
+            rows: Values of JUDGEMENT, shape (n, 26 + m).
+            counts: Sequence number of each message, as its publisher counts them; None: unknown.
         """
         self.arrivals.add([0] * len(stamps) if counts is None else counts, stamps)
         if gates != self._gates:
@@ -223,11 +225,11 @@ class AdaptationRecording:
         self._buffer.add(stamps, rows)
 
     def run(self, start: int, told: int = 0) -> AdaptationRun:
-        """The run so far.
+        """Return the run so far.
 
         Args:
-            start: stamp at which driving began, ns.
-            told: judgements that the controller has published.
+            start: Stamp at which driving began, ns.
+            told: Number of judgements that the controller has published.
         """
         state, refused, in_use, offered, offered_std, lower, upper, follows, passed = np.split(
             self._buffer.rows, JUDGEMENT_ENDS, axis=1
@@ -256,19 +258,19 @@ class DriveRecording:
     """Each status of a controller and each true pose, by stamp.
 
     Attributes:
-        fields: as below.
-        state: newest state of the controller; None before the first.
-        start: stamp at which driving began, ns; None before.
-        arrivals: which messages on ~/status have come.
-        peak_command: largest size of both that was commanded, also of rows thinned out, shape (2,).
-        status: rows of `fields.names`, the reference and the odometry always there.
-        truth: rows of TRUTH.
-        adaptation: what became of live parameters.
+        fields: See Args.
+        state: Latest state of the controller; None before the first.
+        start: Stamp at which driving began, ns; None before.
+        arrivals: Which messages on ~/status were received.
+        peak_command: Maximum magnitude of both commands, including thinned rows, shape (2,).
+        status: Rows of `fields.names`, always including reference and odometry.
+        truth: Rows of TRUTH.
+        adaptation: History of the live parameters.
 
     Args:
-        fields: of the controller's status.
-        capacity: rows kept, see SampleBuffer.
-        truth_due: whether a simulator tells the true pose for each status.
+        fields: Fields of the controller's status.
+        capacity: Number of rows kept, see SampleBuffer.
+        truth_due: Whether a simulator publishes the true pose for each status.
     """
 
     def __init__(
@@ -286,12 +288,12 @@ class DriveRecording:
 
     @property
     def peak_torque(self) -> float | None:
-        """Largest |torque| of a wheel that was commanded, N m; None where velocities are."""
+        """Maximum |torque| commanded to a wheel, N m; None for velocity commands."""
         return float(self.peak_command.max()) if self.fields.commanded is TORQUE else None
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Of what is commanded; 0 where unknown."""
+        """Limits of the two commands; 0 if unknown."""
         if self.fields.commanded is TORQUE:
             limit = self.state.torque_limit if self.state else 0.0
             return limit, limit
@@ -306,7 +308,7 @@ class DriveRecording:
         return self.state.elapsed if self.state else 0.0
 
     def add_state(self, state: ControllerState) -> None:
-        """Take in the newest state; the first one that drives says when driving began."""
+        """Store the latest state; the first driving one determines when driving began."""
         self.state = state
         if state.phase is not RunPhase.WAITING and (state.elapsed > 0.0 or self.start is None):
             self.start = state.stamp - round(state.elapsed * NANOSECONDS)
@@ -317,12 +319,12 @@ class DriveRecording:
         rows: Rows,
         counts: Sequence[int] | None = None,
     ) -> None:
-        """Take in a batch.
+        """Add a batch.
 
         Args:
-            stamps: ns, shape (n,).
-            rows: values of `fields.names`, shape (n, columns).
-            counts: number of each message, as its writer counts them; None: not told.
+            stamps: Stamps in ns, shape (n,).
+            rows: Values of `fields.names`, shape (n, columns).
+            counts: Sequence number of each message, as its publisher counts them; None: unknown.
         """
         self.arrivals.add([0] * len(stamps) if counts is None else counts, stamps)
         if not self.fields.reference:
@@ -333,11 +335,11 @@ class DriveRecording:
         self.status.add(stamps, rows)
 
     def add_truth(self, stamps: Stamps, rows: Rows) -> None:
-        """Take in a batch of true poses: values of TRUTH."""
+        """Add a batch of true poses: values of TRUTH."""
         self.truth.add(stamps, rows)
 
     def run(self) -> DriveRun:
-        """The run so far; status and truth are joined by equal stamp."""
+        """Return the run so far; status and truth are joined by equal stamps."""
         stamps, rows, start = self.status.stamps, self.status.rows, self.start
         if start is not None:
             first = int(np.searchsorted(stamps, start - STAMP_TOLERANCE))
@@ -359,21 +361,25 @@ class DriveRecording:
             command=command,
             commanded=self.fields.commanded,
             extra=self._extra(rows),
-            gaps=self.arrivals.gaps_until(self._told) - 1e-9 * start,
+            gaps=self.arrivals.gaps_until(self._published) - 1e-9 * start,
             truth_due=self.truth_due,
         )
 
     @property
-    def _told(self) -> int:
-        """Messages on ~/status so far, as the controller says."""
+    def _published(self) -> int:
+        """Number of messages published on ~/status so far, as the controller reports it."""
         return self.state.statuses if self.state else 0
 
     def missing(self) -> list[str]:
-        """What a complete record of the run would hold and this one does not, in sentences."""
+        """Return sentences on what is missing from a complete recording of the run."""
         run, arrivals, judged = self.run(), self.arrivals, self.adaptation.arrivals
         judgements = self.state.judgements if self.state else 0
         found = (
-            (arrivals.missing(self._told), max(self._told, arrivals.newest), "status messages"),
+            (
+                arrivals.missing(self._published),
+                max(self._published, arrivals.newest),
+                "status messages",
+            ),
             (run.untold_poses, len(run), "true poses (ground_truth)"),
             (judged.missing(judgements), max(judgements, judged.newest), "judged estimates"),
         )
@@ -385,11 +391,11 @@ class DriveRecording:
         return dict(zip(lengths, parts, strict=False))
 
     def adaptation_run(self) -> AdaptationRun:
-        """What became of live parameters so far."""
+        """Return the history of the live parameters so far."""
         return self.adaptation.run(self.start or 0, self.state.judgements if self.state else 0)
 
     def _true_at(self, stamps: Stamps) -> Rows:
-        """Rows of the truth with these stamps; NaN where there is none."""
+        """Return the rows of the truth with these stamps; NaN where there is none."""
         found = np.full((len(stamps), len(TRUTH)), np.nan)
         if not len(self.truth):
             return found

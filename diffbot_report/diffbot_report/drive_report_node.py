@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drive_report node: shows a driving run and writes its report.
 
-Subscribes to `<controller>/status`, `<controller>/state` and, where a simulator publishes it,
+Subscribes to `<controller>/status`, `<controller>/state` and, if a simulator publishes them,
 `ground_truth` (nav_msgs/Odometry), `ground_truth/dynamic_parameters` and
-`ground_truth/velocity_parameters`; of a controller with live parameters also
-`<controller>/adaptation`. Ends with the run: status 0 when it was completed or
-stopped by the user, 1 when it failed. Controllers whose parameter `listeners` is 1 wait for it.
+`ground_truth/velocity_parameters`. For a controller with live parameters also to
+`<controller>/adaptation`. Ends with the run: status 0 when it was completed or stopped by the user,
+1 when it failed. Controllers whose parameter `listeners` is 1 wait for this node.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 @dataclass(frozen=True)
 class DriveReportParameters(ReportParameters):
-    """Of drive_report."""
+    """Parameters of drive_report."""
 
     controller: str = parameter(
         "backstep_controller", "name of the controller's node", choices=tuple(CONTROLLERS)
@@ -45,14 +45,14 @@ class DriveReportParameters(ReportParameters):
     animation: bool = parameter(True, "whether drive.gif is made")
 
 
-# Once a run is done, samples that are still on their way have this long, s of wall time.
+# Wall time for samples still in transit after the end of a run, s.
 QUIET_TIME = 0.1
 # Wall time to wait for the first true pose of a simulator, s.
 TRUTH_PATIENCE = 3.0
 
 
 class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
-    """ROS side of the report of a driving run."""
+    """ROS interface of the report of a driving run."""
 
     def __init__(self) -> None:
         super().__init__("drive_report", DriveReportParameters)
@@ -72,7 +72,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         )
 
     def subscribe(self) -> tuple[Subscription[Any], ...]:
-        """Subscribe to what is true, and to what the controller says but for its status."""
+        """Subscribe to the true values and to the controller's topics, except its status."""
         controller = self.values.controller
         self._begin = time.monotonic()
         self._truth_topic = self.create_kept(Odometry, "ground_truth")
@@ -88,11 +88,11 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         return (self._state_topic,)
 
     def run_name(self) -> str:
-        """The parameter, or the controller's name."""
+        """Return the parameter `name` or, if it is empty, the controller's name."""
         return self.values.name or self.values.controller
 
     def take_all(self, now: float) -> bool:
-        """Take in all samples."""
+        """Take all samples."""
         recording = self.recording
         truth = self.take_kept(self._truth_topic)
         if truth:
@@ -109,7 +109,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         if judged:
             counts, gates = [message.count for message in judged], tuple(judged[0].gates)
             recording.adaptation.add(gates, *self._read_judgements(judged), counts)
-        if self._status_topic is None and self._listens(now):
+        if self._status_topic is None and self._should_subscribe(now):
             topic = f"{self.values.controller}/status"
             self._status_topic = self.create_kept(self._status_type, topic)
         statuses = self.take_kept(self._status_topic) if self._status_topic else []
@@ -119,31 +119,32 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
             recording.add_status(*self._read_status(statuses), counts)
         return bool(statuses or truth or judged)
 
-    def _listens(self, now: float) -> bool:
+    def _should_subscribe(self, now: float) -> bool:
         """Whether to subscribe to the status, for which a controller may wait (its `listeners`).
 
-        A simulator says its first state again until it is answered; once that has come here, no
-        true pose is missed. Discovery takes up to seconds, and in another order for each topic.
+        A simulator repeats its first state until it is answered. Once that state has been received
+        here, no true pose is missed. Discovery takes up to seconds, and its order differs between
+        topics.
         """
         if self.run.simulator and not len(self.recording.truth):
             return now - self._begin >= TRUTH_PATIENCE
         return True
 
     def newest(self) -> int | None:
-        """The stamp of the last state, ns, once nothing more comes; see RunEnd."""
+        """Return the stamp of the last state, ns, once everything was received; see RunEnd."""
         state = self.recording.state
         if state is None or not state.phase.ended or self.recording.missing():
             return None
-        # A controller that does not count its messages has said all when it says nothing more.
+        # A controller that does not count its messages is done when no more messages arrive.
         quiet = time.monotonic() - self.received >= QUIET_TIME
         return state.stamp if state.statuses or quiet else None
 
     def table(self) -> RenderableType:
-        """The newest sample."""
+        """Return a table of the latest sample."""
         return live_table(self.recording)
 
     def findings(self) -> RunFindings:
-        """How the robot followed its reference."""
+        """Return how the robot followed its reference."""
         status, fields = self._newest, self.recording.fields
         return drive_findings(
             self.recording,

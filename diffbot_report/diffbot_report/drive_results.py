@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a driving run found: the tables, and its keys of summary.json."""
+"""Results of a driving run: the tables, and its keys of summary.json."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from diffbot_report.summary import RunDescription, RunFindings
 
 UNITS = {"v": "m/s", "omega": "rad/s"}
 SYMBOLS = {"v": "v", "omega": "ω"}
-SMALLEST_SHOWN = 1e-9  # mm or degrees; less is rounding
+SMALLEST_SHOWN = 1e-9  # mm or degrees; smaller values are rounding errors
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,12 @@ class DriveResults:
     """Results of a run.
 
     Attributes:
-        metrics: tracking and speeds.
-        steps: responses to steps of the velocity's set point; empty where poses are followed.
-        peak_command: largest size of both that was commanded: torques of the wheels, N m, or
-            v and omega, m/s and rad/s; None where samples are missing.
-        peak_torque: the larger one where they are torques and all are known, N m; else None.
+        metrics: Tracking errors and speeds.
+        steps: Responses to steps of the desired velocity; empty if poses are followed.
+        peak_command: Maximum magnitude of both commands: wheel torques, N m, or v and omega, m/s
+            and rad/s; None if samples are missing.
+        peak_torque: The larger of the two if they are torques and all are known, N m; otherwise
+            None.
     """
 
     metrics: DriveMetrics
@@ -61,7 +62,7 @@ class DriveResults:
 
 
 def drive_results(run: DriveRun, recording: DriveRecording) -> DriveResults:
-    """Judge a run, which may be empty; the recording is its own."""
+    """Evaluate a run, which may be empty, with its recording."""
     steps = [] if run.has_pose_reference else velocity_steps(run)
     metrics = drive_metrics(run)
     if not run.is_whole():
@@ -78,22 +79,22 @@ def drive_findings(
     robot: Robot,
     animation: bool = True,
 ) -> RunFindings:
-    """What a run has found, at its end.
+    """Return the findings of a run at its end.
 
     Args:
-        recording: of the run.
-        about: what was run.
-        node: name of the controller's node.
-        gains: of the law.
-        robot: its shape and colours.
-        animation: whether drive.gif is made.
+        recording: Recording of the run.
+        about: What was run.
+        node: Name of the controller's node.
+        gains: Gains of the control law.
+        robot: The robot, for its shape and colours.
+        animation: Whether drive.gif is made.
     """
     run, state = recording.run(), recording.state
     results = drive_results(run, recording)
     lived = recording.adaptation_run()
     changes = changes_of(run, lived, results.metrics.window)
     adaptation = adaptation_keys(lived, changes, recording.fields.commanded.parameters)
-    # A simulator goes on until it is left alone: only poses that belong to a sample count.
+    # A simulator continues until its subscribers are gone: count only poses that match a sample.
     stamps, truth = recording.status.stamps, recording.truth
     law = f", {state.law}" if state and state.law else ""
 
@@ -128,7 +129,7 @@ def drive_findings(
 
 
 def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of summary.json that are a driving run's own; SI units."""
+    """Return the keys of summary.json that only driving runs have; SI units."""
     metrics = results.metrics
     return {
         "tracking": {
@@ -149,12 +150,12 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
 def controller_keys(
     node: str, recording: DriveRecording, gains: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What was in control, for summary.json.
+    """Return the controller in use, for summary.json.
 
     Args:
-        node: name of the controller's node.
-        recording: of the run; the controller may have said nothing.
-        gains: of the law.
+        node: Name of the controller's node.
+        recording: Recording of the run; the controller may not have published anything.
+        gains: Gains of the control law.
     """
     state = recording.state
     if state is None:
@@ -173,11 +174,11 @@ def controller_keys(
 
 
 def sigma_keys(run: DriveRun) -> dict[str, Any]:
-    """Values in use at the end, those at the beginning, and the standard deviation of the estimate.
+    """Return sigma in use at the end and at the start, and the estimate's standard deviation.
 
     Returns:
-        A dict for each of sigma1..sigma4 with value, start and std (s, s, 1, 1); std is None where
-        unknown, and all are where the sample is missing. Empty where nothing was driven.
+        A dict for each of sigma1..sigma4 with value, start and std (s, s, 1, 1); std is None if
+        unknown, and all are if the sample is missing. Empty if nothing was driven.
     """
     if not len(run):
         return {}
@@ -195,12 +196,12 @@ def sigma_keys(run: DriveRun) -> dict[str, Any]:
 
 
 def dead_band_keys(run: DriveRun) -> dict[str, Any]:
-    """The smallest command that moves the robot, of v in m/s and of omega in rad/s.
+    """Return the smallest command that moves the robot, v in m/s and omega in rad/s.
 
     Returns:
-        For `v` and `omega`: `in_use`, what the law maps its commands over at the end; and what was
-        identified while driving, `value` with `std` and `interval95`, all None where it was not or
-        where `identifiable` is false. Empty where nothing was driven.
+        For `v` and `omega`: `in_use`, the dead band that the law compensates at the end; and the
+        one identified while driving, `value` with `std` and `interval95`, all None if it was not
+        identified or if `identifiable` is false. Empty if nothing was driven.
     """
     if not len(run):
         return {}
@@ -227,11 +228,11 @@ def dead_band_keys(run: DriveRun) -> dict[str, Any]:
 def adaptation_keys(
     adaptation: AdaptationRun, changes: Sequence[Change], names: Sequence[str] = TORQUE.parameters
 ) -> dict[str, Any] | None:
-    """The key `adaptation` of summary.json; None where nothing was judged and nothing changed.
+    """Return the key `adaptation` of summary.json, or None without judgements and changes.
 
-    Parameters in use, offered and true, by their names, are those at the end; `refused_by` counts
-    the judgements in which each gate was shut (`precise`, `excited` and `band` may be of single
-    parameters). What rests on judgements that did not come is None.
+    Parameters in use, offered and true, by name, are those at the end. `refused_by` counts the
+    judgements in which each gate was closed (`precise`, `excited` and `band` may concern single
+    parameters). Values that depend on judgements that were not received are None.
     """
     if not len(adaptation) and not changes:
         return None
@@ -262,12 +263,12 @@ def _named(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, float
 def results_table(
     results: DriveResults, recording: DriveRecording, title: str = ""
 ) -> RenderableType:
-    """Tracking errors, or responses to steps of velocity, and the peaks.
+    """Return the tracking errors, or responses to velocity steps, and the peaks.
 
     Args:
-        results: of the run.
-        recording: of the run; the controller may have said nothing.
-        title: line above.
+        results: Results of the run.
+        recording: Recording of the run; the controller may not have published anything.
+        title: Line above the table.
     """
     parts: list[RenderableType] = []
     if results.steps:
@@ -286,7 +287,7 @@ def results_table(
 
 
 def _dead_bands(recording: DriveRecording) -> str:
-    """What moves the robot, in one line; empty where nothing was looked for and none is known."""
+    """Return the dead bands in one line; empty if none was estimated and none is known."""
     said = []
     for name, band in dead_band_keys(recording.run()).items():
         unit = UNITS[name]
@@ -318,7 +319,7 @@ def _tracking(results: DriveResults, title: str) -> Table:
 
 
 def error_rows(metrics: DriveMetrics) -> list[list[str]]:
-    """Rows of what, unit, true error, that by odometry, and odometry's drift."""
+    """Return rows of quantity, unit, true error, error by odometry, and drift of odometry."""
     rows = []
     for what, unit, factor in (("position", "mm", 1e3), ("heading", "°", math.degrees(1.0))):
         for kind in ("rms", "max"):
@@ -330,7 +331,7 @@ def error_rows(metrics: DriveMetrics) -> list[list[str]]:
 
 
 def _error(value: float | None) -> str:
-    """An error in mm or degrees; what is left of one by rounding is none."""
+    """Format an error in mm or degrees; rounding errors become 0."""
     if value is None:
         return MISSING
     return "0" if value < SMALLEST_SHOWN else significant(value, 3)
@@ -385,7 +386,7 @@ def _peaks(results: DriveResults, recording: DriveRecording) -> str:
 
 
 def live_table(recording: DriveRecording) -> RenderableType:
-    """The newest sample, by odometry."""
+    """Return a table of the latest sample, by odometry."""
     table = new_table("")
     names = (
         "x m",

@@ -14,10 +14,10 @@ drive_report = executable("diffbot_report.drive_report_node", "DriveReport")
 
 
 def calibrate_node() -> int:
-    """Run diffbot_ident's calibrate_node with this package's page; returns the exit status."""
+    """Run diffbot_ident's calibrate_node with this package's page; return the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # The fit's matrices are small: threads would wait for each other most of the time. It is read
-    # when NumPy is loaded.
+    # The fit's matrices are small: threads would mostly wait for each other. NumPy reads the
+    # variable when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from diffbot_ident.calibrate_node import CalibrateNode
     from diffbot_node.running import run_node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report.html shows of a fault table: promises kept by kind of fault and by node, each row."""
+"""report.html of a fault table: promises kept by kind of fault and by node, and each row."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Entry = Mapping[str, Any]
 
 
 def faults_page(summary: Mapping[str, Any], command: str) -> Page:
-    """The page of `diffbot faults`.
+    """Return the page of `diffbot faults`.
 
     Args:
-        summary: content of summary.json: `rows`, and `outcome` with `planned` where not all of
-            them were run.
-        command: that repeats it.
+        summary: Content of summary.json: `rows`, and `outcome` with `planned` if not all rows were
+            run.
+        command: Command that repeats it.
     """
     rows: Sequence[Entry] = summary["rows"]
     kept = sum(entry["passed"] for entry in rows)
@@ -53,13 +53,13 @@ def faults_page(summary: Mapping[str, Any], command: str) -> Page:
 
 
 def node_of(entry: Entry) -> str:
-    """The node that meets a fault: what a row's name ends with."""
+    """Return the node that is exposed to a fault: the end of the row's name."""
     _, colon, node = entry["row"].rpartition(": ")
     return node if colon else ANY_NODE
 
 
 def _share(entry: Entry) -> float | None:
-    """Time to zero as a share of what is promised; None where zero is not, or never came."""
+    """Return time to zero over the promised time; None if none is promised, or zero never came."""
     time, longest = entry.get("time_to_zero"), entry.get("longest")
     return time / longest if time is not None and longest else None
 
@@ -76,7 +76,7 @@ def _slowest(rows: Sequence[Entry]) -> str:
 
 
 def _grouped(name: str, rows: Sequence[Entry], key: Callable[[Entry], str]) -> Table:
-    """Rows, promises kept, the longest time and the largest torque of each group."""
+    """Return the rows, promises kept, the longest time and the largest torque of each group."""
     groups: dict[str, list[Entry]] = {}
     for entry in rows:
         groups.setdefault(key(entry), []).append(entry)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fleet.html and robots/ROBOT.html: what the recordings of a fleet say, from all robots to one.
+"""fleet.html and robots/ROBOT.html: results of a fleet's recordings, overall and per robot.
 
-Both are made of what `diffbot fleet` leaves: fleet.json and the rows of its table.
+Both are made from the files of `diffbot fleet`: fleet.json and the rows of its table.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from diffbot_report.quantity import MISSING, UNITS, significant, with_uncertaint
 
 FLEET = "fleet.html"
 ROBOTS = "robots"
-# Robots whose changes are drawn, robots' intervals side by side, and recordings without a result.
+# Maximum number of robots with charts, of intervals side by side, and of bad recordings listed.
 DRAWN, BESIDE, UNREAD = 12, 40, 200
 DAY = 86400.0
-LOG = "log_"  # what names of logarithms begin with
-# Quantities of torque recordings: the row's column, its name and its unit. Those of others are
-# values of the row's verdicts, named as there.
+LOG = "log_"  # prefix of the names of logarithms
+# Quantities of torque recordings: column of the row, name and unit. Other quantities are values of
+# the row's verdicts, under the names they have there.
 COLUMNS = {
     "log_k7": ("k7", "K7", UNITS["K7"]),
     "log_k8": ("k8", "K8", UNITS["K8"]),
@@ -55,29 +55,29 @@ COLUMNS = {
     "log_gyro_scale": ("gyro_scale", "yaw rate by the gyro over that by the wheels", "1"),
     "radius_difference": ("radius_difference", "radii, right less left over both", "1"),
 }
-# Quantities of a recording in a robot's table.
+# Quantities in the table of a robot's recordings.
 SHOWN = ("k5", "k6", "log_k7", "log_k8", "coulomb_left", "coulomb_right")
-# Verdicts of a recording.
+# Tones of the verdicts of a recording.
 TONES = {"all": None, "some": Tone.CAUTION}
 
 Row = Mapping[str, Any]
 Robot = tuple[str, str]
-"""Type and name."""
+"""Type and name of a robot."""
 
 
 def write_fleet_pages(
     summary: Mapping[str, Any], rows: Sequence[Row], folder: Path, words: Sequence[str]
 ) -> Path:
-    """Write fleet.html and a page of each robot; returns the path of the first.
+    """Write fleet.html and a page of each robot; return the path of fleet.html.
 
     Args:
-        summary: content of fleet.json.
-        rows: of all recordings that count, by the columns of the table.
-        folder: of the results.
-        words: arguments that repeat it.
+        summary: Content of fleet.json.
+        rows: Rows of all valid recordings, by the columns of the table.
+        folder: Folder of the results.
+        words: Command-line arguments that repeat it.
 
     Raises:
-        OSError: a page cannot be written.
+        OSError: A page cannot be written.
         ModuleNotFoundError: plotly is not installed.
     """
     robots = _by_robot(rows)
@@ -90,7 +90,7 @@ def write_fleet_pages(
 
 
 def _by_robot(rows: Sequence[Row]) -> dict[Robot, list[Row]]:
-    """Rows of each robot, by time."""
+    """Return the rows of each robot, in order of time."""
     found: dict[Robot, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row.get("time") or 0.0, str(row["path"]))):
         found.setdefault((row["type"] or "unknown", row["robot"]), []).append(row)
@@ -98,7 +98,7 @@ def _by_robot(rows: Sequence[Row]) -> dict[Robot, list[Row]]:
 
 
 def _files(robots: Mapping[Robot, object]) -> dict[Robot, str]:
-    """Path of each robot's page below the folder; names that differ in signs only get a number."""
+    """Return the path of each robot's page below the folder; numbers make the names unique."""
     files: dict[Robot, str] = {}
     taken: set[str] = set()
     for kind, name in robots:
@@ -113,17 +113,17 @@ def _files(robots: Mapping[Robot, object]) -> dict[Robot, str]:
 
 
 def _changed(summary: Mapping[str, Any]) -> dict[Robot, Mapping[str, Any]]:
-    """Robots that have changed over time, the surest first."""
+    """Return the robots that have changed over time, the most certain first."""
     return {(t["type"], t["name"]): t for t in summary["trends"] if t["alarm"]}
 
 
 def _unlike(summary: Mapping[str, Any]) -> dict[Robot, Mapping[str, Any]]:
-    """Robots that are unlike the others, the surest first."""
+    """Return the robots that are unlike the others, the most certain first."""
     return {(r["type"], r["name"]): r for r in summary["robots"] if r["alarm"]}
 
 
 def _drawn(summary: Mapping[str, Any]) -> set[Robot]:
-    """Robots whose own pages have charts; a page with charts has some megabytes."""
+    """Return the robots whose pages have charts, which make a page some megabytes large."""
     return set([*_changed(summary), *_unlike(summary)][:DRAWN])
 
 
@@ -137,7 +137,7 @@ def fleet_page(
     folder: Path,
     words: Sequence[str],
 ) -> Page:
-    """The page of all robots; arguments as of write_fleet_pages, `files` those of the robots."""
+    """Return the page of all robots; `files`: paths of the robots' pages. See write_fleet_pages."""
     unlike, changed = _unlike(summary), _changed(summary)
     seen = dict.fromkeys([*unlike, *changed])
     compared, timed = len(summary["robots"]), len(summary["trends"])
@@ -218,7 +218,7 @@ def _findings(
 
 
 def change_text(change: Mapping[str, Any]) -> str:
-    """A change in words."""
+    """Describe a change in words."""
     name = change["quantity"]
     size, half = relative(name, change["change"][name], NORMAL_95 * change["change_std"][name])
     begin, end = map(day, change["between"])
@@ -227,12 +227,12 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 
 def label(quantity: str) -> str:
-    """A quantity as a person calls it."""
+    """Return the readable name of a quantity."""
     return COLUMNS[quantity][1] if quantity in COLUMNS else quantity.removeprefix(LOG)
 
 
 def reading(row: Row, quantity: str) -> tuple[float, float, str] | None:
-    """Value, standard deviation (0: not known) and unit of a quantity; None: not in the row."""
+    """Return value, standard deviation (0: unknown) and unit of a quantity, or None without it."""
     if quantity in COLUMNS:
         column, _, unit = COLUMNS[quantity]
         value, std = row.get(column), row.get(f"std_{column}")
@@ -244,26 +244,26 @@ def reading(row: Row, quantity: str) -> tuple[float, float, str] | None:
     return float(value), float(std) if std is not None and math.isfinite(std) else 0.0, str(unit)
 
 
-@lru_cache(maxsize=1)  # of the row whose quantities are read one after another
+@lru_cache(maxsize=1)  # for the row whose quantities are read one after another
 def _values(text: str) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
 def relative(quantity: str, change: float, half: float) -> tuple[float, float]:
-    """A change and its half width as shares of the value, also of a logarithm's."""
+    """Return a change and its half width relative to the value; also for logarithms."""
     if not quantity.startswith(LOG):
         return change, half
     return math.expm1(change), math.exp(change) * half
 
 
 def sure(finding: Mapping[str, Any]) -> str:
-    """How sure the cause is, in words."""
+    """Return the confidence in the cause as text."""
     share = 100.0 * finding["confidence"]
     return f"{share:.0f} %" if share < 99.0 else "> 99 %"
 
 
 def day(time: float) -> str:
-    """The day of a time (s since 1970, UTC)."""
+    """Format a time (s since 1970, UTC) as a day."""
     return datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%d")
 
 
@@ -317,7 +317,7 @@ def _priors(summary: Mapping[str, Any]) -> list[Part]:
 
 
 def _centre(prior: Mapping[str, Any], quantity: str) -> float:
-    """Of a type, in the quantity's unit."""
+    """Return the centre of a type, in the quantity's unit."""
     level = float(prior["centre"][quantity])
     if quantity.startswith(LOG):
         return math.exp(level)
@@ -325,9 +325,9 @@ def _centre(prior: Mapping[str, Any], quantity: str) -> float:
 
 
 def _spreads(summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]) -> list[Part]:
-    """The first two quantities of the robots of each type, K7 against |K8| of torque recordings.
+    """Plot the first two quantities of each type's robots, K7 over |K8| for torque recordings.
 
-    In the latter a load or a tyre shows.
+    A load or a tyre shows in K7 and K8.
     """
     parts: list[Part] = []
     notable = {*_unlike(summary), *_changed(summary)}
@@ -361,7 +361,7 @@ def _side_by_side(
     summary: Mapping[str, Any],
     robots: Mapping[Robot, Sequence[Row]],
 ) -> Intervals:
-    """A quantity of each robot of a type with its interval."""
+    """Return a quantity of each robot of a type, with its interval."""
     names, values, halves, unit = [], [], [], ""
     for (own, name), rows in robots.items():
         known = [told for row in rows if (told := reading(row, quantity)) and told[1] > 0.0]
@@ -417,7 +417,7 @@ def _trend_chart(
     key: str, rows: Sequence[Row], change: Mapping[str, Any], robot: str = "",
     quantity: str | None = None,
 ) -> Chart:  # fmt: skip
-    """A quantity of a robot over its recordings, with the change where it is its own."""
+    """Chart a quantity over a robot's recordings, with the change if it concerns this quantity."""
     quantity = quantity or change["quantity"]
     told = [(row, reading(row, quantity)) for row in rows if row.get("time") is not None]
     known = [(row, found) for row, found in told if found is not None]
@@ -442,7 +442,7 @@ def _trend_chart(
 def _model(
     change: Mapping[str, Any], rows: Sequence[Row], days: np.ndarray, values: np.ndarray
 ) -> Curve:
-    """Medians before and after a step, or the straight line of a drift."""
+    """Return the medians before and after a step, or the straight line of a drift."""
     if change["kind"] == "drift":
         slope, intercept = np.polyfit(days, values, 1)
         ends = np.array([days[0], days[-1]])
@@ -459,14 +459,14 @@ def _model(
 def robot_page(
     robot: Robot, rows: Sequence[Row], summary: Mapping[str, Any], folder: Path, drawn: bool
 ) -> Page:
-    """The page of one robot.
+    """Return the page of one robot.
 
     Args:
-        robot: type and name.
-        rows: of its recordings, by time.
-        summary: content of fleet.json.
-        folder: of the page, for links.
-        drawn: whether it has charts.
+        robot: Type and name.
+        rows: Rows of its recordings, in order of time.
+        summary: Content of fleet.json.
+        folder: Folder of the page, for links.
+        drawn: Whether the page has charts.
     """
     kind, name = robot
     level = next((r for r in summary["robots"] if (r["type"], r["name"]) == robot), None)
@@ -506,7 +506,7 @@ def robot_page(
 
 
 def _compared(level: Mapping[str, Any] | None, trend: Mapping[str, Any] | None) -> list[str]:
-    """The quantities by which a robot was compared."""
+    """Return the quantities by which a robot was compared."""
     if level is not None:
         return [*level["deviations"]]
     return [] if trend is None else [*trend["change"]]
@@ -565,7 +565,7 @@ def _text(told: tuple[float, float, str] | None) -> str:
 
 
 def _report(path: Path, folder: Path) -> str | None:
-    """The report of the run that a recording is of: beside it, or beside its folder."""
+    """Return the report of a recording's run: next to the recording, or next to its folder."""
     for place in (path if path.is_dir() else path.parent, path.parent):
         if (place / REPORT).is_file():
             return os.path.relpath(place / REPORT, folder)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What friction did in an identification: its share of the torque, and from which on robots move.
+"""Effect of friction in an identification: its share of the torque, and the breakaway torque.
 
-The friction is what was identified, the torques and velocities are those of the run. A wheel that
-stands counts without friction: what holds it there is not known.
+The friction is the identified one; the torques and velocities are those of the run. A wheel at
+standstill counts as frictionless, because the friction that holds it is unknown.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Share = float | None
 
 @dataclass(frozen=True)
 class FrictionEffect:
-    """What friction did in a run.
+    """Effect of friction in a run.
 
     Attributes:
-        left: rms of the left wheel's friction torque over rms of its torque; None where the
-            friction is not known or there was no torque.
-        right: the same of the right wheel.
-        both: the same of both wheels together.
-        smallest_torque: of each of two wheels with equal torques, from which on they move the
-            robot: (f_l + f_r) / 2, N m.
+        left: Rms of the left wheel's friction torque over rms of its torque; None if the friction
+            is unknown or there was no torque.
+        right: Same for the right wheel.
+        both: Same for both wheels together.
+        smallest_torque: Torque per wheel from which two equal wheel torques move the robot: (f_l +
+            f_r) / 2, N m.
         coulomb: [left, right] Coulomb friction, N m.
     """
 
@@ -45,11 +45,11 @@ class FrictionEffect:
 
     @classmethod
     def of(cls, recording: IdentRecording, model: RobotModel) -> FrictionEffect | None:
-        """The effect in a run so far; None where the estimator does not model friction.
+        """Return the effect in a run so far, or None if the estimator does not model friction.
 
         Args:
-            recording: of the run.
-            model: the robot's description, for its wheels and track.
+            recording: Recording of the run.
+            model: The robot's model, for its wheels and track.
         """
         estimate = recording.estimate
         if estimate is None or estimate.friction is None:
@@ -65,17 +65,17 @@ class FrictionEffect:
         )
 
     def keys(self) -> dict[str, Any]:
-        """The keys of summary.json that it has."""
+        """Return the keys of summary.json."""
         return {
             "friction_share": {"left": self.left, "right": self.right, "both": self.both},
             "smallest_torque": self.smallest_torque.entry(),
         }
 
     def note(self, estimate: Estimate) -> str | None:
-        """A line below the table; None where there is nothing to say for sure.
+        """Return a line below the table, or None if nothing is certain.
 
         Args:
-            estimate: that the effect is of.
+            estimate: The estimate that the effect was computed from.
         """
         if estimate.state is not EstimateState.ESTIMATED:
             return None
@@ -83,7 +83,7 @@ class FrictionEffect:
         if self.both is not None:
             found.append(f"friction takes {100.0 * self.both:.0f} % of the torque (rms)")
         values = [q.value for q in self.coulomb if q.value is not None and q.std is not None]
-        # An interval that holds 0 is no friction to speak of.
+        # An interval that contains 0 means no significant friction.
         low, _ = self.smallest_torque.interval95
         if len(values) == len(self.coulomb) and low is not None and low > 0.0:
             both = " + ".join(significant(value, 2) for value in values)
@@ -92,18 +92,18 @@ class FrictionEffect:
 
 
 def wheel_speeds(velocity: Array, model: RobotModel) -> Array:
-    """Speeds of the wheels [left, right], rad/s, shape (n, 2), at [v, omega], shape (n, 2)."""
+    """Return the wheel speeds [left, right], rad/s, (n, 2), at [v, omega], shape (n, 2)."""
     turn = model.half_track * velocity[:, 1]
     return np.column_stack((velocity[:, 0] - turn, velocity[:, 0] + turn)) / model.wheel_radius
 
 
 def friction_torques(friction: FrictionEstimate, velocity: Array, model: RobotModel) -> Array:
-    """What friction takes of the torques [left, right], N m, shape (n, 2); NaN where unknown.
+    """Return the friction torques [left, right], N m, shape (n, 2); NaN if unknown.
 
     Args:
-        friction: as identified.
+        friction: Identified friction.
         velocity: [v, omega], m/s and rad/s, shape (n, 2).
-        model: the robot's description, for its wheels and track.
+        model: The robot's model, for its wheels and track.
     """
     speed = wheel_speeds(velocity, model)
     known = np.isfinite(friction.variances)
@@ -115,7 +115,7 @@ def friction_torques(friction: FrictionEstimate, velocity: Array, model: RobotMo
 def _mean_squares(
     friction: FrictionEstimate, motion: Array, model: RobotModel
 ) -> tuple[Array, Array]:
-    """Mean squares of friction torques and of torques [left, right], (N m)^2; NaN where unknown."""
+    """Return mean squares of friction torque and torque [left, right], (N m)^2; NaN if unknown."""
     motion = motion[np.isfinite(motion).all(axis=1)]
     if not len(motion):
         return np.full(2, math.nan), np.full(2, math.nan)
@@ -124,6 +124,6 @@ def _mean_squares(
 
 
 def _share(taken: float, given: float) -> Share:
-    """Ratio of the roots; None where it is none."""
+    """Return the ratio of the square roots, or None if it is undefined."""
     share = math.sqrt(taken / given) if given > 0.0 and taken >= 0.0 else math.nan
     return share if math.isfinite(share) else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of an identification run, after Figs. 10-17 of Lages (2017).
 
-Only matplotlib's objects are used, never pyplot, so drawing works in any thread and leaves no
-state behind. Import this module early, in the background: loading matplotlib takes long.
+Only matplotlib's objects are used, never pyplot, so drawing works in any thread and leaves no state
+behind. Import this module early, in the background: loading matplotlib takes long.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ TIME = "robot time since the excitation began, s"
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
 SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
 RESIDUALS = ("linear v̇", "angular ω̇")
-# Whose predictions a verification compares.
+# Models whose predictions a verification compares.
 MODELS = (("identified", style.BLUE), ("nominal", style.GREEN), ("no model", style.QUIET))
 EDGES = {
     "left": 0.085, "right": 0.985, "top": 0.835, "bottom": 0.085, "hspace": 0.32, "wspace": 0.20
 }  # fmt: skip
-ARENA_FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as shares of the figure
+ARENA_FRAME = (0.085, 0.085, 0.90, 0.775)  # left, bottom, width, height as fractions of the figure
 
 
 def ident_pictures(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> list[Picture]:
-    """The pictures for which there is something to show.
+    """Return the pictures that have data to show.
 
     Args:
-        recording: the run.
+        recording: Recording of the run.
         parameters: K5..K8 at its end.
-        title: what was run, for example "twil, mujoco, seed 1".
+        title: What was run, for example "twil, mujoco, seed 1".
     """
     make = {
         "parameters": partial(parameters_figure, recording, parameters, title),
@@ -72,12 +72,12 @@ def ident_pictures(
 def parameters_figure(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> Figure:
-    """K5..K8 over time with 95 % bands and true values (Figs. 10-13).
+    """Draw K5..K8 over time with 95 % bands and true values (Figs. 10-13).
 
     Args:
-        recording: the run.
+        recording: Recording of the run.
         parameters: K5..K8 at its end, for the panels' titles.
-        title: what was run.
+        title: What was run.
     """
     subtitle = "as identified over time, after Figs. 10–13 of Lages (2017)"
     figure = style.new_figure(f"Dynamic parameters of {title}", subtitle, 6.0)
@@ -95,11 +95,11 @@ def parameters_figure(
         truth = np.empty((0,))
         if len(true_times) and len(times):
             truth = _draw_truth(axes, true_times, true_values[:, i], times)
-        # A start value without information is no estimate.
+        # A start value without information is not an estimate.
         known = np.isfinite(sigma) & np.isfinite(values[:, i])
         limits = estimate_limits(times[known], values[known, i], sigma[known], truth)
         if limits is None or not known.any():
-            style.say(axes, _why(quantity))
+            style.say(axes, _reason_text(quantity))
             continue
         t, k, s = times[known], values[known, i], NORMAL_95 * sigma[known]
         band = axes.fill_between(t, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
@@ -113,7 +113,7 @@ def parameters_figure(
 def covariance_figure(
     recording: IdentRecording, parameters: Sequence[Quantity], title: str
 ) -> Figure:
-    """Diagonal of the covariance matrix over time, logarithmic (Figs. 14-17)."""
+    """Draw the diagonal of the covariance matrix over time, logarithmic (Figs. 14-17)."""
     subtitle = "diagonal of the covariance matrix, after Figs. 14–17 of Lages (2017)"
     figure = style.new_figure(f"Variance of the parameters of {title}", subtitle, 6.0)
     times, _, variances = recording.parameters()
@@ -123,7 +123,7 @@ def covariance_figure(
         end = f"σ {quantity.std:.2g} {quantity.unit} at the end" if quantity.std else ""
         style.panel_title(axes, f"{quantity.symbol}, {SQUARED[quantity.symbol]}", end)
         if not known.any():
-            style.say(axes, _why(quantity))
+            style.say(axes, _reason_text(quantity))
             continue
         axes.plot(times[known], variances[known, i], color=style.BLUE, linewidth=1.8)
         draw_logarithmic(axes, *variance_limits(times[known], variances[known, i]))
@@ -131,7 +131,7 @@ def covariance_figure(
 
 
 def excitation_figure(recording: IdentRecording, title: str) -> Figure:
-    """Torques and body velocity: the whole run, and its first seconds in detail."""
+    """Draw torques and body velocity: the whole run, and its first seconds in detail."""
     subtitle = "wheel torques that acted and the body velocity that they caused"
     figure = style.new_figure(f"Excitation of {title}", subtitle, 7.0)
     grid = figure.add_gridspec(
@@ -166,15 +166,15 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
     return figure
 
 
-def _why(quantity: Quantity) -> str:
-    """Why a panel is empty, in lines of about the same length that fit it."""
+def _reason_text(quantity: Quantity) -> str:
+    """Return why a panel is empty, in lines of similar length that fit it."""
     text = f"{quantity.lack or NOT_IDENTIFIABLE}: {quantity.reason or 'no finite variance'}"
     lines = -(-len(text) // 44)
     return "\n".join(wrap(text, len(text) // lines + 6))
 
 
 def _end(times: NDArray[np.float64]) -> float:
-    """End of the time axis, s; an empty panel gets one too."""
+    """Return the end of the time axis, s, also for an empty panel."""
     return float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0
 
 
@@ -184,7 +184,7 @@ def _draw_truth(
     true_values: NDArray[np.float64],
     times: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Draw the true value as steps over the run; returns the values that are seen."""
+    """Draw the true value as steps over the run; return the values shown."""
     before = max(int(np.searchsorted(true_times, times[0], side="right")) - 1, 0)
     t = np.append(np.clip(true_times[before:], times[0], times[-1]), times[-1])
     k = np.append(true_values[before:], true_values[-1])
@@ -196,7 +196,7 @@ def _draw_truth(
 
 
 def _opening_name(times: NDArray[np.float64]) -> str:
-    """What part of the excitation the enlarged panels show."""
+    """Return which part of the excitation the enlarged panels show."""
     whole = not len(times) or times[-1] - times[0] <= OPENING
     return "all of it" if whole else f"first {OPENING:.0f} s"
 
@@ -206,19 +206,19 @@ def _rms(values: NDArray[np.float64], unit: str) -> str:
 
 
 def margin(places: NDArray[np.float64], arena: tuple[float, float]) -> float:
-    """Least distance of the places [x, y] (n, 2) to the arena's edge, m; negative outside."""
+    """Return the minimum distance of places [x, y] (n, 2) to the arena's edge, m; < 0 outside."""
     if not len(places):
         return 0.5 * min(arena)
     return float((0.5 * np.array(arena) - np.abs(places).max(axis=0)).min())
 
 
 def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: str) -> Figure:
-    """The path by odometry in the arena.
+    """Draw the path by odometry in the arena.
 
     Args:
-        recording: the run.
-        arena: length along x and width along y, m, around where the excitation began.
-        title: what was run.
+        recording: Recording of the run.
+        arena: Length along x and width along y, m, centred where the excitation began.
+        title: What was run.
     """
     exciting, verifying = recording.path()
     least = margin(np.concatenate([exciting, verifying]), arena)
@@ -243,7 +243,7 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
             axes.plot(*places.T, color=colour, linewidth=1.0, label=label, solid_joinstyle="round")
     axes.plot(0.0, 0.0, "o", color="white", markeredgecolor=style.INK, markersize=7, label="start")
     reach = np.maximum(0.5 * np.array(arena), _reach(exciting, verifying)) + 0.04 * max(arena)
-    # One metre is as long along both axes.
+    # Equal scales along both axes.
     size = figure.get_size_inches() * ARENA_FRAME[2:]
     reach = size * (reach / size).max()
     axes.set_xlim(-reach[0], reach[0])
@@ -255,22 +255,22 @@ def arena_figure(recording: IdentRecording, arena: tuple[float, float], title: s
 
 
 def _reach(*paths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest |x| and |y| of all places."""
+    """Return the largest |x| and |y| of all places."""
     reaches = [np.abs(path).max(axis=0) for path in paths if len(path)]
     return np.asarray(np.max(reaches or [np.zeros(2)], axis=0))
 
 
 def has_trust(recording: IdentRecording) -> bool:
-    """Whether the ident node said anything that the picture would show."""
+    """Whether the ident node published anything that the picture would show."""
     return recording.estimate is not None and any(recording.estimate.coverage)
 
 
 def trust_figure(recording: IdentRecording, title: str) -> Figure:
-    """Coverage of each parameter, correlation of the residuals, information over time.
+    """Draw coverage of each parameter, correlation of the residuals, and information over time.
 
     Args:
-        recording: the run; its newest estimate knows its coverage.
-        title: what was run.
+        recording: Recording of the run; its latest estimate contains the coverage.
+        title: What was run.
     """
     learned = bool(np.nan_to_num(recording.information()[1]).any())
     subtitle = "what was seen of the needed motion, what the model leaves over"
@@ -294,12 +294,12 @@ def _bars(axes: Axes, names: tuple[str, ...]) -> None:
     style.quiet(axes)
     axes.grid(False, axis="y")
     axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)  # The first on top.
+    axes.set_ylim(len(names) - 0.4, -0.6)  # first name on top
     axes.tick_params(axis="y", length=0)
 
 
 def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
-    """Share of the needed excitation; orange where the parameter is not identified."""
+    """Draw the fraction of the needed excitation; orange if the parameter is not identified."""
     shares, states = estimate.coverage, estimate.parameter_states
     _bars(axes, tuple(UNITS))
     style.panel_title(axes, "coverage", "")
@@ -324,7 +324,7 @@ def _draw_coverage(axes: Axes, estimate: Estimate) -> None:
 
 
 def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
-    """Autocorrelation of the residuals; a right model leaves noise without any."""
+    """Draw the autocorrelation of the residuals; with a correct model they are white noise."""
     _bars(axes, RESIDUALS)
     style.panel_title(axes, "residual correlation", "")
     axes.axvline(0.0, color=style.QUIET, linewidth=1.0)
@@ -364,11 +364,11 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
 
 
 def verification_figure(verification: VerificationResult, title: str) -> Figure:
-    """Errors of the identified parameters, of the description's and of no model.
+    """Draw the errors of the identified parameters, of the description's and of no model.
 
     Args:
-        verification: what a held-out motion said.
-        title: what was run.
+        verification: Result of a held-out motion.
+        title: What was run.
     """
     verdict = "verified" if verification.passed else f"refuted: {verification.reason}"
     subtitle = (
@@ -391,7 +391,7 @@ def verification_figure(verification: VerificationResult, title: str) -> Figure:
 
 
 def _draw_errors(axes: Axes, errors: PredictionErrors, index: int, labelled: bool) -> None:
-    """Three bars, each with its error and its share of the error without a model."""
+    """Draw three bars, each with its error and the ratio to the error without a model."""
     values = [pair[index] for pair in (errors.identified, errors.nominal, errors.no_model)]
     base = values[-1]
     largest = max((value for value in values if math.isfinite(value)), default=0.0) or 1.0

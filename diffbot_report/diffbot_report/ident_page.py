@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report.html shows of an identification: the answer, its trust, and the evidence."""
+"""report.html of an identification: the answer, its trust, and the evidence."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ NOT_VERIFIED = (
     "and more room or torque where it moved too little."
 )
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
-# A parameter's correlation with another beyond which more data of the same kind teach little.
+# Correlation between two parameters above which more data of the same kind add little information.
 LARGEST_CORRELATION = 0.95
-# What tells more of a parameter, by the model (41).
+# Motion that adds information on a parameter, by the model (41).
 TEACHES = {
     "K5": "turning fast: v̇ = K5 ω² + …; without room, on the spot",
     "K6": "turning while driving fast: ω̇ = K6 v ω + …; curves both ways, with room",
     "K7": "equal torques on both wheels that change: v̇ = K7 (τl + τr) + …",
     "K8": "opposite torques that change: ω̇ = K8 (τl − τr) + …",
 }
-# Half widths, as shares, from which on a parameter counts as known in the strips.
+# Relative half widths from which a parameter counts as known in the strips.
 KNOWN = (0.1, 0.01)
 
 
@@ -84,15 +84,15 @@ def ident_page(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> Page:
-    """The page of an identification.
+    """Return the page of an identification.
 
     Args:
-        recording: of the run, finished.
+        recording: Recording of the finished run.
         parameters: K5..K8 at its end.
-        robot: its description.
-        run: what was run.
-        folder: of the results, for the files to copy.
-        summary: content of summary.json.
+        robot: The robot's description.
+        run: What was run.
+        folder: Folder of the results, for the files to copy.
+        summary: Content of summary.json.
     """
     estimate = recording.estimate
     tone, verdict, advice = _verdict(recording, parameters, run, folder, summary)
@@ -106,7 +106,7 @@ def ident_page(
         Section("Estimates", "Each with its 95 % interval, as it came about.",
                 _estimates(recording, parameters)),
         Section("Measured and predicted", "A motion that the parameters were not identified from: "
-                f"the model starts anew from what was measured every {HORIZON:g} s.",
+                f"the model restarts from the measured values every {HORIZON:g} s.",
                 _held_out(recording, robot)),
         Section("Excitation", "Torques that acted, the part that friction took of them, and what "
                 "they caused.", _excitation(recording, robot)),
@@ -138,10 +138,10 @@ def _verdict(
     folder: Path,
     summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
-    """Tone, what was found, and what to do next, a sentence each."""
+    """Return the tone and two sentences: what was found, and what to do next."""
     estimate, verdict = recording.estimate, recording.verdict
     if summary["outcome"] == Outcome.FAILED.value:
-        return Tone.BAD, f"The run failed: {summary['reason']}", "Mend that, and run it again."
+        return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
     if estimate is None:
         return Tone.BAD, "Nothing was identified: no estimate came.", "See the reason below."
     again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
@@ -173,7 +173,7 @@ def _verdict(
         },
     )
     if open_ones:
-        # Controllers take K5 and K6 for 0 together: the centre of mass is on the axle then.
+        # Controllers set K5 and K6 to 0 together: the centre of mass is then on the axle.
         both = open_ones == ["K5", "K6"]
         return Tone.CAUTION, f"Identified, {found}.", use if both else again
     return Tone.GOOD, "K5 to K8 are identified, and another motion verifies them.", use
@@ -200,7 +200,7 @@ def _answer(
 
 
 def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
-    """K5..K8 over time (Figs. 10-13 of Lages (2017)) and their variances (Figs. 14-17)."""
+    """Chart K5..K8 over time (Figs. 10-13 of Lages (2017)) and their variances (Figs. 14-17)."""
     times, values, variances = recording.parameters()
     if not len(times):
         return []
@@ -271,7 +271,7 @@ def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
 
 
 def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
-    """Phases of the run, and when the interval of each parameter fell below shares of it."""
+    """Return phases of the run, and when each parameter's interval fell below the KNOWN widths."""
     times, values, variances = recording.parameters()
     verifying, _ = recording.held_out()
     if not len(times):
@@ -283,7 +283,7 @@ def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[P
             names.append(f"{quantity.symbol} ± {100 * share:g} %")
             columns.append((half <= share * np.abs(values[:, i])).astype(float))
     if len(verifying):
-        # An estimate stays as it is while another motion verifies it.
+        # The estimate does not change while another motion verifies it.
         names.insert(1, "verifying")
         count = len(verifying)
         columns = [np.append(column, np.full(count, column[-1])) for column in columns]
@@ -295,7 +295,7 @@ def _states(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[P
 
 
 def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
-    """Velocities measured and predicted, and what the prediction leaves over."""
+    """Chart measured and predicted velocities, and the residuals."""
     times, motion = recording.held_out()
     estimate = recording.estimate
     if estimate is None or estimate.state is EstimateState.INVALID or len(times) < 3:
@@ -322,22 +322,23 @@ def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
 
 
 def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) -> Array:
-    """[v, omega] that a model predicts, starting anew from the measured ones every HORIZON.
+    """Predict [v, omega] with a model, restarting from the measured ones every HORIZON.
 
     Args:
-        times: s, rising, shape (n,).
-        motion: [v, omega, left, right torque] at these, the torques of the period before.
-        model: predicts.
-        robot: its wheels.
+        times: Times in s, increasing, shape (n,).
+        motion: [v, omega, left, right torque] at these times, with the torques of the period
+            before.
+        model: Model that predicts.
+        robot: The robot, for its wheels.
 
     Returns:
-        m/s and rad/s, shape (n, 2).
+        Velocities in m/s and rad/s, shape (n, 2).
     """
     found = motion[:, :2].copy()
     period = float(np.median(np.diff(times)))
     late = max(0.0, model.delay)
     samples = np.arange(len(times), dtype=float)
-    # A velocity is the mean over a period, so that of its middle; torque acts `late` periods late.
+    # A velocity is the mean over a period, so that at its middle. Torque acts `late` periods late.
     torque = np.column_stack(
         [np.interp(samples + 0.5 - late, samples, motion[:, 2 + side]) for side in range(2)]
     )
@@ -346,7 +347,7 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
         gap = times[k] - times[k - 1] > 1.5 * period
         if gap or times[k] - times[begin] >= HORIZON:
             begin = k
-            # One measured velocity is coarse by the encoder's counts.
+            # Average, because the encoder's counts make a single measured velocity coarse.
             found[k] = motion[max(k - 2, 0) : k + 3, :2].mean(axis=0)
             continue
         start = found[k - 1][:, None]
@@ -357,7 +358,7 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
 
 
 def correlation(estimate: Estimate) -> list[Part]:
-    """Correlations of K5..K8, where all of them are known to some degree."""
+    """Return the correlations of K5..K8, if all variances are finite and positive."""
     covariance = np.array(estimate.covariance)
     if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0.0).all()):
         return []
@@ -395,7 +396,7 @@ def _trust(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Pa
 
 
 def _what_tells_more(parameters: Sequence[Quantity]) -> Table:
-    """The least known parameter first: motion that tells more of it."""
+    """List the parameters, least known first, with the motion that adds information on each."""
 
     def share(quantity: Quantity) -> float:
         half, value = quantity.half_width, quantity.value

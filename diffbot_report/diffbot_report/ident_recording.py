@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report remembers of an identification run, in bounded memory."""
+"""Data that a report keeps of an identification run, in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from diffbot_report.sample_buffer import (
 
 Times = NDArray[np.float64]
 
-# More points than this cannot be told apart in a picture.
+# Number of points that can be distinguished in a picture.
 POINTS = 1500
-# Robot time at the start of the excitation that is kept sample by sample, s.
+# Robot time at the start of the excitation for which every sample is kept, s.
 OPENING = 10.0
 
 
@@ -41,9 +41,9 @@ class PredictionErrors:
     """Root mean square errors of predictions of [v in m/s, omega in rad/s].
 
     Attributes:
-        identified: with the identified parameters.
-        nominal: with the closed form of the robot's description; NaN where there is none.
-        no_model: with no model, where the velocity stays.
+        identified: With the identified parameters.
+        nominal: With the closed form of the robot's description; NaN if there is none.
+        no_model: Without a model, where the velocity stays constant.
     """
 
     identified: Pair
@@ -56,12 +56,12 @@ class VerificationResult:
     """How well the identified parameters predict a motion that they were not identified from.
 
     Attributes:
-        passed: whether they passed.
-        reason: why they did not.
-        duration: of the motion, s.
-        horizon: time over which the longer predictions run, s.
-        one_step: errors after one control period.
-        at_horizon: errors at the end of the horizon.
+        passed: Whether they passed.
+        reason: Why they did not.
+        duration: Duration of the motion, s.
+        horizon: Time over which the longer predictions run, s.
+        one_step: Errors after one control period.
+        at_horizon: Errors at the end of the horizon.
     """
 
     passed: bool
@@ -73,35 +73,35 @@ class VerificationResult:
 
     @property
     def decided(self) -> bool:
-        """Whether it says anything; of a motion that was too short there are no errors."""
+        """Whether there is a result; a motion that was too short gives no errors."""
         return self.passed or all(map(math.isfinite, self.at_horizon.identified))
 
     @property
     def verdict(self) -> VerificationVerdict:
-        """What it says; nothing is refuted where it is not decided."""
+        """The verdict; nothing is refuted without a result."""
         if not self.decided:
             return VerificationVerdict.NOT_VERIFIED
         return VerificationVerdict.VERIFIED if self.passed else VerificationVerdict.REFUTED
 
 
 class IdentRecording:
-    """Series of K5..K8, their variances, velocities and torques over robot time.
+    """Time series of K5..K8, their variances, velocities and torques over robot time.
 
-    Stamps go in as ns, and times come out in s since the start of the excitation. Ask `wants_…`
-    before unpacking a message: at 40 times real time only every n-th is needed.
+    Stamps are added in ns; times are returned in s since the start of the excitation. Check
+    `wants_…` before deserialising a message: at 40 times real time only every n-th is needed.
 
     Args:
-        capacity: rows kept of each series, >= 4; see SampleBuffer.
-        truth_due: whether a simulator tells the true K5..K8.
+        capacity: Number of rows kept of each series, >= 4; see SampleBuffer.
+        truth_due: Whether a simulator publishes the true K5..K8.
 
     Attributes:
-        estimate: the newest, kept or not; None before the first.
-        state: newest state of the ident node; None before the first.
-        verification: what a held-out motion said; None before it has.
-        start: stamp at which the excitation began, ns; None before.
-        true_parameters: K5..K8 that a simulator told.
-        statuses, estimates: messages that have come, kept or not.
-        newest: stamp of the newest estimate, ns; None before the first.
+        estimate: The latest estimate, kept or not; None before the first.
+        state: Latest state of the ident node; None before the first.
+        verification: Result of a held-out motion; None before it is received.
+        start: Stamp at which the excitation began, ns; None before.
+        true_parameters: True K5..K8 that a simulator published.
+        statuses, estimates: Number of messages received, kept or not.
+        newest: Stamp of the latest estimate, ns; None before the first.
     """
 
     def __init__(self, capacity: int = 4096, truth_due: bool = False) -> None:
@@ -114,28 +114,28 @@ class IdentRecording:
         self.statuses = self.estimates = 0
         self.newest: int | None = None
         self._verdict = VerificationVerdict.NOT_VERIFIED
-        self._estimated: int | None = None  # Stamp of `estimate`, ns.
-        self._excited: int | None = None  # Stamp of the last state that was exciting, ns.
-        self._parameters = SampleBuffer(8, capacity)  # K5..K8, their variances
-        self._motion = SampleBuffer(8, capacity)  # velocity, effort, position, information
-        self._opening = SampleBuffer(4, capacity)  # velocity, effort
-        self._verifying = SampleBuffer(2, capacity)  # position
-        self._held_out = SampleBuffer(4, capacity)  # velocity, effort, each state
+        self._estimated: int | None = None  # stamp of `estimate`, ns
+        self._excited: int | None = None  # stamp of the last exciting state, ns
+        self._parameters = SampleBuffer(8, capacity)  # columns: K5..K8, their variances
+        self._motion = SampleBuffer(8, capacity)  # columns: velocity, effort, position, information
+        self._opening = SampleBuffer(4, capacity)  # columns: velocity, effort
+        self._verifying = SampleBuffer(2, capacity)  # columns: position
+        self._held_out = SampleBuffer(4, capacity)  # columns: velocity, effort; every state is kept
 
     @property
     def elapsed(self) -> float:
-        """Robot time since excitation began, s; 0 before."""
+        """Robot time since the excitation began, s; 0 before."""
         return self.state.elapsed if self.state else 0.0
 
     @property
     def verdict(self) -> VerificationVerdict:
-        """What a held-out motion says of the newest estimate, by itself or by the estimate."""
+        """Verdict of a held-out motion on the latest estimate, from either message."""
         if self.verification is not None:
             return self.verification.verdict
         return self._verdict if self.estimate else VerificationVerdict.NOT_VERIFIED
 
     def missing(self) -> list[str]:
-        """What a complete record of the run would hold and this one does not, in sentences."""
+        """Return sentences on what is missing from a complete recording of the run."""
         state = self.state
         if state is None:
             return []
@@ -156,7 +156,7 @@ class IdentRecording:
 
     @property
     def has_last(self) -> bool:
-        """Whether the last estimate has come; it has the stamp of the state that ends the run."""
+        """Whether the last estimate was received, which has the stamp of the state at the end."""
         state = self.state
         if state is None or not state.estimates or self.estimates >= state.estimates:
             return True
@@ -164,7 +164,7 @@ class IdentRecording:
         return state.phase.ended and newest is not None and newest >= state.stamp - STAMP_TOLERANCE
 
     def wants_estimate(self, stamp: int) -> bool:
-        """Whether an estimate with this stamp (ns) is worth unpacking for the pictures."""
+        """Whether the pictures need an estimate with this stamp (ns)."""
         return self._parameters.wants(stamp)
 
     def add_estimate(
@@ -173,22 +173,22 @@ class IdentRecording:
         estimate: Estimate,
         verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
     ) -> None:
-        """Take in the newest estimate, with its stamp (ns); of an invalid one no numbers."""
+        """Store the latest estimate, with its stamp (ns); an invalid one without its numbers."""
         if estimate.state is EstimateState.INVALID:
             estimate = estimate.without_numbers()
         self.estimate, self._verdict, self._estimated = estimate, verdict, stamp
-        # A verification leaves the estimate as it is.
+        # Estimates during a verification are unchanged, so they are not kept.
         if self.state is None or self.state.phase is RunPhase.EXCITING:
             self._parameters.take(stamp, (*estimate.values, *estimate.variances))
 
     def wants_state(self, stamp: int) -> bool:
-        """Whether a state with this stamp (ns) is worth unpacking for the pictures."""
+        """Whether the pictures need a state with this stamp (ns)."""
         wanted = self._motion.wants(stamp) and self._verifying.wants(stamp)
         held_out = self.state is not None and self.state.phase is RunPhase.VERIFYING
         return wanted or held_out or self._in_opening(stamp)
 
     def add_state(self, state: IdentState) -> None:
-        """Take in the newest state; the first one that is exciting fixes the time axis."""
+        """Store the latest state; the first exciting one determines the time axis."""
         self.state, stamp = state, state.stamp
         if state.phase is RunPhase.VERIFYING:
             self._verifying.take(stamp, state.position)
@@ -197,7 +197,8 @@ class IdentRecording:
             return
         self.start = stamp - round(state.elapsed * NANOSECONDS)
         self._excited = stamp
-        # A known duration gives an even spacing from the start; without one, thinning does it.
+        # A known duration gives a uniform spacing from the start; otherwise the buffer thins
+        # itself.
         if not len(self._motion) and 0.0 < state.duration < math.inf:
             for buffer in (self._motion, self._parameters, self._verifying):
                 buffer.interval = state.duration / POINTS
@@ -207,11 +208,11 @@ class IdentRecording:
             self._opening.take(stamp, row)
 
     def finish(self) -> None:
-        """Keep the newest estimate, so that the curves end where the excitation ended."""
+        """Keep the latest estimate, so that the curves end where the excitation ended."""
         if self.estimate is None or self._estimated is None:
             return
-        # Not before the last row, nor far behind the end of the excitation: a verification, which
-        # leaves the estimate as it is, may have followed.
+        # Not before the last row, nor long after the end of the excitation: a verification, during
+        # which the estimate does not change, may have followed.
         last, stamp = self._parameters.last, self._estimated
         if self._excited is not None:
             stamp = min(stamp, self._excited)
@@ -226,44 +227,44 @@ class IdentRecording:
         return self.start is None or stamp - self.start <= end
 
     def parameters(self) -> tuple[Times, Rows, Rows]:
-        """Time (n,), s, values (n, 4) and variances (n, 4) of K5..K8 since excitation began."""
+        """Return time since excitation began (n,), s, K5..K8 (n, 4) and their variances (n, 4)."""
         times, rows = self._parameters.since(self.start)
         return times, rows[:, :4], rows[:, 4:]
 
     def motion(self) -> tuple[Times, Rows]:
-        """Time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
+        """Return time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
         times, rows = self._motion.since(self.start)
         return times, rows[:, :4]
 
     def path(self) -> tuple[Rows, Rows]:
-        """Places [x, y] by odometry, m, while exciting (n, 2) and while verifying (m, 2)."""
+        """Return places [x, y] by odometry, m, while exciting (n, 2) and while verifying (m, 2)."""
         return self._motion.since(self.start)[1][:, 4:6], self._verifying.rows
 
     def information(self) -> tuple[Times, Rows]:
-        """Time (n,), s, and [achieved, predicted] information (n, 2), bits; NaN where unknown."""
+        """Return time (n,), s, and [achieved, predicted] information (n, 2), bits; NaN: unknown."""
         times, rows = self._motion.since(self.start)
         return times, rows[:, 6:8]
 
     def opening(self) -> tuple[Times, Rows]:
-        """As `motion`, each state of the first 10 s."""
+        """Return the same as `motion` for each state of the first 10 s."""
         return self._opening.since(self.start)
 
     def held_out(self) -> tuple[Times, Rows]:
-        """As `motion`, each state of the motion that verifies."""
+        """Return the same as `motion` for each state of the verifying motion."""
         return self._held_out.since(self.start)
 
     def truth(self) -> tuple[Times, Rows]:
-        """Time (m,), s, from which on the true K5..K8 (m, 4) hold; m = 0 when unknown."""
+        """Return times (m,), s, from which the true K5..K8 (m, 4) are valid; m = 0 if unknown."""
         return self.true_parameters.since(self.start or 0)
 
 
-# What a picture of the estimates shows of them.
+# Axis limits of pictures of the estimates.
 
-# The first 15 % of a run hold the transient from the start value 0.
+# Fraction of a run that contains the transient from the start value 0.
 SETTLED = 0.15
-# Noise-free estimates differ in the last digits only; a range below this share would magnify that.
+# Minimum relative range of an axis: noise-free estimates would show only their last digits.
 LEAST_SPAN = 0.005
-# Variances fall by orders of magnitude in the first samples.
+# Fraction of a run in which variances fall by orders of magnitude.
 EARLY = 0.02
 
 
@@ -273,18 +274,18 @@ def estimate_limits(
     sigma: NDArray[np.float64],
     truth: NDArray[np.float64],
 ) -> tuple[float, float] | None:
-    """(low, high) that shows the settled estimate, its ± 2 sigma band and the true values.
+    """Return (low, high) that shows the settled estimate, its ± 2 sigma band and the true values.
 
-    What comes before 15 % of the run is left to run out of the picture.
+    Values in the first 15 % of the run may lie outside.
 
     Args:
-        times: (n,), s, ascending.
-        values: estimates, (n,).
-        sigma: standard deviations, (n,), may be infinite.
-        truth: true values that the picture shows, (m,), m >= 0.
+        times: Times, (n,), s, increasing.
+        values: Estimates, (n,).
+        sigma: Standard deviations, (n,), may be infinite.
+        truth: True values to show, (m,), m >= 0.
 
     Returns:
-        None when nothing is finite.
+        The limits, or None if no value is finite.
     """
     if not len(times):
         return None
@@ -303,11 +304,11 @@ def estimate_limits(
 def variance_limits(
     times: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """(low, high) for a logarithmic axis; what comes before 2 % of the run may run out of it.
+    """Return (low, high) of a logarithmic axis; values in the first 2 % of the run may lie outside.
 
     Args:
-        times: (n,), s, ascending, n >= 1.
-        variances: (n,), finite and > 0.
+        times: Times, (n,), s, increasing, n >= 1.
+        variances: Variances, (n,), finite and > 0.
     """
     shown = variances[times >= times[0] + EARLY * (times[-1] - times[0])]
     low, high = float(shown.min()), float(shown.max())

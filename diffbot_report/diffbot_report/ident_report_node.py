@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident_report node: shows an identification run and writes its report.
 
-Subscribes to `ident/dynamic_parameters`, `ident/status`, `ident/verification` and, where a
-simulator publishes it, `ground_truth/dynamic_parameters`. Ends with the run: status 0 when it was
-completed or stopped by the user, 1 when it failed.
+Subscribes to `ident/dynamic_parameters`, `ident/status`, `ident/verification` and, if a simulator
+publishes it, `ground_truth/dynamic_parameters`. Ends with the run: status 0 when it was completed
+or stopped by the user, 1 when it failed.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from diffbot_report.watching_node import ReportParameters, WatchingNode
 
 @dataclass(frozen=True)
 class IdentReportParameters(ReportParameters):
-    """Of ident_report."""
+    """Parameters of ident_report."""
 
     name: str = parameter("ident", "name of the run, for the summary")
 
 
 class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
-    """ROS side of the report of an identification."""
+    """ROS interface of the report of an identification."""
 
     def __init__(self) -> None:
         super().__init__("ident_report", IdentReportParameters)
@@ -54,7 +54,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         )
 
     def subscribe(self) -> tuple[Subscription[Any], ...]:
-        """Subscribe to what ident says, and to the truth."""
+        """Subscribe to the topics of ident and to the true parameters."""
         self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
         self._truth_topic = self.create_kept(
             DynamicParameters, "ground_truth/dynamic_parameters", latched=True
@@ -68,14 +68,14 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         return self._status_topic, self._parameters_topic
 
     def take_all(self, now: float) -> bool:
-        """Unpack what the pictures need and, always, the last status."""
+        """Deserialise the messages that the pictures need and, always, the last status."""
         recording = self.recording
         for message in self.take_kept(self._truth_topic):
             recording.true_parameters.add(*true_parameters(message))
         statuses = self.take_kept(self._status_topic)
         recording.statuses += len(statuses)
         for serialized in statuses:
-            # The last one counts whether or not it is drawn: it may say that the run is over.
+            # Always read the last one: it may report the end of the run.
             if serialized is statuses[-1] or recording.wants_state(_stamp(serialized)):
                 recording.add_state(ident_state(deserialize_message(serialized, IdentStatus)))
         if statuses and recording.state and recording.state.phase is RunPhase.EXCITING:
@@ -86,7 +86,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             self._newest, recording.newest = serialized, _stamp(serialized)
             if recording.wants_estimate(recording.newest):
                 self._unpack_newest()
-        # Last, as it is sent before the status that ends the run.
+        # Take this last: it is sent before the status that ends the run.
         for message in self.take(self._verification_topic):
             recording.verification = verification_of(message)
         return bool(statuses or estimates)
@@ -98,16 +98,16 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
             self.recording.add_estimate(stamp, estimate_of(message), verdict_of(message))
 
     def newest(self) -> int | None:
-        """Stamp of the newest estimate, ns, once all before has come; see RunEnd."""
+        """Return the latest estimate's stamp, ns, once all before were received; see RunEnd."""
         return None if self.recording.missing() else self.recording.newest
 
     def table(self) -> RenderableType:
-        """K5..K8 as they are now."""
+        """Return a table of the current K5..K8."""
         self._unpack_newest()
         return identification_table(self.recording, self._model, self.console.width)
 
     def findings(self) -> RunFindings:
-        """K5..K8 at the end, and what follows from them."""
+        """Return K5..K8 at the end, and the quantities derived from them."""
         return identification_findings(
             self.recording, self.robot, self.console.width, self.run.setting
         )

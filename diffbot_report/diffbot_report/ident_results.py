@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identification run found: the table, and its keys of summary.json.
+"""Results of an identification run: the table, and its keys of summary.json.
 
-Both say K5..K8, what follows from them, and how far they may be trusted.
+Both contain K5..K8, the quantities derived from them, and how far they can be trusted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from diffbot_report.quantity import (
 )
 from diffbot_report.summary import RunDescription, RunFindings
 
-# Columns that the table needs for the meanings, with errors and without.
+# Columns of text that the table needs to include the meanings, with errors and without.
 WIDE, NARROW = 106, 78
 FRICTION = {
     "c_l": "viscous friction, left wheel",
@@ -51,7 +51,7 @@ FRICTION = {
 def identification_table(
     recording: IdentRecording, model: RobotModel, width: int, title: str = ""
 ) -> RenderableType:
-    """The parameters of a run as they are now, for so many columns."""
+    """Return the current parameters of a run as a table `width` columns wide."""
     estimate, verdict = recording.estimate, recording.verdict
     parameters = parameter_quantities(estimate, recording.true_parameters.last)
     return parameter_table(
@@ -71,19 +71,19 @@ def identification_table(
 def identification_findings(
     recording: IdentRecording, robot: Robot, width: int, setting: str
 ) -> RunFindings:
-    """What a run has found, at its end.
+    """Return the findings of a run at its end.
 
     Args:
-        recording: of the run; nothing is added to it any more.
-        robot: its description, for masses, inertias and its shape.
-        width: columns of the table.
-        setting: what was run, for the pictures' titles.
+        recording: Recording of the run, which is complete.
+        robot: The robot's description, for masses, inertias and its shape.
+        width: Columns of the table.
+        setting: What was run, for the pictures' titles.
     """
     recording.finish()
     model = robot.model
     missing = recording.missing()
     if not recording.has_last:
-        recording.estimate = None  # no figure rests on one that is not the last
+        recording.estimate = None  # no result may be based on an estimate that is not the last
     estimate, truth = recording.estimate, recording.true_parameters.last
     parameters = parameter_quantities(estimate, truth)
     more: dict[str, Any] = {} if estimate is None else confidence_keys(estimate)
@@ -106,7 +106,7 @@ def identification_findings(
 
     return RunFindings(
         duration=recording.elapsed,
-        # Before anything has moved there is nothing to show but how the run ended.
+        # Before the robot has moved, show only how the run ended.
         table=lambda title: (
             identification_table(recording, model, width, title)
             if len(recording.motion()[0])
@@ -134,15 +134,15 @@ def parameter_table(
     width: int = 120,
     friction: Sequence[Quantity] = (),
 ) -> RenderableType:
-    """Parameter, unit, value, 95 % interval, physical meaning; the error where truth is known.
+    """Return parameter, unit, value, 95 % interval and meaning; errors where the truth is known.
 
     Args:
         parameters: K5..K8.
-        phrases: the meaning of each symbol.
-        title: line above the table.
-        notes: lines below the table.
-        width: columns of the terminal; where they are few, the meanings go below the table.
-        friction: further rows.
+        phrases: The meaning of each symbol.
+        title: Line above the table.
+        notes: Lines below the table.
+        width: Columns of the terminal; if they are too few, the meanings go below the table.
+        friction: Further rows.
     """
     known = any(quantity.closed_form is not None for quantity in parameters)
     table = new_table(title)
@@ -169,7 +169,7 @@ def parameter_table(
 
 
 def state_notes(parameters: Sequence[Quantity]) -> list[str]:
-    """Lines that say which parameters may not be used, and why; equal reasons share one."""
+    """Return lines on which parameters may not be used, and why; equal reasons share a line."""
     found: dict[str, list[str]] = {}
     for quantity in parameters:
         if quantity.reason and quantity.state is not EstimateState.ESTIMATED:
@@ -178,14 +178,14 @@ def state_notes(parameters: Sequence[Quantity]) -> list[str]:
 
 
 def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
-    """A line that says what friction did in the run, where that is known."""
+    """Return a line on the effect of friction in the run, if that is known."""
     estimate, effect = recording.estimate, FrictionEffect.of(recording, model)
     note = effect.note(estimate) if effect and estimate else None
     return [] if note is None else [note]
 
 
 def _is_open(quantity: Quantity) -> bool:
-    """Whether there is a number that the data do not fix."""
+    """Whether there is a value that the data do not determine."""
     return quantity.value is not None and quantity.std is None
 
 
@@ -205,7 +205,7 @@ def _cells(quantity: Quantity, known: bool) -> list[Text | str]:
 
 
 def _closed_form(true: float | None, half_width: float | None) -> str:
-    """The true value with the decimals of the estimate beside it."""
+    """Return the true value with the decimals of the estimate next to it."""
     if true is None:
         return MISSING
     return significant(true, 4) if half_width is None else with_uncertainty(true, half_width)[0]
@@ -218,7 +218,7 @@ def _signed(value: float | None, decimals: int) -> str:
 def confidence_notes(
     estimate: Estimate | None, verdict: VerificationVerdict, verification: VerificationResult | None
 ) -> list[str]:
-    """Lines below the table: samples, residuals, delay, verdict, state and warnings."""
+    """Return lines below the table: samples, residuals, delay, verdict, state and warnings."""
     if estimate is None:
         return []
     linear, angular = estimate.residual_std
@@ -258,14 +258,14 @@ def identification_keys(
     verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
     verification: VerificationResult | None = None,
 ) -> dict[str, Any]:
-    """The keys of summary.json that every identification has.
+    """Return the keys of summary.json that every identification has.
 
     Args:
         parameters: K5..K8.
-        physical: quantities derived from them, by key.
-        friction: of the wheels, by key; empty where it is not modelled.
-        verdict: of a held-out motion.
-        verification: how well it was predicted; pairs are [v in m/s, omega in rad/s].
+        physical: Quantities derived from them, by key.
+        friction: Friction of the wheels, by key; empty if it is not modelled.
+        verdict: Verdict of a held-out motion.
+        verification: How well that motion was predicted; pairs are [v in m/s, omega in rad/s].
     """
     verified: dict[str, Any] = {"state": verdict.value}
     if verification is not None:
@@ -281,7 +281,7 @@ def identification_keys(
 
 
 def confidence_keys(estimate: Estimate) -> dict[str, Any]:
-    """Keys of summary.json about one estimate."""
+    """Return the keys of summary.json about one estimate."""
     coverage = estimate.coverage
     return {
         "samples": estimate.samples,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What report.html shows of a recording that was identified: for each kind of robot."""
+"""report.html of an identified recording, for each kind of robot."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from diffbot_report.summary import yaml_texts
 TONES = {Usable.ALL: Tone.GOOD, Usable.SOME: Tone.CAUTION, Usable.NONE: Tone.BAD}
 MARKS = {True: Tone.GOOD, False: Tone.BAD, None: Tone.CAUTION}
 RESULTS = {True: "passed", False: "FAILED", None: "not decided"}
-# Between stretches of motion that stand beside each other, s.
+# Gap between segments of motion that are drawn side by side, s.
 SPACE = 1.0
 
 
 def identify_page(
     findings: Findings, summary: Mapping[str, Any], folder: Path, words: Sequence[str]
 ) -> Page:
-    """The page of `diffbot identify`.
+    """Return the page of `diffbot identify`.
 
     Args:
-        findings: of the recording.
-        summary: content of summary.json.
-        folder: of the results, for the files to copy.
-        words: arguments that repeat it.
+        findings: Findings of the recording.
+        summary: Content of summary.json.
+        folder: Folder of the results, for the files to copy.
+        words: Command-line arguments that repeat it.
     """
     stopped = summary.get("outcome") == "stopped"
     notes = [*(note for verdict in findings.verdicts for note in verdict.notes), *findings.notes]
@@ -51,7 +51,7 @@ def identify_page(
     return Page(
         title=f"identify {files}",
         tone=Tone.CAUTION if stopped and tone is Tone.GOOD else tone,
-        verdict=_said(findings),
+        verdict=_verdict_text(findings),
         advice=_advice(findings, folder),
         answer=_answer(findings.verdicts),
         notes=notes,
@@ -64,7 +64,7 @@ def identify_page(
     )
 
 
-def _said(findings: Findings) -> str:
+def _verdict_text(findings: Findings) -> str:
     if findings.usable is Usable.ALL:
         names = ", ".join(verdict.subject for verdict in findings.verdicts)
         return f"Identified, and it may be used: {names}."
@@ -205,7 +205,7 @@ def _velocity(axes: Mapping[str, AxisAnalysis]) -> Iterator[Section]:
 def _predicted(
     key: str, prediction: Prediction, verdict: Verdict, group: str, with_command: bool = True
 ) -> list[Part]:
-    """Measured against predicted, and what is left, of all stretches one beside the other."""
+    """Chart measured and predicted values, and the residuals, of all segments side by side."""
     columns: list[list[Any]] = [[] for _ in range(5)]
     begin, gap = 0.0, np.array([math.nan])
     for segment, simulated in zip(prediction.segments, prediction.simulated, strict=True):
@@ -216,7 +216,7 @@ def _predicted(
             column += [part, gap]
         begin = float(times[-1]) + SPACE
     time, commands, measured, simulated, rest = (np.concatenate(column) for column in columns)
-    # A gap needs a time, too: where one is missing, a chart would go back to the start.
+    # Gaps need a time, too: with a missing time, a chart would return to the start.
     time = np.where(np.isfinite(time), time, np.roll(time, 1))
     unit = verdict.error_unit
     curves = [
@@ -266,7 +266,7 @@ def _voltage(analysis: VoltageAnalysis, number: int) -> Section:
 def _slow_tests(
     key: str, segments: Sequence[AxisSegment], ks: float, kv: float, unit: str
 ) -> Chart:
-    """Slow tests hardly accelerate: their voltage is ks sign(v) + kv v, and a little ka dv/dt."""
+    """Chart slow tests, where dv/dt is small: voltage ks sign(v) + kv v, and a little ka dv/dt."""
     speeds = [segment.velocity[segment.counts] for segment in segments]
     v = np.concatenate(speeds) if speeds else np.empty(0)
     volts = np.concatenate([s.command[s.counts] for s in segments]) if segments else np.empty(0)

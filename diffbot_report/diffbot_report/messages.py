@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From messages to what a report keeps: the one place that reads their fields."""
+"""Conversion of messages to the data of a report: the only module that reads their fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from diffbot_report.ident_recording import PredictionErrors, VerificationResult,
 from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
-# The constants of the messages have the names of the phases and verdicts.
+# The constants of the messages are named like the phases and verdicts.
 PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
     for kind in (IdentStatus, ControllerStateMessage)
@@ -36,29 +36,29 @@ VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in Ver
 
 
 def nanoseconds(stamp: Time) -> int:
-    """A stamp in ns."""
+    """Convert a stamp to ns."""
     return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
 class MessageReader:
-    """Reads chosen fields of messages that have a header, a batch at a time.
+    """Reads selected fields of messages with a header, one batch at a time.
 
     Args:
-        names: numbers or arrays of numbers of fixed size, for example "set_point.x".
+        names: Fields that are numbers or arrays of fixed size, for example "set_point.x".
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._fields = [attrgetter(name) for name in names]
 
     def read(self, messages: Sequence[Any]) -> tuple[Stamps, Rows]:
-        """Stamps in ns, shape (n,), and the fields side by side, shape (n, columns); n > 0."""
+        """Return stamps in ns, shape (n,), and the fields side by side, (n, columns); n > 0."""
         stamps = [nanoseconds(message.header.stamp) for message in messages]
         rows = [np.hstack([field(message) for field in self._fields]) for message in messages]
         return np.array(stamps, np.int64), np.array(rows, float)
 
 
 def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:
-    """The gains in a status message, by the names of the summary."""
+    """Return the gains in a status message, by their names in the summary."""
     return {
         key: np.asarray(attrgetter(path)(status), float).tolist()
         for key, path in fields.gains.items()
@@ -66,7 +66,7 @@ def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:
 
 
 def ident_state(message: IdentStatus) -> IdentState:
-    """What the ident node says."""
+    """Convert a status of the ident node."""
     arena = tuple(message.arena.tolist())
     return IdentState(
         **_common(message),
@@ -82,7 +82,7 @@ def ident_state(message: IdentStatus) -> IdentState:
 
 
 def controller_state(message: ControllerStateMessage) -> ControllerState:
-    """What a controller says."""
+    """Convert a state of a controller."""
     return ControllerState(
         **_common(message),
         statuses=message.statuses,
@@ -95,7 +95,7 @@ def controller_state(message: ControllerStateMessage) -> ControllerState:
 
 
 def _common(message: Any) -> dict[str, Any]:
-    """The fields of a NodeState that the messages have under the same names."""
+    """Return the fields of a NodeState that the messages have under the same names."""
     names = ("message", "elapsed", "duration", "refused")
     return {
         "stamp": nanoseconds(message.header.stamp),
@@ -105,10 +105,10 @@ def _common(message: Any) -> dict[str, Any]:
 
 
 def estimate_of(message: DynamicParameters) -> Estimate:
-    """The estimate in a message.
+    """Return the estimate in a message.
 
-    A publisher may fill in no more than K5..K8, their variances and the state; what is all zero
-    then counts as unknown: the covariance is diagonal, and each parameter has the set's state.
+    A publisher may set only K5..K8, their variances and the state. All-zero fields then count as
+    unknown: the covariance is diagonal, and each parameter has the state of the set.
     """
     state = _state(message.state)
     states = message.parameter_state.tolist()
@@ -158,12 +158,12 @@ def _four(message: Any) -> tuple[float, float, float, float]:
 
 
 def verdict_of(message: DynamicParameters) -> VerificationVerdict:
-    """Whether the values in a message have been verified."""
+    """Return whether the values in a message have been verified."""
     return VERDICTS.get(message.verification, VerificationVerdict.NOT_VERIFIED)
 
 
 def verification_of(message: VerificationMessage) -> VerificationResult:
-    """What a held-out motion said."""
+    """Return the result of a held-out motion."""
 
     def errors(*fields: str) -> PredictionErrors:
         return PredictionErrors(*(tuple(getattr(message, field).tolist()) for field in fields))
@@ -181,7 +181,7 @@ def verification_of(message: VerificationMessage) -> VerificationResult:
 def true_parameters(
     message: DynamicParameters | VelocityParameters,
 ) -> tuple[int, tuple[float, ...]]:
-    """Stamp in ns, and K5..K8 or sigma1..sigma4, of a simulator's truth."""
+    """Return the stamp in ns, and K5..K8 or sigma1..sigma4, of a simulator's true parameters."""
     sigma = isinstance(message, VelocityParameters)
     values = tuple(message.sigma.tolist()) if sigma else _four(message)
     return nanoseconds(message.header.stamp), values

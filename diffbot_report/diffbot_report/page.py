@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html: a run on one page that needs nothing else.
+"""report.html: a run on one self-contained page.
 
-The page holds its style, its script, the plotting library (Plotly) and the run's numbers; it loads
-nothing, so that it opens from a file manager on a robot's own network. `write_page` puts a `Page`
-into it; ident_page, drive_page and others say what a kind of run shows.
+The page contains its style, its script, the plotting library (Plotly) and the run's numbers. It
+loads nothing, so it opens from a file manager on a robot's own network. `write_page` writes a
+`Page`; ident_page, drive_page and others define what a kind of run shows.
 
     Page: verdict, answer, next step -> sections of charts, tables and scenes -> summary.json, files
 
-`read_data` gives what a page that was written holds, for one that compares runs.
+`read_data` returns the data of a written page, to compare runs.
 
-What the numbers lose on the way is said in packed_numbers.
+packed_numbers describes how the numbers are reduced.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from diffbot_report.quantity import MISSING
 Array = NDArray[np.float64]
 
 REPORT = "report.html"
-# Characters of a table's cell from which on it may break its lines.
+# Length of a table's cell from which its lines may be broken, characters.
 LONG = 22
 NUMBER = re.compile(r"[-+−]?[0-9][0-9.]*(e[-+]?[0-9]+)?( %)?( \([-+][^()]+ %\))?|never")
 
 
 class Tone(Enum):
-    """What a verdict means: the colour of the page's head."""
+    """Meaning of a verdict: the colour of the page's head."""
 
     GOOD = "good"
     CAUTION = "caution"
@@ -58,10 +58,10 @@ class Tone(Enum):
 
 
 class Role(Enum):
-    """What a curve shows; the page gives each role one colour, light and dark."""
+    """What a curve shows; the page gives each role one colour, in light and dark mode."""
 
-    FIRST = "first"  # the estimate, the left wheel, what was measured
-    SECOND = "second"  # the right wheel, what was predicted
+    FIRST = "first"  # the estimate, the left wheel, measured values
+    SECOND = "second"  # the right wheel, predicted values
     THIRD = "third"
     FOURTH = "fourth"
     TRUTH = "truth"
@@ -74,14 +74,14 @@ class Curve:
     """A line of a chart.
 
     Attributes:
-        name: for the legend and the readout.
-        x: shape (n,).
-        y: shape (n,); NaN leaves a gap.
-        role: its colour.
-        half_width: of a band around it, shape (n,); None: no band.
-        steps: whether a value holds until the next one.
-        dashed: whether the line is dashed.
-        dots: whether its points stand alone, as readings do.
+        name: Name for the legend and the readout.
+        x: x values, shape (n,).
+        y: y values, shape (n,); NaN leaves a gap.
+        role: Role, which determines the colour.
+        half_width: Half width of a band around the line, shape (n,); None: no band.
+        steps: Whether a value is held until the next one.
+        dashed: Whether the line is dashed.
+        dots: Whether only points are drawn, as for sensor readings.
     """
 
     name: str
@@ -99,18 +99,18 @@ class Chart:
     """Curves over one axis.
 
     Attributes:
-        key: its id in the page.
-        title: what it shows.
-        unit: of y.
-        curves: lines; empty ones are left out.
-        x_unit: name and unit of x.
-        group: charts of one group zoom together; None: alone.
-        note: said beside the title, such as the value at the end.
-        limits: values of y that must not be crossed.
+        key: Id of the chart in the page.
+        title: What the chart shows.
+        unit: Unit of y.
+        curves: Lines; empty ones are left out.
+        x_unit: Name and unit of x.
+        group: Charts of one group zoom together; None: alone.
+        note: Text beside the title, such as the value at the end.
+        limits: Values of y that must not be crossed.
         events: (x, name) of instants to mark.
-        logarithmic: whether y is.
-        y_range: (low, high) that is shown at first; None: all.
-        equal: whether a unit of y is as long as one of x, as on a map.
+        logarithmic: Whether y is logarithmic.
+        y_range: Initial (low, high) of y; None: all values.
+        equal: Whether x and y have equal scales, as on a map.
     """
 
     key: str
@@ -132,16 +132,16 @@ class Intervals:
     """Values of one quantity side by side, each with its interval.
 
     Attributes:
-        key: its id in the page.
-        title: the quantity.
-        unit: of the values.
-        names: whose values they are, n of them.
-        values: shape (n,); NaN is left out.
-        half_widths: of the intervals, shape (n,); NaN: none is drawn.
-        below: how far they reach below the values where that is another length than above, shape
-            (n,); None: as far as above.
-        truth: the true value, or what is promised; None: not known.
-        note: said beside the title.
+        key: Id of the chart in the page.
+        title: The quantity.
+        unit: Unit of the values.
+        names: Names of the n values.
+        values: Values, shape (n,); NaN is left out.
+        half_widths: Half widths of the intervals, shape (n,); NaN: none is drawn.
+        below: Lengths of the intervals below the values if they differ from those above, shape
+            (n,); None: symmetric.
+        truth: The true or promised value; None: unknown.
+        note: Text beside the title.
     """
 
     key: str
@@ -157,16 +157,17 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A table of coloured cells, for correlations and shares.
+    """A table of coloured cells, for correlations and fractions.
 
     Attributes:
-        key: its id in the page.
-        title: what it shows.
-        columns: names.
-        rows: names.
-        values: shape (rows, columns); NaN is an empty cell.
-        limits: values of the palest and of the strongest colour; below zero another colour.
-        note: said beside the title.
+        key: Id of the table in the page.
+        title: What the table shows.
+        columns: Names of the columns.
+        rows: Names of the rows.
+        values: Values, shape (rows, columns); NaN is an empty cell.
+        limits: Values of the palest and of the strongest colour; negative values have another
+            colour.
+        note: Text beside the title.
     """
 
     key: str
@@ -180,15 +181,15 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Strips:
-    """States over time: one strip for each name, filled where it holds.
+    """States over time: one strip per name, filled while the state is active.
 
     Attributes:
-        key: its id in the page.
-        title: what it shows.
-        names: of the strips, m of them.
-        x: times, s, shape (n,).
-        holds: 1 where it holds, 0 where not, shape (n, m).
-        note: said beside the title.
+        key: Id of the chart in the page.
+        title: What the chart shows.
+        names: Names of the m strips.
+        x: Times, s, shape (n,).
+        holds: 1 while a state is active, otherwise 0, shape (n, m).
+        note: Text beside the title.
     """
 
     key: str
@@ -201,19 +202,19 @@ class Strips:
 
 @dataclass(frozen=True)
 class Scene:
-    """A robot that drives, seen from above, played back at any speed.
+    """A driving robot, seen from above, played back at any speed.
 
     Attributes:
-        key: its id in the page.
-        title: what it shows.
-        time: s, shape (n,).
+        key: Id of the scene in the page.
+        title: What the scene shows.
+        time: Times, s, shape (n,).
         pose: x, y, theta of the robot, m, m, rad, shape (n, 3).
-        paths: name, role and places [x, y] (k, 2), m, of further paths.
-        outline: polygons of the robot in its own frame, m, each (j, 2): body, nose, wheels.
-        colour: of the body, red, green, blue, 0..1.
-        reference: pose that it should have, shape (n, 3); None: none.
-        arena: length along x and width along y, m; None: none.
-        note: said beside the title.
+        paths: Name, role and places [x, y] (k, 2), m, of further paths.
+        outline: Polygons of the robot in its own frame, m, each (j, 2): body, nose, wheels.
+        colour: Colour of the body, red, green, blue, 0..1.
+        reference: Reference pose, shape (n, 3); None: none.
+        arena: Length along x and width along y, m; None: none.
+        note: Text beside the title.
     """
 
     key: str
@@ -230,17 +231,17 @@ class Scene:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a head; the first cell of a row is its name.
+    """Rows of text below a header; the first cell of a row is its name.
 
     Attributes:
-        head: names of the columns.
-        rows: as many cells each.
-        title: what it shows; empty: its section says it.
-        note: a sentence below it.
-        filtered: whether a field above it leaves rows with a text only.
-        marks: a tone for each row, or None; empty: none has one.
-        links: where the name of each row leads, a path relative to the page, or None; empty: none
-            leads anywhere.
+        head: Names of the columns.
+        rows: Rows, with one cell per column.
+        title: What the table shows; empty: the title of its section suffices.
+        note: A sentence below the table.
+        filtered: Whether an input field above the table filters the rows by text.
+        marks: A tone for each row, or None; empty: no row has one.
+        links: Link target of each row's name, a path relative to the page, or None; empty: no
+            links.
     """
 
     head: Sequence[str]
@@ -254,7 +255,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Image:
-    """A PNG with what it shows."""
+    """A PNG with a title."""
 
     title: str
     png: bytes
@@ -265,7 +266,7 @@ Part = Chart | Intervals | Matrix | Strips | Scene | Table | Image
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence or a few lines, and parts in two columns, or in one where `wide`."""
+    """A heading, a sentence or a few lines, and parts in two columns, or in one if `wide`."""
 
     title: str
     text: str
@@ -275,18 +276,18 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says.
+    """Content of a page.
 
     Attributes:
-        title: what was run, for example "ident twil (mujoco)".
-        tone: of the verdict.
-        verdict: one sentence: what was found, or how it failed.
-        advice: one sentence: what to do next.
-        answer: the table of what was found.
-        notes: sentences below it, such as warnings.
-        sections: evidence.
-        summary: content of summary.json.
-        texts: name and content of what to copy: the command that repeats the run, YAML files.
+        title: What was run, for example "ident twil (mujoco)".
+        tone: Tone of the verdict.
+        verdict: One sentence: what was found, or how it failed.
+        advice: One sentence: what to do next.
+        answer: The table of the results.
+        notes: Sentences below it, such as warnings.
+        sections: Evidence.
+        summary: Content of summary.json.
+        texts: Name and content of texts to copy: the command that repeats the run, YAML files.
     """
 
     title: str
@@ -301,22 +302,22 @@ class Page:
 
 
 def write_page(page: Page, path: Path) -> Path:
-    """Write a page at one stroke; returns its path.
+    """Write a page atomically; return its path.
 
     Raises:
-        OSError: the file cannot be written.
-        ModuleNotFoundError: the package plotly, whose script draws the charts, is not installed.
+        OSError: The file cannot be written.
+        ModuleNotFoundError: The package plotly, whose script draws the charts, is not installed.
     """
     return write_atomically(path, page_text(page))
 
 
 def colours() -> str:
-    """The style sheet that names the colours of light and dark pages, for all of the suite's."""
+    """Return the style sheet with the colours of light and dark pages, for all of the suite."""
     return (files("diffbot_report") / "web" / "colours.css").read_text(encoding="utf-8")
 
 
 def page_text(page: Page) -> str:
-    """The HTML of a page. Raises ModuleNotFoundError without the package plotly."""
+    """Return the HTML of a page. Raises ModuleNotFoundError without the package plotly."""
     web = files("diffbot_report") / "web"
     style = colours() + (web / "page.css").read_text(encoding="utf-8")
     script = (web / "page.js").read_text(encoding="utf-8")
@@ -327,10 +328,10 @@ def page_text(page: Page) -> str:
     data = {"charts": charts, "summary": page.summary}
     sections = (_section(section, i) for i, section in enumerate(page.sections))
     body = "\n".join((_head(page), *sections, _texts(page.texts)))
-    # Tables, pictures and scenes do without the library, which is most of a page's size.
+    # Tables, pictures and scenes do not need the library, which makes up most of a page's size.
     plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
     library = f"<script>{_plotly()}</script>" if plotted else ""
-    # A policy that lets nothing be loaded: the page is whole, or its tests fail.
+    # The policy forbids loading anything, so the tests fail if the page is not self-contained.
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -360,25 +361,25 @@ _DATA = '<script type="application/json" id="data">'
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """The charts and the summary that a page holds.
+    """Return the charts and the summary in a page.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: it is no page of this suite.
+        OSError: The file cannot be read.
+        ValueError: It is not a page of this suite.
     """
     text = path.read_text(encoding="utf-8", errors="replace")
     begin = text.find(_DATA)
     end = text.find("</script>", begin)
     if begin < 0 or end < 0:
-        raise ValueError(f"{path}: holds no data: it is no {REPORT} of this suite")
+        raise ValueError(f"{path}: contains no data: it is not a {REPORT} of this suite")
     found = json.loads(text[begin + len(_DATA) : end])
     if not isinstance(found, dict) or not isinstance(found.get("charts"), list):
-        raise ValueError(f"{path}: its data are no charts: it is no {REPORT} of this suite")
+        raise ValueError(f"{path}: its data are not charts: it is not a {REPORT} of this suite")
     return found
 
 
 def _plotly() -> str:
-    """The plotting library's script, without importing the Python package, which takes long."""
+    """Return the plotting library's script without the slow import of its Python package."""
     found = find_spec("plotly")
     if found is None or not found.submodule_search_locations:
         raise ModuleNotFoundError("No module named 'plotly'", name="plotly")
@@ -387,7 +388,7 @@ def _plotly() -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that may stand inside <script>."""
+    """Return JSON that is safe inside <script>."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
@@ -405,7 +406,7 @@ def _head(page: Page) -> str:
 
 
 def _contents(page: Page) -> str:
-    """Links to the sections."""
+    """Return links to the sections."""
     titles = [section.title for section in page.sections]
     names = [(f"section-{i}", title) for i, title in enumerate(titles)]
     names += [("copy", "To copy")] if page.texts else []
@@ -417,7 +418,7 @@ def _table(table: Table) -> str:
     title = f"<b>{html.escape(table.title)}</b>" if table.title else ""
     note = f"<p class='note'>{html.escape(table.note)}</p>" if table.note else ""
     if not table.rows:
-        return f"{title}{note}"  # a head alone says nothing
+        return f"{title}{note}"  # a header alone is of no use
     # Columns of sentences break their lines; the others are read from top to bottom.
     columns = zip(*table.rows, strict=True)
     kinds = [_kind(cells) for cells in columns]
@@ -440,7 +441,7 @@ def _table(table: Table) -> str:
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """How a column is set: sentences break their lines, numbers end at the right."""
+    """Return the style of a column: sentences break their lines, numbers are right-aligned."""
     if max(map(len, cells)) > LONG:
         return "words"
     known = [cell for cell in cells if cell not in ("", MISSING)]
@@ -454,7 +455,7 @@ def _row(
     mark: Tone | None,
     link: str | None,
 ) -> str:
-    """A row; each cell knows its column's name, which a phone shows beside it."""
+    """Return a row; each cell has its column's name, which a phone shows beside it."""
     cells = "".join(
         f"<td data-name='{html.escape(name)}' class='{'none' if cell == MISSING else kind}'>"
         f"{html.escape(cell)}</td>"
@@ -520,7 +521,7 @@ def _texts(texts: Mapping[str, str]) -> str:
 
 
 def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
-    """What the page's script needs of a part, with at most so many points of each curve."""
+    """Return the data of a part for the page's script, with at most `most` points per curve."""
     about = {"kind": type(part).__name__.lower(), "key": part.key}
     if isinstance(part, Chart):
         curves = [found for curve in part.curves if (found := _curve(curve, most)) is not None]
@@ -547,7 +548,7 @@ def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[
 
 
 def _cells(values: ArrayLike) -> list[float | None]:
-    """Numbers for JSON; None where not finite."""
+    """Convert numbers for JSON; None if not finite."""
     return [float(v) if np.isfinite(v) else None for v in np.asarray(values, float)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures of all runs share, beside the style that diffbot_ident gives all pictures."""
+"""Elements shared by the figures of all runs, beyond the style that diffbot_ident defines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEGEND = 0.62
 
 
 def warm_up() -> None:
-    """Load what the first drawing loads: fonts, the renderer and the PNG writer."""
+    """Load what the first drawing needs: fonts, the renderer and the PNG writer."""
     figure = style.new_figure("0", "0", 1.0)
     figure.add_subplot().plot([0.0, 1.0], label="0")
     style.legend(figure)
@@ -36,26 +36,26 @@ def warm_up() -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a PNG; returns its path. Raises OSError; see write_atomically."""
+    """Write a PNG; return its path. Raises OSError; see write_atomically."""
     return write_atomically(path, lambda partial: figure.savefig(partial, format="png"))
 
 
 def picture(name: str, make: Callable[[], Figure]) -> Picture:
-    """A figure that is made when its picture is drawn."""
+    """Return a picture whose figure is made only when it is drawn."""
     return Picture(f"{name}.png", lambda path: save_figure(make(), path))
 
 
 def two_by_two(
     figure: Figure, label: str, end: float, edges: Mapping[str, float], color: str = "black"
 ) -> list[Axes]:
-    """Four panels over time.
+    """Return four panels over time.
 
     Args:
-        figure: where to.
-        label: of the time axis, below the lower ones.
-        end: of the time axis, s; it begins at 0.
-        edges: of the grid, see Figure.add_gridspec.
-        color: of the label.
+        figure: Figure to draw in.
+        label: Label of the time axis, below the lower panels.
+        end: End of the time axis, s; it begins at 0.
+        edges: Edges of the grid, see Figure.add_gridspec.
+        color: Colour of the label.
     """
     grid = figure.add_gridspec(2, 2, **edges)
     panels = [figure.add_subplot(grid[i // 2, i % 2]) for i in range(4)]
@@ -68,7 +68,7 @@ def two_by_two(
 
 
 def plain_number(value: float, _position: int = 0) -> str:
-    """Text at a tick: as it is, or a power of ten where it is very small or large."""
+    """Format a tick: as a plain number, or a power of ten if it is very small or large."""
     return f"{value:g}" if 1e-3 <= value < 1e5 else style.power_of_ten(value)
 
 
@@ -100,14 +100,14 @@ class PanelCurve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One quantity over time, drawn whole and in detail.
+    """One quantity over time, drawn as a whole and in detail.
 
     Attributes:
-        name: its name and unit, for the title.
-        figure: what is said at the right of the title.
-        curves: lines.
-        detail: begin and end of the part that is enlarged, s.
-        limits: values that it may not cross; drawn as dashed lines.
+        name: Name and unit, for the title.
+        figure: Text at the right of the title.
+        curves: Lines.
+        detail: Begin and end of the part that is enlarged, s.
+        limits: Values that must not be crossed; drawn as dashed lines.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Panel:
 
 
 def draw_panels(figure: Figure, time: NDArray[np.float64], panels: Sequence[Panel]) -> None:
-    """Draw each twice, whole at the left and its detail at the right, and the legend."""
+    """Draw each panel twice, the whole run left and a detail right, and the legend."""
     height = figure.get_figheight()
     grid = figure.add_gridspec(
         len(panels), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,
@@ -158,7 +158,7 @@ def _draw_panel(
 
 
 def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tuple[float, float]:
-    """(low, high) that shows all values, with 0, and the limits where values come near them."""
+    """Return (low, high) that includes all values, 0, and limits that the values come near."""
     low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
     for limit in limits:
         if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
@@ -168,7 +168,7 @@ def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tu
 
 
 def rms_text(values: NDArray[np.float64], unit: str) -> str:
-    """Root mean square and largest size, for a panel's title."""
+    """Format root mean square and maximum magnitude, for a panel's title."""
     values = values[np.isfinite(values)]
     if not len(values):
         return "not known"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that takes its messages when it wants them, a batch at a time."""
+"""A node that fetches its messages in batches, when it chooses to."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from diffbot_node import KEPT, KEPT_LATCHED, Receipts
 
 
 class PolledNode(Node):
-    """Hides subscriptions from the executor, to take their messages a batch at a time.
+    """Hides subscriptions from the executor, to fetch their messages in batches.
 
-    In lock-step a simulator sends some thousand messages per second of wall time; a callback for
-    each would cost a large part of a core, which the simulator needs.
+    In lock-step a simulator sends some thousand messages per second of wall time. A callback for
+    each would take a large part of a core, which the simulator needs.
     """
 
-    # The base class asks for its subscriptions before this class has made any.
+    # The base class reads its subscriptions before this class has created any.
     _polled: tuple[Subscription[Any], ...] = ()
     _receipts: Mapping[Subscription[Any], Receipts] = MappingProxyType({})
 
@@ -36,7 +36,7 @@ class PolledNode(Node):
     def create_polled(
         self, message_type: type, topic: str, qos: QoSProfile, raw: bool = False
     ) -> Subscription[Any]:
-        """A subscription for `take`; the queue of the qos must last from one take to the next."""
+        """Create a subscription for `take`; its queue must suffice from one take to the next."""
         subscription = self.create_subscription(message_type, topic, lambda _: None, qos, raw=raw)
         self._polled = (*self._polled, subscription)
         return subscription
@@ -44,14 +44,14 @@ class PolledNode(Node):
     def create_kept(
         self, message_type: type, topic: str, raw: bool = False, latched: bool = False
     ) -> Subscription[Any]:
-        """A subscription for `take_kept` of a topic that a KeptTopic writes, with a header."""
+        """Create a subscription for `take_kept` to a topic with headers, written by a KeptTopic."""
         qos = KEPT_LATCHED if latched else KEPT
         subscription = self.create_polled(message_type, topic, qos, raw)
         self._receipts = {**self._receipts, subscription: Receipts(self, topic)}
         return subscription
 
     def take_kept(self, subscription: Subscription[Any]) -> list[Any]:
-        """As `take`; the writer hears of it, and may wait until it does."""
+        """Like `take`, and acknowledge the messages to their publisher, which may wait for that."""
         messages = list(self.take(subscription))
         if messages:
             last = messages[-1]
@@ -60,7 +60,7 @@ class PolledNode(Node):
         return messages
 
     def leave(self) -> None:
-        """Nothing more will be taken: no writer has to wait, nor takes this node for a reader."""
+        """End all subscriptions: publishers neither wait for this node nor count it as a reader."""
         for subscription, receipts in self._receipts.items():
             receipts.leave()
             self.destroy_subscription(subscription)
@@ -68,7 +68,7 @@ class PolledNode(Node):
 
     @staticmethod
     def take(subscription: Subscription[Any]) -> Iterator[Any]:
-        """The messages that have come, oldest first; bytes when the subscription is raw."""
+        """Yield the received messages, oldest first; bytes if the subscription is raw."""
         handle, kind, raw = subscription.handle, subscription.msg_type, subscription.raw
         with handle:
             while (taken := handle.take_message(kind, raw)) is not None:
@@ -76,10 +76,10 @@ class PolledNode(Node):
 
 
 def raw_stamp(serialized: bytes) -> Time:
-    """Stamp of a serialized message whose first field is a std_msgs/Header.
+    """Return the stamp of a serialized message whose first field is a std_msgs/Header.
 
-    CDR puts 4 bytes ahead, of which the second tells the byte order, then the stamp. This takes
-    some µs; unpacking the whole message takes 40 µs.
+    CDR puts 4 bytes in front, of which the second gives the byte order, then the stamp. This takes
+    some µs; deserialising the whole message takes 40 µs.
     """
     order = "<" if serialized[1] & 1 else ">"
     seconds, nanoseconds = struct.unpack_from(order + "iI", serialized, 4)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A number with its unit, its uncertainty and what it should be; in numbers and in words.
+"""A number with its unit, uncertainty and true value; as numbers and as text.
 
-K5..K8 with their 95 % intervals, the masses, inertias and friction that follow from them (their
-mathematics is diffbot_ident's), and how people read them: with as many digits as the uncertainty
+K5..K8 with their 95 % intervals, the masses, inertias and friction derived from them (with the
+mathematics of diffbot_ident), and their formatting: with as many digits as the uncertainty
 supports.
 """
 
@@ -35,14 +35,14 @@ class Quantity:
     """An identified quantity.
 
     Attributes:
-        symbol: its name, for example "K7".
-        unit: its unit.
-        value: the estimate; None when there is none.
-        std: standard deviation, in the unit; None when not identifiable.
-        interval95: [lo, hi] of the 95 % interval; None for an end that is not bounded.
-        closed_form: true value when a simulator knows it, else None.
-        state: whether it may be used.
-        reason: why the state is not ESTIMATED; empty when it is, or when nobody said.
+        symbol: Symbol, for example "K7".
+        unit: Unit.
+        value: The estimate; None if there is none.
+        std: Standard deviation, in the unit; None if not identifiable.
+        interval95: [lo, hi] of the 95 % interval; None for an unbounded end.
+        closed_form: True value if a simulator provides it, otherwise None.
+        state: Whether it may be used.
+        reason: Why the state is not ESTIMATED; empty if it is, or if the reason is unknown.
     """
 
     symbol: str
@@ -55,7 +55,7 @@ class Quantity:
     reason: str = ""
 
     def entry(self) -> dict[str, Any]:
-        """As summary.json has it."""
+        """Return the entry for summary.json."""
         return {
             "value": self.value,
             "std": self.std,
@@ -68,27 +68,27 @@ class Quantity:
 
     @property
     def lack(self) -> str:
-        """Why it may not be used, in a word or two; empty where it has an interval."""
+        """Why it may not be used, in a word or two; empty if it has an interval."""
         if self.state is EstimateState.INVALID:
             return "invalid"
         return NOT_IDENTIFIABLE if self.std is None else ""
 
     @property
     def half_width(self) -> float | None:
-        """Half the width of the 95 % interval; None where it is not bounded."""
+        """Half the width of the 95 % interval; None if it is unbounded."""
         low, high = self.interval95
         return None if low is None or high is None else 0.5 * (high - low)
 
     @property
     def error_percent(self) -> float | None:
-        """100 (value - closed_form) / |closed_form|; None where unknown."""
+        """100 (value - closed_form) / |closed_form|; None if unknown."""
         if self.value is None or not self.closed_form:
             return None
         return 100.0 * (self.value - self.closed_form) / abs(self.closed_form)
 
     @property
     def error_sigma(self) -> float | None:
-        """(value - closed_form) / std; None where unknown."""
+        """(value - closed_form) / std; None if unknown."""
         if self.value is None or self.closed_form is None or not self.std:
             return None
         return (self.value - self.closed_form) / self.std
@@ -97,14 +97,14 @@ class Quantity:
 def parameter_quantities(
     estimate: Estimate | None, closed_form: Sequence[float] | None = None
 ) -> tuple[Quantity, ...]:
-    """K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
+    """Return K5..K8 with their 95 % intervals (normal, value ± 1.96 std).
 
-    A parameter whose variance is not finite and >= 0 is UNESTIMATED by itself, whatever the state
-    of the others.
+    A parameter whose variance is not finite and >= 0 is UNESTIMATED, whatever the state of the
+    others.
 
     Args:
-        estimate: of K5..K8; None gives four unestimated quantities.
-        closed_form: true [K5, K6, K7, K8], or None where unknown.
+        estimate: Estimate of K5..K8; None gives four unestimated quantities.
+        closed_form: True [K5, K6, K7, K8], or None if unknown.
     """
     quantities = []
     for i, (symbol, unit) in enumerate(UNITS.items()):
@@ -130,12 +130,12 @@ def physical_quantities(
     model: RobotModel,
     closed_form: Sequence[float] | None = None,
 ) -> dict[str, Quantity]:
-    """Masses and inertias with 95 % intervals, by key; empty without an estimate.
+    """Return masses and inertias with 95 % intervals, by key; empty without an estimate.
 
     Args:
-        estimate: of K5..K8.
-        model: the robot's description, for its wheels and track.
-        closed_form: true [K5, K6, K7, K8], or None where unknown.
+        estimate: Estimate of K5..K8.
+        model: The robot's model, for its wheels and track.
+        closed_form: True [K5, K6, K7, K8], or None if unknown.
     """
     if estimate is None:
         return {}
@@ -149,9 +149,9 @@ def physical_quantities(
 
 
 def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
-    """Friction of the wheels, viscous_left to coulomb_right, and of the floor against turning.
+    """Return wheel friction, viscous_left to coulomb_right, and the floor's friction in turning.
 
-    Empty where it is not modelled.
+    Empty if friction is not modelled.
     """
     if estimate is None or estimate.friction is None:
         return {}
@@ -161,11 +161,11 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
 
 
 def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantity:
-    """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
+    """Return the equal torque of both wheels that just moves the robot, (f_l + f_r) / 2.
 
     Args:
-        friction: as identified; both Coulomb frictions need an interval.
-        state: of the estimate.
+        friction: Identified friction; both Coulomb frictions need an interval.
+        state: State of the estimate.
     """
     return _reported(identified_smallest_torque(friction.values, friction.variances), state)
 
@@ -173,7 +173,7 @@ def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantit
 def _reported(
     quantity: PhysicalQuantity, state: EstimateState, true: float | None = None
 ) -> Quantity:
-    """The quantity for a report; its own state is worse than the set's where it is not fixed."""
+    """Convert for a report; without a finite std the state is UNESTIMATED instead of ESTIMATED."""
     std, (low, high) = finite(quantity.std), quantity.interval
     return Quantity(
         quantity.symbol,
@@ -187,18 +187,18 @@ def _reported(
 
 
 def finite(value: float) -> float | None:
-    """The value, or None for NaN and infinity."""
+    """Return the value, or None for NaN and infinity."""
     return float(value) if math.isfinite(value) else None
 
 
-# Numbers as people read them.
+# Formatting of numbers.
 
 MISSING = "–"
 UNBOUNDED_TEXT = "(−∞, ∞)"
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value with this many significant digits, without an exponent for usual sizes."""
+    """Format with this many significant digits, without an exponent for usual magnitudes."""
     if value == 0.0:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
@@ -209,7 +209,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def supported(value: float, std: float) -> str:
-    """The value with the digits that its standard deviation supports, two or three."""
+    """Format with the digits that the standard deviation supports, two or three."""
     if value == 0.0 or std <= 0.0:
         return significant(value)
     digits = 2 + math.floor(math.log10(abs(value) / (2.0 * std)))
@@ -217,11 +217,11 @@ def supported(value: float, std: float) -> str:
 
 
 def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str, str]:
-    """(value, half width of its interval) as text, with the decimals that the interval supports.
+    """Return value and half width as text, with the decimals that the interval supports.
 
-    The half width gets two significant digits, the value the same decimals but never more than
-    seven significant digits. A missing number is a dash; a value whose interval is not bounded gets
-    two significant digits.
+    The half width gets two significant digits, the value the same decimals but at most seven
+    significant digits. A missing number is a dash; a value with an unbounded interval gets two
+    significant digits.
     """
     if value is None:
         return MISSING, MISSING
@@ -237,7 +237,7 @@ def with_uncertainty(value: float | None, half_width: float | None) -> tuple[str
     return f"{value:.{decimals}f}", f"{half_width:.{decimals}f}"
 
 
-# What K5..K8 mean.
+# Meanings of K5..K8.
 
 GENERAL = {
     "K5": "forward push of turning, m d / M",
@@ -248,23 +248,24 @@ GENERAL = {
 
 
 def meanings(parameters: Sequence[Quantity], physical: Mapping[str, Quantity]) -> dict[str, str]:
-    """A short plain phrase for each of K5..K8, for example "equivalent mass 5.04 kg".
+    """Return a short phrase for each of K5..K8, for example "equivalent mass 5.04 kg".
 
     Args:
         parameters: K5..K8.
-        physical: what follows from them, see physical_quantities; empty gives general meanings.
+        physical: Quantities derived from them, see physical_quantities; empty gives general
+            meanings.
     """
     phrases = {}
     for quantity in parameters:
         symbol = quantity.symbol
-        # Numbers that must not be used yet get no meaning.
+        # Parameters that must not be used yet get the general meaning.
         usable = physical and quantity.state is EstimateState.ESTIMATED and quantity.std is not None
         phrases[symbol] = (_phrase(symbol, physical) if usable else None) or GENERAL[symbol]
     return phrases
 
 
 def _phrase(symbol: str, physical: Mapping[str, Quantity]) -> str | None:
-    """What a parameter that may be used means; None where the data do not bound it."""
+    """Return the meaning of a usable parameter, or None if the data do not bound it."""
     if symbol == "K5":
         return _centre_of_mass(physical["com_offset"])
     key, name = {

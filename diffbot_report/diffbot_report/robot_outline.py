@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot as seen from above, as polygons in its own frame, for figures, pages and animation."""
+"""The robot seen from above, as polygons in its own frame, for figures, pages and animation."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from diffbot_description import Robot
 
 Polygon = NDArray[np.float64]
-CORNER = 0.28  # radius of the hull's corners as a share of its smaller side
+CORNER = 0.28  # radius of the hull's corners as a fraction of its smaller side
 ARC_POINTS = 7
 
 
 @dataclass(frozen=True)
 class RobotOutline:
-    """Polygons, each of shape (n, 2), m; x forward from the axle, y to the left.
+    """Polygons of a robot, each of shape (n, 2), m; x forward from the axle, y to the left.
 
     Attributes:
-        body: the hull.
-        wheels: left and right tyre.
-        nose: a mark on the hull that points forward.
-        radius: of the wheels, m.
-        half_track: m.
-        reach: largest distance of any point from the axle's middle, m.
+        body: The hull.
+        wheels: Left and right tyre.
+        nose: A mark on the hull that points forward.
+        radius: Radius of the wheels, m.
+        half_track: Half the track, m.
+        reach: Maximum distance of any point from the axle's centre, m.
     """
 
     body: Polygon
@@ -37,13 +37,13 @@ class RobotOutline:
 
     @property
     def reach(self) -> float:
-        """Largest distance of any point from the axle's middle, m."""
+        """Maximum distance of any point from the axle's centre, m."""
         points = np.concatenate([self.body, *self.wheels])
         return float(np.hypot(*points.T).max())
 
     @classmethod
     def of(cls, robot: Robot) -> RobotOutline:
-        """From a robot's description."""
+        """Return the outline of a described robot."""
         shape, wheels = robot.body.shape, robot.wheels
         front, rear, half = shape.front, shape.rear, 0.5 * shape.width
         length = front - rear
@@ -67,7 +67,7 @@ class RobotOutline:
 
 
 def rounded_box(rear: float, front: float, half_width: float, corner: float) -> Polygon:
-    """A box from rear to front, m, with round corners; `corner` is a share of its smaller side."""
+    """Return a box, m, with round corners; `corner`: radius as a fraction of the smaller side."""
     radius = corner * min(front - rear, 2.0 * half_width)
     centres = (
         (front - radius, half_width - radius),
@@ -86,6 +86,6 @@ def rounded_box(rear: float, front: float, half_width: float, corner: float) -> 
 
 
 def placed(polygon: Polygon, pose: NDArray[np.float64]) -> Polygon:
-    """The polygon of a robot at a pose x, y, theta (m, m, rad), in the pose's frame."""
+    """Transform a polygon of a robot at pose x, y, theta (m, m, rad) to the pose's frame."""
     c, s = math.cos(pose[2]), math.sin(pose[2])
     return np.asarray(polygon @ np.array([[c, s], [-s, c]]) + pose[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a run is over and how it ended."""
+"""Detection of the end of a run, and of how it ended."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from enum import Enum
 
 from diffbot_report.sample_buffer import STAMP_TOLERANCE
 
-# What the node that a report watches says about itself, free of ROS.
+# Status of the watched node, independent of ROS.
 
 Four = tuple[float, float, float, float]
 Pair = tuple[float, float]
 
 
 class RunPhase(Enum):
-    """Where the watched node is; the names are those of the constants of its messages."""
+    """Phase of the watched node; named like the constants of its messages."""
 
     WAITING = "waiting"
     EXCITING = "exciting"
@@ -34,16 +34,16 @@ class RunPhase(Enum):
 
 @dataclass(frozen=True)
 class NodeState:
-    """What all watched nodes say.
+    """Status common to all watched nodes.
 
     Attributes:
-        stamp: in robot time, ns.
-        phase: where it is.
-        message: what is waited for, or why the run stopped.
-        elapsed: robot time since excitation or driving began, s.
-        duration: robot time after which it ends by itself, s; 0: never, or for another reason.
-        refused: joint states and inputs that were refused.
-        statuses: messages on its status topic so far; 0 where it is not told.
+        stamp: Robot time, ns.
+        phase: Phase of the run.
+        message: What the node waits for, or why the run stopped.
+        elapsed: Robot time since excitation or driving began, s.
+        duration: Robot time after which the run ends, s; 0: it has no fixed duration.
+        refused: Number of joint states and inputs that were refused.
+        statuses: Number of messages on its status topic so far; 0 if unknown.
     """
 
     stamp: int
@@ -57,17 +57,17 @@ class NodeState:
 
 @dataclass(frozen=True)
 class IdentState(NodeState):
-    """What the ident node is doing.
+    """Status of the ident node.
 
     Attributes:
-        velocity: body velocity [v in m/s, omega in rad/s].
-        effort: torques that acted in the last control period, [left, right], N m.
-        position: by odometry since excitation began, [x, y], m.
-        information: about K5..K8 since excitation began, [achieved, predicted], bits; NaN where
-            unknown.
-        arena: [length along x, width along y], m, around where excitation began; None: no arena.
-        guarded: control periods in which the speed guard replaced the excitation.
-        estimates: estimates so far.
+        velocity: Body velocity [v in m/s, omega in rad/s].
+        effort: Torques that acted in the last control period, [left, right], N m.
+        position: Position by odometry since excitation began, [x, y], m.
+        information: Information about K5..K8 since excitation began, [achieved, predicted], bits;
+            NaN if unknown.
+        arena: [length along x, width along y], m, centred where excitation began; None: no arena.
+        guarded: Number of control periods in which the speed guard replaced the excitation.
+        estimates: Number of estimates so far.
     """
 
     velocity: Pair = (0.0, 0.0)
@@ -81,14 +81,14 @@ class IdentState(NodeState):
 
 @dataclass(frozen=True)
 class ControllerState(NodeState):
-    """What a controller is doing.
+    """Status of a controller.
 
     Attributes:
-        law: in use.
-        torque_limit: of a wheel, N m.
+        law: Control law in use.
+        torque_limit: Torque limit of a wheel, N m.
         parameters: [K5, K6, K7, K8] in use; m, 1/m, 1/(kg m), 1/(kg m^2).
-        parameters_source: where they come from.
-        judgements: messages on ~/adaptation so far.
+        parameters_source: Source of the parameters.
+        judgements: Number of messages on ~/adaptation so far.
     """
 
     law: str = ""
@@ -98,16 +98,16 @@ class ControllerState(NodeState):
     judgements: int = 0
 
 
-# Wall time to wait for the last result once the node says that it is done, s.
+# Wall time to wait for the last result once the node reports that it is done, s.
 SETTLE_TIME = 1.0
-# Wall time to wait for what else explains an end: a signal reaches the processes of a launch one
-# after the other, and the last messages may still be on their way. s.
+# Wall time to wait for other explanations of an end, s: a signal reaches the processes of a launch
+# one after the other, and the last messages may still be in transit.
 EXPLANATION_TIME = 0.3
-# Wall time in all that more messages may keep it waiting, s.
+# Maximum total wall time that further messages may delay the end, s.
 LONGEST_SETTLE_TIME = 10.0
-# A run that ends this close to its duration ran to its end, s of robot time.
+# A run that ends this close to its duration counts as completed, s of robot time.
 END_TOLERANCE = 0.1
-# Words in the last message of a node that a signal has reached: a user's stop.
+# Words in the last message of a node that received a signal: the user stopped the run.
 SIGNAL_WORDS = ("interrupted", "SIGINT", "SIGTERM")
 
 
@@ -128,11 +128,11 @@ class Ending:
 
 
 class RunEnd:
-    """Judges from what is known at each poll whether the run is over.
+    """Determines at each poll whether the run is over.
 
     Args:
-        patience: wall time to wait for the node to appear, s; 0: for ever.
-        node: name of the node that is watched.
+        patience: Wall time to wait for the node to appear, s; 0: no limit.
+        node: Name of the watched node.
     """
 
     def __init__(self, patience: float = 0.0, node: str = "ident") -> None:
@@ -150,14 +150,15 @@ class RunEnd:
         publishers: int,
         received: float = -math.inf,
     ) -> Ending | None:
-        """The ending, or None while the run goes on.
+        """Return the ending, or None while the run continues.
 
         Args:
-            now: wall time, s, monotonic.
-            state: newest state of the node; None before the first.
-            newest: stamp of its newest result, ns; None before the first.
-            publishers: publishers of its topics now.
-            received: wall time at which the newest message came, s; while more come, an end waits.
+            now: Wall time, s, monotonic.
+            state: Latest state of the node; None before the first.
+            newest: Stamp of its latest result, ns; None before the first.
+            publishers: Current number of publishers of its topics.
+            received: Wall time at which the latest message arrived, s; an end waits while more
+                arrive.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._begin is None:
@@ -186,16 +187,17 @@ class RunEnd:
         silent: bool = False,
         told: bool = False,
     ) -> Ending:
-        """The ending by a signal: the user's, or of a launch that ends the rest of a failed run.
+        """Return the ending after a signal from the user, or from a launch that ends a failed run.
 
         Args:
-            now: as above.
-            state: as above.
-            publishers: as above.
-            failures: processes of the launch that have failed, where somebody tells, each with its
-                last words behind a colon where it has said some.
-            told: somebody does; then a run without failures was stopped by the user.
-            silent: the node has sent nothing since the signal.
+            now: See update.
+            state: See update.
+            publishers: See update.
+            failures: Failed processes of the launch, if it reports them, each followed by a colon
+                and the reason that it gave, if any.
+            told: Whether the launch reports failures; then a run without any was stopped by the
+                user.
+            silent: Whether the node has sent nothing since the signal.
         """
         self._publishers_seen = self._publishers_seen or publishers > 0
         if self._never_appeared(now):
@@ -204,7 +206,7 @@ class RunEnd:
             return Ending(Outcome.COMPLETED)
         stopped = state is not None and state.phase is RunPhase.STOPPED
         ending = self._ended_by_itself(state) if publishers == 0 or stopped else None
-        # What the node says of itself tells more than that it, or another one, has failed.
+        # The node's own reason is more specific than the fact that it, or another one, has failed.
         says = stopped and ending is not None and ending.outcome is Outcome.FAILED
         if failures and not says:
             return Ending(Outcome.FAILED, _ended_early(failures))
@@ -247,7 +249,7 @@ class RunEnd:
 
 
 def _ended_early(failures: Sequence[str]) -> str:
-    """The sentence about processes that have failed, and what these have said."""
+    """Return the sentence about failed processes, with the reasons that they gave."""
     parts = [failure.partition(": ") for failure in failures]
     words = "; ".join(said for _, _, said in parts if said)
     names = ", ".join(name for name, _, _ in parts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time series of a run in bounded memory, and which of a topic's numbered messages have come.
+"""Time series of a run in bounded memory, and detection of missing numbered messages.
 
-All stamps are whole nanoseconds of robot time: those of two topics can be compared, and stay exact
-on a real robot, where seconds as a float are exact to 0.2 µs only.
+All stamps are whole nanoseconds of robot time. So those of two topics can be compared, and they
+stay exact on a real robot, where seconds as a float are exact to 0.2 µs only.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ Stamps = NDArray[np.int64]
 Rows = NDArray[np.float64]
 
 NANOSECONDS = 1_000_000_000
-# Times in s that became stamps may be off by so much, ns.
+# Rounding error of times in s that were converted to stamps, ns.
 STAMP_TOLERANCE = 1000
-# 200,000 rows are 33 min at 100 Hz, and at most 40 MB.
+# Default capacity, rows: 200,000 are 33 min at 100 Hz, and at most 40 MB.
 CAPACITY = 200_000
 
 
 class SampleBuffer:
     """Rows of numbers with stamps in ns, oldest first.
 
-    A step back of the stamps (robot time was reset) starts the buffer anew. When it is full, every
-    second row goes, by its place on the grid of the control period, so that two buffers of the same
-    run keep the same stamps.
+    If the stamps step back (robot time was reset), the buffer starts again. If it is full, every
+    second row is dropped, by its place on the grid of the control period, so that two buffers of
+    the same run keep the same stamps.
 
     Args:
-        width: numbers in a row, >= 1.
-        capacity: rows kept at most, >= 4.
-        interval: shortest time between two rows that `wants` lets in, s, >= 0.
+        width: Number of columns, >= 1.
+        capacity: Maximum number of rows, >= 4.
+        interval: Minimum time between two rows that `wants` accepts, s, >= 0.
 
     Attributes:
-        interval: as above; may be set later.
-        taken: rows taken since the start.
-        every: one in so many is kept.
+        interval: See Args; may be set later.
+        taken: Number of rows added since the start.
+        every: One in so many rows is kept.
 
     Raises:
-        ValueError: width or capacity too small, or the interval negative or not finite.
+        ValueError: Width or capacity is too small, or the interval is negative or not finite.
     """
 
     def __init__(self, width: int, capacity: int = CAPACITY, interval: float = 0.0) -> None:
@@ -67,7 +67,7 @@ class SampleBuffer:
 
     @property
     def stamps(self) -> Stamps:
-        """Stamps in ns, rising, shape (n,)."""
+        """Stamps in ns, increasing, shape (n,)."""
         return self._stamps[: self._size]
 
     @property
@@ -81,14 +81,14 @@ class SampleBuffer:
         return int(self._stamps[self._size - 1]) if self._size else None
 
     def since(self, start: int | None) -> tuple[NDArray[np.float64], Rows]:
-        """Times (n,), s since a start (ns), and the rows (n, width) from there on; None: none."""
+        """Return times (n,), s since `start` (ns), and later rows (n, width); empty for None."""
         if start is None:
             return np.empty(0), self.rows[:0]
         first = int(np.searchsorted(self.stamps, start - STAMP_TOLERANCE))
         return (self.stamps[first:] - start) / NANOSECONDS, self.rows[first:]
 
     def wants(self, stamp: int) -> bool:
-        """Whether a row with this stamp (ns) is worth reading; cheap, so ask before unpacking."""
+        """Whether a row with this stamp (ns) is needed; cheap, so check it before deserialising."""
         last = self.last
         if last is None or stamp < last:
             return True
@@ -97,16 +97,16 @@ class SampleBuffer:
         return self.every == 1 or bool(self._on_grid(stamp))
 
     def take(self, stamp: int, row: ArrayLike) -> None:
-        """Append one row where `wants` wants it."""
+        """Append one row if `wants` accepts it."""
         if self.wants(stamp):
             self.add(np.array([stamp]), np.array(row, float)[None])
 
     def add(self, stamps: Stamps, rows: Rows) -> None:
-        """Append a batch, whatever the interval; of rows with the same stamp the first one stays.
+        """Append a batch, whatever the interval; of rows with the same stamp the first one is kept.
 
         Args:
-            stamps: ns, shape (n,).
-            rows: shape (n, width).
+            stamps: Stamps in ns, shape (n,).
+            rows: Rows, shape (n, width).
         """
         back = np.flatnonzero(np.diff(stamps) < 0)
         if len(back):
@@ -129,7 +129,7 @@ class SampleBuffer:
             self._thin()
 
     def finish(self, stamp: int, row: ArrayLike) -> None:
-        """The last row of a run, wanted or not; a row with its stamp, or a later one, goes."""
+        """Append the last row of a run, wanted or not; it replaces rows from its stamp on."""
         self._size = int(np.searchsorted(self.stamps, stamp))
         if self._size == self._capacity:
             self._thin()
@@ -153,7 +153,7 @@ class SampleBuffer:
         self.every *= 2
         kept = self._on_grid(self.stamps)
         if kept.all():
-            # Stamps off the grid of their own period: any half is as good as the other.
+            # All stamps are off the grid of their period: drop every second one.
             kept[1::2] = False
         size = int(kept.sum())
         self._stamps[:size] = self.stamps[kept]
@@ -161,15 +161,15 @@ class SampleBuffer:
         self._size = size
 
     def _on_grid(self, stamps: Stamps | int) -> NDArray[np.bool_]:
-        """Which of these are on the grid that is kept."""
+        """Return which of these stamps are on the grid that is kept."""
         place = (np.asarray(stamps) + self._period // 2) // self._period
         return np.asarray(place % self.every == 0)
 
 
 class TrueParameters:
-    """Sets of four parameters that a simulator says are true, by the stamp from which they hold.
+    """Sets of four true parameters from a simulator, by the stamp from which they are valid.
 
-    A step back of the stamps (robot time was reset) starts anew.
+    If the stamps step back (robot time was reset), the collection starts again.
     """
 
     def __init__(self) -> None:
@@ -179,31 +179,31 @@ class TrueParameters:
         return len(self._sets)
 
     def add(self, stamp: int, values: Sequence[float]) -> None:
-        """Take in a set that holds from a stamp (ns) on, such as one with a payload."""
+        """Add a set that is valid from a stamp (ns) on, such as one with a payload."""
         if self._sets and stamp < max(self._sets):
             self._sets.clear()
         self._sets[stamp] = tuple(values)
 
     def since(self, start: int) -> tuple[NDArray[np.float64], Rows]:
-        """Times from which on they hold (k,), s since a start (ns), and the sets (k, 4)."""
+        """Return valid-from times (k,), s since `start` (ns), and the sets (k, 4)."""
         stamps = np.array(list(self._sets), np.int64)
         return (stamps - start) / NANOSECONDS, np.array(list(self._sets.values())).reshape(-1, 4)
 
     @property
     def last(self) -> tuple[float, ...] | None:
-        """The newest set; None where nobody told."""
+        """The latest set; None if there is none."""
         return next(reversed(self._sets.values()), None)
 
 
 class Arrivals:
-    """Follows the field `count` of messages that a KeptTopic publishes.
+    """Tracks the field `count` of messages that a KeptTopic publishes.
 
-    A count that does not rise is that of a writer that was started anew: all begins anew. A count
-    of 0 is of a writer that does not count; nothing is known to be missing then.
+    A count that does not increase means that the publisher was restarted: tracking starts again. A
+    count of 0 means that the publisher does not count: no message is known to be missing.
 
     Attributes:
-        newest: count of the newest message.
-        lost: messages before it that have not come.
+        newest: Count of the latest message.
+        lost: Number of earlier messages that were not received.
         gaps: [stamp before, stamp after], s, of each interval in which messages are missing; the
             first may begin at minus infinity.
     """
@@ -217,7 +217,7 @@ class Arrivals:
         self._stamp = -math.inf
 
     def add(self, counts: Sequence[int], stamps: Stamps) -> None:
-        """Take in a batch: counts, and stamps in ns, both of n messages."""
+        """Add a batch: counts, and stamps in ns, both of n messages."""
         for count, stamp in zip(counts, (1e-9 * stamps).tolist(), strict=True):
             if count == 0:
                 continue
@@ -229,10 +229,10 @@ class Arrivals:
             self.newest, self._stamp = count, stamp
 
     def missing(self, told: int) -> int:
-        """Messages that have not come, where the writer says that it has published so many."""
+        """Return the number of missing messages if the publisher reports `told` published ones."""
         return self.lost + max(told - self.newest, 0)
 
     def gaps_until(self, told: int) -> NDArray[np.float64]:
-        """As `gaps`, s, shape (n, 2), with what is missing at the end: up to infinity."""
+        """Return `gaps`, s, shape (n, 2), including one at the end, which lasts to infinity."""
         gaps = [*self.gaps, (self._stamp, math.inf)] if told > self.newest else self.gaps
         return np.array(gaps, float).reshape(-1, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""study.html: what a study found, as maps over its grid, curves and a table of its cells."""
+"""study.html: results of a study, as maps over its grid, curves and a table of its cells."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Section,
 from diffbot_report.quantity import MISSING, significant
 
 STUDY = "study.html"
-# Share of a cell's runs that have to keep to the tolerance.
+# Fraction of a cell's runs that must be within the tolerance.
 KEPT = 0.95
 ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
 
 
 def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> Page:
-    """The page of a study.
+    """Return the page of a study.
 
     Args:
-        summary: content of summary.json.
-        file: of the study, to copy.
-        words: arguments that repeat it.
+        summary: Content of summary.json.
+        file: File of the study, to copy.
+        words: Command-line arguments that repeat it.
     """
     cells, tolerance = summary["cells"], summary["tolerance"]
     good = [cell for cell in cells if tolerance and (cell["within_tolerance"] or 0.0) >= KEPT]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary.json: what was run, how it ended and what it found, for scripts."""
+"""summary.json for scripts: what was run, how it ended and what it found."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from diffbot_report.drawing import Drawing, Picture
 from diffbot_report.page import REPORT, Page, write_page
 from diffbot_report.run_end import Ending
 
-# Simulators that tell what is true: the parameters, and the pose for each state by its stamp.
+# Simulators that publish the true parameters, and the true pose for each state by its stamp.
 TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
-# What a report leaves besides summary.json.
+# Choices of the report's files, besides summary.json.
 SHOWN = ("all", "html", "png")
-# Those that have no pictures, so that nothing has to be loaded to draw them.
+# Choices without pictures, for which no drawing library is loaded.
 WITHOUT_PICTURES = ("html",)
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
@@ -37,13 +37,13 @@ class RunDescription:
     """What was run.
 
     Attributes:
-        name: kind of run, for example "ident".
-        robot: its name.
-        sim: simulator; empty for a real robot.
-        seed: seed of excitation and noise; None where unknown.
-        arguments: launch arguments.
-        started: date and time, ISO 8601.
-        robot_file: what a command line names the robot by; empty: its name.
+        name: Kind of run, for example "ident".
+        robot: Name of the robot.
+        sim: Simulator; empty for a real robot.
+        seed: Seed of excitation and noise; None if unknown.
+        arguments: Launch arguments.
+        started: Date and time, ISO 8601.
+        robot_file: How a command line specifies the robot; empty: by its name.
     """
 
     name: str = "ident"
@@ -56,7 +56,7 @@ class RunDescription:
 
     @property
     def truth_due(self) -> bool:
-        """Whether the simulator tells the true parameters, and the true pose for each state."""
+        """Whether the simulator publishes the true parameters, and the true pose for each state."""
         return self.simulator in TRUTHFUL_SIMULATORS
 
     @property
@@ -71,7 +71,7 @@ class RunDescription:
 
     @property
     def setting(self) -> str:
-        """Where it is run, for titles, for example "twil, mujoco, seed 1"."""
+        """Robot, simulator and seed, for titles, for example "twil, mujoco, seed 1"."""
         seed = "" if self.seed is None else f"seed {self.seed}"
         return ", ".join(word for word in (self.robot, self.simulator, seed) if word)
 
@@ -85,16 +85,16 @@ def run_summary(
     more: Mapping[str, Any] | None = None,
     missing: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The content of summary.json of any run: what all have, and its own results.
+    """Return the content of summary.json: the keys common to all runs, and the run's results.
 
     Args:
-        run: what was run.
-        ending: how it ended.
-        duration: robot time, s.
-        real_time_factor: robot time over wall time; None where unknown.
-        results: keys of this kind of run.
-        more: further keys; they never replace others.
-        missing: what should have come and did not, in sentences; figures that need it are None.
+        run: What was run.
+        ending: How it ended.
+        duration: Robot time, s.
+        real_time_factor: Robot time over wall time; None if unknown.
+        results: Keys of this kind of run.
+        more: Further keys; they never replace others.
+        missing: Sentences on expected data that were not received; results that need them are None.
     """
     content = {
         "name": run.name,
@@ -112,13 +112,13 @@ def run_summary(
         "arguments": dict(run.arguments),
         "versions": versions(),
     }
-    # What comes again keeps its place; `content` has the last word.
+    # Repeated keys keep their first place; `content` overrides `more`.
     finite: dict[str, Any] = strict({**content, **(more or {}), **content})
     return finite
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, ROS and of the packages that may change a result."""
+    """Return versions of Python, ROS and of the packages that may change a result."""
     from importlib import metadata  # needed once, at the end
 
     found = {
@@ -135,7 +135,7 @@ def versions() -> dict[str, str]:
 
 
 def strict(value: Any) -> Any:
-    """The value with None for NaN and infinity, which strict JSON does not know."""
+    """Replace NaN and infinity, which strict JSON does not allow, by None."""
     if isinstance(value, Mapping):
         return {str(key): strict(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -146,24 +146,24 @@ def strict(value: Any) -> Any:
 
 
 def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
-    """Write summary.json into the directory at one stroke; returns its path.
+    """Write summary.json into the directory atomically; return its path.
 
     Raises:
-        OSError: the directory cannot be written.
-        ValueError: the content holds NaN or infinity; pass it through `strict`.
+        OSError: The directory cannot be written.
+        ValueError: The content contains NaN or infinity; pass it through `strict`.
     """
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return write_atomically(directory / "summary.json", text)
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """Launch arguments from a JSON object or from "name:=value name:=value".
+    """Parse launch arguments from a JSON object or from "name:=value name:=value".
 
-    A value goes on to the next name, so that paths and lists may have spaces; quotes around it are
-    taken off. Values that are JSON scalars become numbers or truth values; all others stay text.
+    A value extends to the next name, so paths and lists may contain spaces; surrounding quotes are
+    removed. Values that are JSON scalars become numbers or booleans; all others stay text.
 
     Raises:
-        ValueError: the text is neither.
+        ValueError: The text is neither.
     """
     text = text.strip()
     if text.startswith("{"):
@@ -178,7 +178,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     ends = [*(name.start() for name in names[1:]), len(text)]
     return {
         name[1]: _scalar(_unquoted(text[name.end() : end].strip()))
-        for name, end in zip(names, ends, strict=False)  # none: nothing was given
+        for name, end in zip(names, ends, strict=False)  # empty if there are no arguments
     }
 
 
@@ -195,22 +195,23 @@ def _scalar(text: str) -> Any:
     return value if isinstance(value, (bool, int, float, str)) else text
 
 
-# The report that a run leaves: the table, summary.json and the pictures, in this order.
+# The report of a run: the table, summary.json and the pictures, in this order.
 
 
 @dataclass(frozen=True)
 class RunFindings:
-    """What a run found.
+    """Findings of a run.
 
     Attributes:
-        duration: robot time, s.
-        table: of the results, under a title.
-        results: keys of summary.json of this kind of run.
-        more: further keys; they never replace others.
-        missing: what should have come and did not, in sentences; figures that need it are None.
-        pictures: gives what to draw, once matplotlib is loaded; None: nothing was recorded.
-        page: gives report.html's content for the run, its folder and its summary; None: there is
-            none.
+        duration: Robot time, s.
+        table: Returns the table of the results for a title.
+        results: Keys of summary.json of this kind of run.
+        more: Further keys; they never replace others.
+        missing: Sentences on expected data that were not received; results that need them are None.
+        pictures: Returns the pictures to draw, once matplotlib is loaded; None: nothing was
+            recorded.
+        page: Returns the content of report.html for the run, its folder and its summary; None:
+            there is none.
     """
 
     duration: float
@@ -224,14 +225,14 @@ class RunFindings:
 
 @dataclass(frozen=True)
 class ReportWriter:
-    """Shows and saves what a run found.
+    """Shows and saves the findings of a run.
 
     Attributes:
-        run: what was run.
-        directory: where the files go; exists.
-        console: where the table goes.
-        drawing: makes the pictures, if any are shown; started.
-        shown: one of SHOWN.
+        run: What was run.
+        directory: Existing folder for the files.
+        console: Console for the table.
+        drawing: Draws the pictures, if any are shown; already started.
+        shown: One of SHOWN.
     """
 
     run: RunDescription
@@ -243,13 +244,13 @@ class ReportWriter:
     def write(
         self, findings: RunFindings, ending: Ending, factor: float | None, deadline: float
     ) -> bool:
-        """Print the table, write the files and print their paths; whether all could be written.
+        """Print the table, write the files and print their paths; return whether all were written.
 
         Args:
-            findings: of the run.
-            ending: how it ended.
-            factor: robot time over wall time; None where unknown.
-            deadline: time.monotonic() after which no further picture is begun, s.
+            findings: Findings of the run.
+            ending: How it ended.
+            factor: Robot time over wall time; None if unknown.
+            deadline: time.monotonic() after which no further picture is started, s.
         """
         console, missing = self.console, findings.missing
         reason = f": {ending.reason}" if ending.reason else ""
@@ -262,7 +263,7 @@ class ReportWriter:
                 console,
                 f"  not complete: {'; '.join(missing)}. Figures that need it are left out",
             )
-        # The numbers come first: a second Ctrl-C may cost pictures, never results.
+        # Write the numbers first: a second Ctrl-C may cost pictures, never results.
         failures: list[str] = []
         content = run_summary(
             self.run, ending, findings.duration, factor, findings.results, findings.more, missing
@@ -273,7 +274,7 @@ class ReportWriter:
             failures.append(str(error))
         advice = self._write_page(findings, content, failures)
         if findings.pictures is None:
-            advice = ""  # there is nothing to look at: how it ended is said above
+            advice = ""  # nothing to see: how the run ended is printed above
         failures += self._draw(findings, deadline)
         for failure in failures:
             say(console, failure)
@@ -282,7 +283,7 @@ class ReportWriter:
         return not failures
 
     def _draw(self, findings: RunFindings, deadline: float) -> list[str]:
-        """Draw the pictures; returns sentences on files that could not be written."""
+        """Draw the pictures; return error messages of files that could not be written."""
         console, drawing = self.console, self.drawing
         if self.shown in WITHOUT_PICTURES:
             return []
@@ -298,7 +299,7 @@ class ReportWriter:
     def _write_page(
         self, findings: RunFindings, content: Mapping[str, Any], failures: list[str]
     ) -> str:
-        """Write report.html, if it is shown, and add what fails to failures; what to do next."""
+        """Write report.html, if wanted; append errors to `failures`; return what to do next."""
         if findings.page is None:
             return ""
         try:
@@ -317,12 +318,12 @@ class ReportWriter:
 
 
 def texts_to_copy(run: RunDescription, folder: Path) -> dict[str, str]:
-    """The command that repeats a run, and the YAML files that it left, by name."""
+    """Return the command that repeats a run, and the YAML files that it wrote, by name."""
     return {"Repeat this run": repeat_command(run), **yaml_texts(folder)}
 
 
 def yaml_texts(folder: Path) -> dict[str, str]:
-    """The YAML files of a folder, by name."""
+    """Return the YAML files of a folder, by name."""
     return {
         path.name: path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.glob("*.yaml"))
@@ -330,13 +331,13 @@ def yaml_texts(folder: Path) -> dict[str, str]:
 
 
 def repeat_command(run: RunDescription) -> str:
-    """The command line that repeats a run, without what is empty."""
+    """Return the command line that repeats a run, without empty arguments."""
     own = {"robot": run.robot_file or run.robot, "sim": run.sim or "none", "seed": run.seed}
     return launch_command(run.name, {**own, **run.arguments})
 
 
 def launch_command(launch: str, arguments: Mapping[str, Any]) -> str:
-    """The command line of a launch, without arguments that are empty."""
+    """Return the command line of a launch, without empty arguments."""
     said = [
         shlex.quote(f"{name}:={str(value).lower() if isinstance(value, bool) else value}")
         for name, value in arguments.items()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that watches another one through a run, and leaves a report of it.
+"""A node that watches another one during a run, and writes a report of the run.
 
-It listens to `diagnostics` for what effort_watchdog did not pass: summary.json has it.
+It subscribes to `diagnostics` for commands that effort_watchdog blocked: summary.json lists them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from diffbot_report.summary import (
 
 @dataclass(frozen=True)
 class ReportParameters(RobotParameters):
-    """Of all reports."""
+    """Parameters common to all reports."""
 
     name: str = parameter("", "name of the run, for the summary; empty: the controller's")
     sim: str = parameter("", "simulator, for the summary; empty or none: a real robot")
@@ -60,29 +60,30 @@ class ReportParameters(RobotParameters):
     )
 
 
-POLL_PERIOD = 0.02  # s of wall time
-# Wall time between two looks at who publishes, s.
+POLL_PERIOD = 0.02  # period of the polls, s of wall time
+# Wall time between two counts of the publishers, s.
 COUNT_PERIOD = 0.2
-# Wall time for pictures after a run's own end and after a signal, s.
+# Wall time for pictures after a regular end and after a signal, s.
 DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 0.25
-# Wall time after a signal for the other node, which may have got it too, to say how it ended, s.
+# Wall time after a signal for the watched node, which may have got it too, to report its end, s.
 LAST_WORDS_TIME = 0.4
-# The same where nothing has come since the signal: the other node's process may be slow, or dead.
+# The same if nothing has arrived since the signal: the node's process may be slow, or dead.
 SILENCE_TIME = 1.0
-# What comes so soon after a signal was sent before it, and does not say that its sender lives, s.
+# Messages received this soon after a signal were sent before it, and do not prove that their
+# publisher is alive, s.
 IN_FLIGHT_TIME = 0.2
-# A shorter run says nothing about how fast it was, s of wall time.
+# A shorter run has no meaningful real-time factor, s of wall time.
 SHORTEST_RUN = 0.05
-# Name of what the watchdog says of commands, and the levels at which it gives a reason for zero.
+# Name of the watchdog's status of commands, and the levels at which it gives a reason for zero.
 WATCHDOG = "effort_watchdog: commands"
 STOPPING = (DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
 
 
 class RealTimeFactor:
-    """How fast robot time runs, as the mean since the first instant.
+    """Real-time factor, as the mean since the first instant.
 
     Attributes:
-        factor: robot time over wall time; None before it is known.
+        factor: Robot time over wall time; None before it is known.
     """
 
     def __init__(self) -> None:
@@ -90,7 +91,7 @@ class RealTimeFactor:
         self._first: tuple[float, float] | None = None
 
     def update(self, robot: float, wall: float) -> None:
-        """Take in an instant: robot time and wall time, both s."""
+        """Add an instant: robot time and wall time, both s."""
         if self._first is None or robot < self._first[0]:
             self._first = (robot, wall)
         passed = wall - self._first[1]
@@ -99,11 +100,11 @@ class RealTimeFactor:
 
 
 class WatchdogRecord:
-    """What effort_watchdog said of commands that it did not pass.
+    """Commands that effort_watchdog blocked, as it reports them.
 
     Attributes:
-        trips: how often it said zero in place of a torque; None: there is no watchdog.
-        reasons: for it, as far as they were heard: two within 0.1 s are told as one.
+        trips: Number of times that it replaced a torque by zero; None: there is no watchdog.
+        reasons: Reasons, as far as they were received: two within 0.1 s are reported as one.
     """
 
     def __init__(self) -> None:
@@ -111,7 +112,7 @@ class WatchdogRecord:
         self.reasons: list[str] = []
 
     def take(self, array: DiagnosticArray) -> None:
-        """Take in what somebody said of himself; all but the watchdog's is nothing."""
+        """Process a diagnostics message; ignores everything but the watchdog's status."""
         for status in array.status:
             if status.name == WATCHDOG:
                 trips = next((int(each.value) for each in status.values if each.key == "trips"), 0)
@@ -120,25 +121,25 @@ class WatchdogRecord:
                 self.trips = trips
 
     def summary(self) -> dict[str, Any]:
-        """Keys of summary.json; none without a watchdog."""
+        """Return the keys of summary.json; none without a watchdog."""
         if self.trips is None:
             return {}
         return {"watchdog": {"trips": self.trips, "reasons": self.reasons}}
 
 
 class RunRecording(Protocol):
-    """What a report remembers of its run."""
+    """Data that a report keeps of its run."""
 
     @property
     def state(self) -> NodeState | None:
-        """What the watched node says about itself; None before it has."""
+        """Latest state of the watched node; None before the first."""
 
     @property
     def elapsed(self) -> float:
         """Robot time since the run began, s."""
 
     def missing(self) -> list[str]:
-        """What should have come by now and did not, in sentences."""
+        """Return sentences on data that should have been received by now and were not."""
 
 
 R = TypeVar("R", bound=RunRecording)
@@ -146,28 +147,28 @@ P = TypeVar("P", bound=ReportParameters)
 
 
 class WatchingNode(PolledNode, Generic[R, P]):
-    """What reports of all kinds of runs share: polling, the view, the end, and signals.
+    """Base class of the reports of all kinds of runs: polling, the live view, the end, and signals.
 
-    A subclass calls `watch`, which has it subscribe as soon as the nodes of its own run are there:
-    at once, and before the rest is loaded, where runs have no names; the watched node waits for its
-    listeners.
+    A subclass calls `watch`, which makes it subscribe as soon as the nodes of its own run are
+    present. Where runs have no names it subscribes at once, before the rest is loaded, because the
+    watched node waits for its listeners.
 
     Args:
-        name: name of this node.
-        parameters: of the node.
+        name: Name of this node.
+        parameters: Parameters of the node.
 
     Attributes:
-        values: the parameters.
-        robot: description of the robot.
-        run: what is run.
-        folder: for the report.
-        console: where the table goes.
-        real_time: robot time over wall time.
-        received: time.monotonic() when the newest sample came, s.
-        recording: what is remembered of the run; there once `watch` is called.
+        values: The parameters.
+        robot: Description of the robot.
+        run: What is run.
+        folder: Folder for the report.
+        console: Console for the table.
+        real_time: Robot time over wall time.
+        received: time.monotonic() when the latest sample arrived, s.
+        recording: Data of the run; set by `watch`.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which and how.
     """
 
     def __init__(self, name: str, parameters: type[P]) -> None:
@@ -195,56 +196,56 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self._viewed = self._counted = -1e9
         self._publisher_count = 0
         self._reported = False
-        self._ending: tuple[Ending, float] | None = None  # and until when pictures may be drawn
+        self._ending: tuple[Ending, float] | None = None  # deadline: of pictures
         self._broken: str | None = None
 
     def watch(self, node: str, recording: R, figures: str) -> None:
         """Begin to poll.
 
         Args:
-            node: name of the node that is watched.
-            recording: what is remembered of the run.
-            figures: module that draws the pictures, loaded while samples come.
+            node: Name of the watched node.
+            recording: Data that is kept of the run.
+            figures: Module that draws the pictures, loaded while samples arrive.
         """
         self._node, self.recording = node, recording
         self._watched: tuple[Subscription[Any], ...] = ()
         self._watchdog = WatchdogRecord()
         self._diagnostics = self.create_polled(DiagnosticArray, "diagnostics", QoSProfile(depth=50))
-        self._listens_to_run()
+        self._subscribed_to_run()
         self._drawing = Drawing(figures)
         self._end = RunEnd(self.values.patience, node)
         self._display = make_display(self.console)
         create_wall_timer(self, POLL_PERIOD, self._poll)
 
-    # What a subclass gives.
+    # Methods that a subclass implements.
 
     def run_name(self) -> str:
-        """Name of the run."""
+        """Return the name of the run."""
         return self.values.name
 
     @abstractmethod
     def subscribe(self) -> tuple[Subscription[Any], ...]:
-        """Make the topics, with `create_polled`.
+        """Create the subscriptions, with `create_polled`.
 
         Returns:
-            Those of the watched node; it is gone when all are without publishers.
+            Those to the watched node, which is gone when none of them has a publisher.
         """
 
     @abstractmethod
     def take_all(self, now: float) -> bool:
-        """Take in all messages that have come, at wall time `now`, s; whether samples came."""
+        """Take all messages received by wall time `now`, s; return whether there were samples."""
 
     @abstractmethod
     def newest(self) -> int | None:
-        """Stamp of its newest result, ns; None before the first. See RunEnd."""
+        """Return the stamp of the latest result, ns; None before the first. See RunEnd."""
 
     @abstractmethod
     def table(self) -> RenderableType:
-        """What is known now, for the live view."""
+        """Return the current results, for the live view."""
 
     @abstractmethod
     def findings(self) -> RunFindings:
-        """What the run has found, at its end."""
+        """Return the findings of the run at its end."""
 
     # Polling.
 
@@ -260,21 +261,21 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._broken = f"{type(error).__name__}: {error}"
             raise
 
-    def _listens_to_run(self) -> bool:
-        """Whether it listens, as it does from when the nodes of its own run are there."""
+    def _subscribed_to_run(self) -> bool:
+        """Subscribe once the nodes of the own run are present; return whether it is subscribed."""
         if not self._watched and not self._own_run.missing():
             self._watched = self.subscribe()
         return bool(self._watched)
 
-    def _another_run(self) -> str:
-        """That another run is here, or that its own ended before it was heard; else empty."""
+    def _run_error(self) -> str:
+        """Return an error if another run is present, or the own one ended too early; or empty."""
         state = self.recording.state
         if state is not None and state.phase.ended:
             return ""
         return self._own_run.met() or ("" if self._watched else self._own_run.left())
 
     def _look(self, now: float) -> None:
-        if why := self._another_run():
+        if why := self._run_error():
             self._leave(Ending(Outcome.FAILED, why), now + HURRIED_DRAWING_TIME)
             return
         self._take(now)
@@ -293,10 +294,10 @@ class WatchingNode(PolledNode, Generic[R, P]):
     def _take(self, now: float) -> None:
         for array in self.take(self._diagnostics):
             self._watchdog.take(array)
-        if self._listens_to_run() and self.take_all(now):
+        if self._subscribed_to_run() and self.take_all(now):
             self.received = now
             if self.values.shown not in WITHOUT_PICTURES:
-                # Not before: until then the other processes start, and want the processors.
+                # Not earlier: during their start the other processes need the processors.
                 self._drawing.start()
 
     def _count_publishers(self) -> int:
@@ -315,7 +316,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
     # The end.
 
     def _leave(self, ending: Ending, deadline: float) -> None:
-        """Report at the next poll: a topic that is destroyed lasts until this callback returns."""
+        """Report at the next poll: a destroyed topic lasts until this callback returns."""
         self.leave()
         self._ending = ending, deadline
 
@@ -332,7 +333,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self.exit_code = 0 if well else 1
 
     def close(self) -> None:
-        """On every way out: leave the terminal in order, and a report of what there is."""
+        """Restore the terminal and report what there is; called on every exit."""
         if self._reported:
             return
         if self._broken is not None:
@@ -343,8 +344,8 @@ class WatchingNode(PolledNode, Generic[R, P]):
         self._report(ending, time.monotonic() + HURRIED_DRAWING_TIME)
 
     def _ending_by_signal(self) -> Ending:
-        """What to make of a signal: the user's, or that of a launch that ends a failed run."""
-        # What had come by now was said before the signal.
+        """Determine the meaning of a signal: from the user, or a launch that ends a failed run."""
+        # Messages that have arrived by now were sent before the signal.
         self._take(time.monotonic())
         begin = waits_since = time.monotonic()
         while True:
@@ -352,7 +353,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._take(now)
             state, failures = self.recording.state, told_failures()
             silent = self.received <= begin + IN_FLIGHT_TIME and not failures
-            if silent and now - begin < LONGEST_LAST_ZEROS and self._says_last_zeros():
+            if silent and now - begin < LONGEST_LAST_ZEROS and self._commands_last_zeros():
                 waits_since = now
             ended = state is not None and state.phase.ended and not self.recording.missing()
             if ended or now - waits_since >= (SILENCE_TIME if silent else LAST_WORDS_TIME):
@@ -362,7 +363,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
                 )
             time.sleep(POLL_PERIOD)
 
-    def _says_last_zeros(self) -> bool:
-        """Whether the watched node tells the wheels zero itself, before its own last words."""
+    def _commands_last_zeros(self) -> bool:
+        """Whether the watched node is still commanding zero torque before it reports its end."""
         own = last_zero_name(self._node), self.get_namespace()
         return own in self.get_node_names_and_namespaces()

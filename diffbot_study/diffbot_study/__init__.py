@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs in one process, without ROS: identify a robot, drive it, record it.
 
-What benchmarks, papers, tests and examples/ are made with.
+Used by benchmarks, papers, tests and examples/.
 """
 
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator

@@ -4,9 +4,10 @@
     law = lambda robot: tuned_backstepping(..., mean_velocity=True, wheels=Wheels.of(robot))
     drives = simulate_drives(robots, [law(r) for r in robots], eight.at, 60.0, seeds=range(n))
 
-The same closed form with friction, motors, encoders, odometry, observer and law as of
-simulate_drive, and the same numbers but for rounding (test_robot_blocks.py), for what the blocks of
-engine and law know: viscous and Coulomb friction, and laws that predict no delay.
+It simulates the same closed loop as simulate_drive, with friction, motors, encoders, odometry,
+observer and law, and gives the same numbers except for rounding (test_robot_blocks.py). This holds
+for what the blocks of engine and law support: viscous and Coulomb friction, and laws that predict
+no delay.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ from diffbot_study.driving import PERIOD
 
 Array = NDArray[np.float64]
 
-# Robots of a block: fewer cost more in calls of NumPy, more leave the processor's caches.
+# Robots per block: with fewer, NumPy's calls cost more; with more, the data exceed the caches.
 BLOCK = 1000
 
 
 @dataclass(frozen=True)
 class BlockDrives:
-    """What became of n robots.
+    """Results of n driven robots.
 
     Attributes:
-        settling_time: from which on a robot stays within 1 cm and 1 degree of its reference, s;
+        settling_time: Time from which a robot stays within 1 cm and 1 degree of its reference, s;
             infinite: never; shape (n,).
-        rms_position: root mean square of the true distance since `since`, m, shape (n,).
-        rms_heading: likewise of the heading error, rad.
-        max_position: largest true distance since then, m, shape (n,).
-        peak_torque: largest commanded torque of a wheel, N m, shape (n,).
-        rms_torque: root mean square of both wheels' commanded torques, N m, shape (n,).
-        pose: true poses at the end, rows x, y, theta, m and rad, shape (3, n).
-        odometry: the same by odometry, shape (3, n).
+        rms_position: Root mean square of the true position error from `since` on, m, shape (n,).
+        rms_heading: Same for the heading error, rad.
+        max_position: Maximum true position error from `since` on, m, shape (n,).
+        peak_torque: Maximum commanded torque of a wheel, N m, shape (n,).
+        rms_torque: Root mean square of both wheels' commanded torques, N m, shape (n,).
+        pose: True poses at the end, rows x, y, theta, m and rad, shape (3, n).
+        odometry: Same by odometry, shape (3, n).
     """
 
     settling_time: Array
@@ -75,23 +76,24 @@ def simulate_drives(
     since: float | None = None,
     period: float = PERIOD,
 ) -> BlockDrives:
-    """Put n robots at rest at their starts and drive them.
+    """Place n robots at rest at their start poses and drive them.
 
     Args:
-        robots: n of them, whose traction limits their nodes keep to.
-        laws: of each, as of BlockBackstepping.
-        reference: what all laws get at a time of the run, s.
-        duration: s.
-        starts: true poses at the start, rows x, y, theta, m and rad, shape (3, n); None: all 0.
-        encoder_counts: per wheel revolution, of each; None: the robots' own.
-        torque_noise: standard deviation of the acting torque, as a share of it; a number, or (n,).
-        torque_delay: of the motors, control periods.
-        seeds: of the encoders' phases and the noise of each robot; none: 0 for all.
-        since: time from which on errors count, s; None: the second half.
-        period: control period, s.
+        robots: n robots; their nodes observe their traction limits.
+        laws: Control law of each robot, see BlockBackstepping.
+        reference: Returns the reference of all laws at a time of the run, s.
+        duration: Duration, s.
+        starts: True start poses, rows x, y, theta, m and rad, shape (3, n); None: all 0.
+        encoder_counts: Encoder counts per wheel revolution of each robot; None: the robots' own.
+        torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or
+            (n,).
+        torque_delay: Delay of the motors, control periods.
+        seeds: Seeds of each robot's encoder phases and noise; empty: 0 for all.
+        since: Time from which errors are evaluated, s; None: the second half.
+        period: Control period, s.
 
     Raises:
-        ValueError: as of IdealBlock, BlockBackstepping, BlockActuator and BlockEncoders.
+        ValueError: As raised by IdealBlock, BlockBackstepping, BlockActuator and BlockEncoders.
     """
     n = len(robots)
     seeds = list(seeds) or [0] * n
@@ -119,7 +121,7 @@ def simulate_drives(
 
 
 class _Driver:
-    """Odometry, law and limits of all robots."""
+    """Odometry, control law and limits of all robots."""
 
     def __init__(self, robots: Sequence[Robot], law: BlockBackstepping, poses: Array) -> None:
         self.poses = poses
@@ -134,7 +136,7 @@ class _Driver:
         self._torque = np.zeros((2, len(robots)))
 
     def answer(self, measured: Array, reference: Reference, period: float) -> Array:
-        """Torques of the next period, N m, for the wheels' measured angles, rad."""
+        """Return the torques of the next period, N m, for the wheels' measured angles, rad."""
         before, self._angles = self._angles, measured
         if self._first is None:
             self._first = BlockFirstReading(self._law.drivetrain, self.poses, measured)
@@ -153,7 +155,7 @@ class _Driver:
 
 
 class _Tally:
-    """Sums of errors and torques while robots drive."""
+    """Sums of errors and torques during the drive."""
 
     def __init__(self, n: int, since: float) -> None:
         self._since = since
@@ -171,7 +173,7 @@ class _Tally:
         reference: Reference,
         torque: Array,
     ) -> None:
-        """Take an instant in."""
+        """Add an instant."""
         dx, dy = pose[0] - reference.x, pose[1] - reference.y
         square = dx * dx + dy * dy
         heading = pose[2] - reference.theta
@@ -190,7 +192,7 @@ class _Tally:
             np.maximum(self._largest, square, out=self._largest)
 
     def result(self, pose: Array, odometry: Array) -> BlockDrives:
-        """What was counted."""
+        """Return the results."""
         settled = np.maximum(self._outside, 0.0)
         return BlockDrives(
             settling_time=np.where(settled > self._last, math.inf, settled),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many robots excited at once, recorded for estimators: recorded_runs.record with a robot axis."""
+"""Excites and records many robots at once: recorded_runs.record with a robot axis."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class BlockRecording:
     """Joint samples of n robots at m instants.
 
     Attributes:
-        stamps: s, shape (m,).
-        positions: measured angles of the wheels [left, right], rad, shape (m, 2, n).
-        efforts: torques as reported, of the period that ends, N m, shape (m, 2, n).
+        stamps: Stamps, s, shape (m,).
+        positions: Measured angles of the wheels [left, right], rad, shape (m, 2, n).
+        efforts: Reported torques of the period that ends, N m, shape (m, 2, n).
         truth: K5 to K8 of each robot, shape (4, n).
-        motions: true x, y, theta, v and omega, m, rad, m/s and rad/s, shape (m, 5, n).
+        motions: True x, y, theta, v and omega, m, rad, m/s and rad/s, shape (m, 5, n).
     """
 
     stamps: Array
@@ -40,7 +40,7 @@ class BlockRecording:
     motions: Array
 
     def samples(self, index: int) -> list[JointSample]:
-        """Joint samples of one robot, without speeds."""
+        """Return the joint samples of one robot, without speeds."""
         positions = self.positions[:, :, index].tolist()
         efforts = self.efforts[:, :, index].tolist()
         still = (0.0, 0.0)
@@ -60,19 +60,20 @@ def record_block(
     torque_delay: int = 0,
     period: float = PERIOD,
 ) -> BlockRecording:
-    """Excite robots at rest by guarded PRBS, each within its own limits.
+    """Excite robots at rest with guarded PRBS, each within its own limits.
 
     Args:
-        robots: n of them.
-        seeds: of each one's excitation, noise and encoder phases.
-        seconds: robot time, s.
-        encoder_counts: per wheel revolution, of each; None: the robots' own.
-        torque_noise: standard deviation of the acting torque, as a share of it; a number, or (n,).
-        torque_delay: of the motors, control periods.
-        period: control period, s.
+        robots: n robots.
+        seeds: Seed of each robot's excitation, noise and encoder phases.
+        seconds: Robot time, s.
+        encoder_counts: Encoder counts per wheel revolution of each robot; None: the robots' own.
+        torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or
+            (n,).
+        torque_delay: Delay of the motors, control periods.
+        period: Control period, s.
 
     Raises:
-        ValueError: as of IdealBlock, BlockActuator and BlockEncoders.
+        ValueError: As raised by IdealBlock, BlockActuator and BlockEncoders.
     """
     sources = [_excitation(robot, seed) for robot, seed in zip(robots, seeds, strict=True)]
     engine = IdealBlock(robots)
@@ -104,13 +105,13 @@ def record_block(
 
 
 def record_runs(setting: RunSetting, seeds: Sequence[int], seconds: float) -> list[RecordedRun]:
-    """As recorded_runs.record of each seed, at once where a block can.
+    """Do the same as recorded_runs.record for each seed, in one block if possible.
 
-    One after the other where the wiring is not left to left, the torques are equal, or there is a
-    payload.
+    Runs are recorded one after the other if the wiring is not left to left, the torques are equal,
+    or there is a payload.
 
     Raises:
-        ValueError: as of record_block.
+        ValueError: As raised by record_block.
     """
     if setting.straight or setting.on_axle or setting.wiring != RunSetting.wiring:
         return [record(setting, seed, seconds) for seed in seeds]

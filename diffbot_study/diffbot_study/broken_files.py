@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings and how they break: what a parser has to answer with a sentence, whatever comes."""
+"""Recordings and ways to damage them: parsers must answer any damage with an error sentence."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Damage = Callable[[bytes, np.random.Generator], bytes]
 
 
 def whole_files(folder: Path) -> dict[str, Path]:
-    """Small recordings of each kind as they should be, by kind.
+    """Write a small valid recording of each kind; return the paths by kind.
 
     Args:
-        folder: where they are written.
+        folder: Folder to write to.
     """
     rng = np.random.default_rng(1)
     motors = make_log(drawn(rng), rng, seconds=0.3)
@@ -46,7 +46,7 @@ def whole_files(folder: Path) -> dict[str, Path]:
 
 
 def _driven(rng: np.random.Generator) -> np.ndarray:
-    """Rows of [t, command of v and omega, measured v and omega] of 5 s."""
+    """Return rows of [t, command of v and omega, measured v and omega], 5 s long."""
     rows, velocity, command = [], np.zeros(2), np.zeros(2)
     for k in range(250):
         if k % 25 == 0:
@@ -85,7 +85,7 @@ def _foreign(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _lines(data: bytes, rng: np.random.Generator) -> bytes:
-    """Lines shuffled, doubled, or the first ones lost."""
+    """Shuffle or repeat lines, or drop the first ones."""
     lines = data.split(b"\n")
     how = int(rng.integers(0, 3))
     if how == 0:
@@ -98,7 +98,7 @@ def _lines(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _words(data: bytes, rng: np.random.Generator) -> bytes:
-    """Numbers that are none, or are far too large."""
+    """Replace numbers by text that is not a number or is far too large."""
     words = (b"nan", b"inf", b"-1e308", b"fast", b"", b'"', b"1e400", b"0x10", b"\xff\xfe", b"[]")
     found = data
     for _ in range(int(rng.integers(1, 60))):
@@ -120,7 +120,7 @@ DAMAGES: tuple[Damage, ...] = (_cut, _flip, _hole, _foreign, _lines, _words, _se
 
 
 def broken(data: bytes, rng: np.random.Generator) -> bytes:
-    """The content of a file with one or two damages."""
+    """Return the content of a file with one or two damages."""
     for _ in range(int(rng.integers(1, 3))):
         if data:
             data = DAMAGES[int(rng.integers(0, len(DAMAGES)))](data, rng)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots whose wheels are not as their file says, and drives that calibrate them, without ROS.
+"""Robots whose wheels differ from their file, and drives that calibrate them, without ROS.
 
-`record_drive` is launch/calibrate.launch.xml: a robot is driven by what its file says of it,
-another one moves, and what a gyro and a pose source read of that one is recorded. As a command this
-module writes the file of such a robot, for `simulated_robot:=`:
+`record_drive` corresponds to launch/calibrate.launch.xml: the controller uses the robot's file,
+another robot moves, and the readings of a gyro and a pose source on the latter are recorded. As a
+command this module writes the file of such a robot, for `simulated_robot:=`:
 
     ./diffbot python -m diffbot_study.calibration_drives twil --seed 3 --output moved.yaml
 """
@@ -32,8 +32,8 @@ from diffbot_study.driving import DriveSamples, simulate_drive
 from pose2d_trajectories import Trajectory
 
 RADIUS, DIFFERENCE, TRACK = 0.05, 0.02, 0.10
-"""How far a drawn robot is off at most: the mean radius, the difference of the radii over it, the
-track; shares."""
+"""Maximum deviations of a drawn robot, as fractions: of the mean radius, of the radii's difference
+over the mean radius, and of the track."""
 
 GYRO = GyroErrors(rate=100.0, noise=0.003, bias=0.01, bias_walk=1e-4, delay=0.015)
 POSES = PoseErrors(
@@ -49,14 +49,14 @@ POSES = PoseErrors(
 
 
 def miscalibrated(robot: Robot, seed: int) -> dict[str, Any]:
-    """Content of the file of a robot that is the given one but for its radii and its track.
+    """Return the content of the file of a robot with other radii and another track.
 
-    Mean radius, difference of the radii and track are drawn evenly within RADIUS, DIFFERENCE and
-    TRACK. The wheels' inertias go with the radius squared.
+    Deviations of mean radius, radii's difference and track are drawn uniformly within RADIUS,
+    DIFFERENCE and TRACK. The wheels' inertias scale with the radius squared.
 
     Args:
-        robot: as it is taken to be, with a file.
-        seed: >= 0.
+        robot: The nominal robot, with a file.
+        seed: Seed, >= 0.
     """
     generator = np.random.default_rng((seed, 7))
     mean, difference, track = generator.uniform(-1.0, 1.0, 3).tolist()
@@ -77,7 +77,7 @@ def miscalibrated(robot: Robot, seed: int) -> dict[str, Any]:
 
 
 def write_miscalibrated(robot: Robot, seed: int, path: Path) -> Robot:
-    """Write `miscalibrated` to a file, and read it."""
+    """Write `miscalibrated` to a file, and load it."""
     text = f"# {robot.name} with other radii and another track, drawn with seed {seed}.\n"
     write_atomically(path, text + yaml.safe_dump(miscalibrated(robot, seed), sort_keys=False))
     return load_robot(path)
@@ -85,11 +85,11 @@ def write_miscalibrated(robot: Robot, seed: int, path: Path) -> Robot:
 
 @dataclass(frozen=True)
 class RecordedDrive:
-    """A drive with what its sensors read.
+    """A drive with its sensor readings.
 
     Attributes:
-        collected: wheels, gyro and poses.
-        drive: what was true.
+        collected: Readings of wheels, gyro and poses.
+        drive: True values.
     """
 
     collected: Collected
@@ -106,21 +106,21 @@ def record_drive(
     poses: PoseErrors | None = POSES,
     seed: int = 0,
 ) -> RecordedDrive:
-    """Drive a trajectory by the backstepping law, from its first pose to a second after its end.
+    """Drive a trajectory with the backstepping law, from its first pose to 1 s after its end.
 
     Args:
-        told: what controller and odometry take the robot for.
-        moved: the robot that moves; its joints' names do not matter.
-        trajectory: ends.
-        engine: of the moved robot.
-        gyro: None: there is none.
-        poses: likewise.
-        seed: of all noise.
+        told: The robot as controller and odometry know it.
+        moved: The robot that moves; its joints' names do not matter.
+        trajectory: Trajectory with an end.
+        engine: Engine of the moved robot.
+        gyro: Errors of the gyro; None: no gyro.
+        poses: Errors of the pose source; None: no pose source.
+        seed: Seed of all noise.
     """
     collected = Collected()
     rate = None if gyro is None else SimulatedGyro(gyro, seed)
     source = None if poses is None else SimulatedPoses(poses, seed)
-    # Motors, encoders and limits are those of the robot that moves; its sizes are not known.
+    # Motors, encoders and limits are those of the moved robot; only its dimensions are unknown.
     known = replace(told, encoder=moved.encoder, drive=moved.drive)
     limits = told.limits
     law = tuned_backstepping(
@@ -155,7 +155,7 @@ def record_drive(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write a robot file; returns 0, or 2 after a message."""
+    """Write a robot file; return 0, or 2 after an error message."""
     parser = argparse.ArgumentParser(
         prog="calibration_drives", description="Write a robot whose radii and track are others."
     )

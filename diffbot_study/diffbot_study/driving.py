@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A torque-driven robot under a control law in one process, without a ROS graph.
 
-`simulate_drive` is launch/backstepping.launch.xml: the same odometry, torque limits, actuators and
-encoders as the nodes', for tests and benchmarks over many starts. With a `LiveAdaptation` it is
-launch/adaptive.launch.xml. Law, estimator and gates know what the joint states say, never what is
-true.
+`simulate_drive` corresponds to launch/backstepping.launch.xml: the same odometry, torque limits,
+actuators and encoders as in the nodes, for tests and benchmarks over many starts. With a
+`LiveAdaptation` it corresponds to launch/adaptive.launch.xml. Law, estimator and gates use only the
+joint states, never the true values.
 """
 
 from __future__ import annotations
@@ -48,26 +48,27 @@ class Law(Protocol):
     """A control law: your own, or one of diffbot_controllers made with mean_velocity=True."""
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Torque [left, right] in N m for the period of dt seconds that begins.
+        """Return the torque [left, right] in N m for the period of dt seconds that begins.
 
         Args:
-            state: pose by odometry, and the mean velocity over the period that ends.
-            reference: what the run's reference gives at this time.
-            dt: control period, s.
+            state: Pose by odometry, and the mean velocity over the period that ends.
+            reference: Reference of the run at this time.
+            dt: Control period, s.
         """
 
 
 @dataclass(frozen=True)
 class DriveSamples:
-    """Samples of one run at the control instants, n of them.
+    """Samples of one run at the n control instants.
 
     Attributes:
-        time: s since the first joint state, shape (n,).
-        pose: true x, y, theta, m and rad, shape (n, 3).
-        odometry: the same as the law saw it, shape (n, 3).
-        velocity: true v, omega, m/s and rad/s, shape (n, 2).
-        torque: commanded for the period that begins, after all limits, [left, right], N m, (n, 2).
-        reference: x, y, theta, m and rad, shape (n, 3).
+        time: Time since the first joint state, s, shape (n,).
+        pose: True x, y, theta, m and rad, shape (n, 3).
+        odometry: Same by odometry, as the law receives it, shape (n, 3).
+        velocity: True v, omega, m/s and rad/s, shape (n, 2).
+        torque: Commanded torque for the period that begins, after all limits, [left, right], N m,
+            (n, 2).
+        reference: Reference x, y, theta, m and rad, shape (n, 3).
     """
 
     time: Array
@@ -84,26 +85,26 @@ class DriveSamples:
 
     @property
     def by_odometry(self) -> TrackingErrors:
-        """Errors of the pose that the law saw."""
+        """Errors of the pose by odometry, which the law receives."""
         return TrackingErrors.between(self.time, self.odometry, self.reference)
 
     @property
     def drift(self) -> TrackingErrors:
-        """What odometry has wrong: its pose minus the true one."""
+        """Error of odometry: its pose minus the true one."""
         return TrackingErrors.between(self.time, self.odometry, self.pose)
 
     @property
     def peak_torque(self) -> float:
-        """Largest torque of a wheel, N m."""
+        """Maximum torque of a wheel, N m."""
         return float(np.abs(self.torque).max())
 
     def chatter(self, limit: float, since: float = 0.0, above: float = 10.0) -> float:
-        """Root mean square of the torque above a frequency, as a share of a limit.
+        """Return the root mean square of the torque above a frequency, as a fraction of a limit.
 
         Args:
-            limit: of a wheel's torque, N m.
-            since: from this time on, s.
-            above: Hz.
+            limit: Limit of a wheel's torque, N m.
+            since: Begin of the evaluation, s.
+            above: Frequency, Hz.
         """
         torque = self.torque[self.time >= since]
         spectrum = np.fft.rfft(torque, axis=0)
@@ -112,14 +113,14 @@ class DriveSamples:
         return float(np.sqrt(np.mean(fast**2))) / limit
 
     def sign_changes(self, since: float) -> float:
-        """How often a second the torque of the worse wheel turns round from a time (s) on."""
+        """Return the sign changes per s of the torque from `since` (s) on, for the worse wheel."""
         late = self.torque[self.time >= since].T
         changes = [np.count_nonzero(np.diff(np.sign(wheel[wheel != 0.0]))) for wheel in late]
         return float(max(changes) / (self.time[-1] - since))
 
     @property
     def peak_speeds(self) -> Array:
-        """Largest true |v| in m/s and |omega| in rad/s, shape (2,)."""
+        """Maximum true |v| in m/s and |omega| in rad/s, shape (2,)."""
         return np.asarray(np.abs(self.velocity).max(axis=0))
 
 
@@ -139,29 +140,30 @@ def simulate_drive(
     period: float = PERIOD,
     on_sample: Callable[[JointSample], None] | None = None,
 ) -> DriveSamples:
-    """Put the robot at rest at its start and drive it.
+    """Place the robot at rest at its start pose and drive it.
 
-    The first joint state is answered with zero torque, as the nodes do: the time since the one
-    before is not known.
+    The first joint state is answered with zero torque, as in the nodes: the time since the previous
+    one is unknown.
 
     Args:
-        engine: "ideal", "mujoco" or "gazebo"; or one that simulates this robot: it is reset.
-        robot: its wheels, its limits and its encoders; or its name, or the path of its YAML.
-        law: new or reset.
-        reference: what the law gets at a time of the run, s.
-        duration: s, one control period at least.
-        start: true pose at the start, m, m, rad; odometry begins with it.
-        encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
-        torque_limit: that the node keeps to, N m; None for the robot's traction limit.
-        torque_noise: standard deviation of the acting torque, as a share of it.
-        torque_delay: of the motors, control periods.
-        seed: of the encoders' phases and the noise.
-        period: control period, s.
-        on_sample: called with each joint sample before the law is asked, such as LiveAdaptation.
+        engine: "ideal", "mujoco" or "gazebo"; or an engine that simulates this robot, which is
+            reset.
+        robot: The robot, for its wheels, limits and encoders; or its name, or the path of its YAML.
+        law: Control law, new or reset.
+        reference: Returns the reference at a time of the run, s.
+        duration: Duration, s, at least one control period.
+        start: True start pose, m, m, rad; odometry starts from it.
+        encoder_counts: Counts per wheel revolution; 0 for exact angles; None for the robot's own.
+        torque_limit: Torque limit of the node, N m; None for the robot's traction limit.
+        torque_noise: Standard deviation of the acting torque as a fraction of it.
+        torque_delay: Delay of the motors, control periods.
+        seed: Seed of the encoders' phases and the noise.
+        period: Control period, s.
+        on_sample: Called with each joint sample before the law, such as a LiveAdaptation.
 
     Raises:
-        ValueError: an argument is outside its range, there is no such robot or engine, or what the
-            law gives is not two finite torques.
+        ValueError: An argument is outside its range, there is no such robot or engine, or the law
+            does not return two finite torques.
     """
     robot = robot if isinstance(robot, Robot) else load_robot(robot)
     if isinstance(engine, str):
@@ -183,7 +185,7 @@ def simulate_drive(
         encoders,
         period,
     )
-    # The published law spins the wheels faster than any encoder would be believed.
+    # Without a speed limit: the published law spins the wheels faster than encoders are trusted.
     feedback = WheelFeedback(robot.geometry, start, max_wheel_speed=math.inf)
     if isinstance(law, DrivetrainLaw):
         feedback.correct_by(law.drivetrain.first_reading())
@@ -207,7 +209,7 @@ def simulate_drive(
 
 
 def _pair(torque: Torque) -> Torque:
-    """What a law gave; ValueError where it is no pair."""
+    """Return the torques of a law. Raises ValueError if they are not a pair."""
     try:
         left, right = torque
     except (TypeError, ValueError):
@@ -218,7 +220,7 @@ def _pair(torque: Torque) -> Torque:
 
 
 def dynamics_of(engine: Simulator) -> DynamicParameters:
-    """True K5..K8 of the simulated robot, its payload included."""
+    """Return the true K5..K8 of the simulated robot, including its payload."""
     return engine.parameters()
 
 
@@ -226,7 +228,7 @@ def dynamics_of(engine: Simulator) -> DynamicParameters:
 
 # Defaults of the nodes' parameters `period` and `estimate_delay`, s.
 ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
-STAMP_ROUNDING = 1e-6  # s
+STAMP_ROUNDING = 1e-6  # tolerance of stamps, s
 
 
 class AdaptableLaw(Protocol):
@@ -236,21 +238,21 @@ class AdaptableLaw(Protocol):
 
     @property
     def friction(self) -> Laws | None:
-        """Of the wheels; None: the law knows nothing of it."""
+        """Friction of the wheels; None: the law does not know it."""
 
     @friction.setter
     def friction(self, laws: Laws) -> None: ...
 
 
 class LiveAdaptation:
-    """The dynamics_estimator node and the gates of a controller; give it as `on_sample`.
+    """The dynamics_estimator node and the gates of a controller; pass it as `on_sample`.
 
     Args:
-        robot: that is driven.
-        nominal: its K5..K8 as they are known without adaptation.
-        law: gets the parameters in use.
-        also: called with each joint sample first, such as what puts a payload on.
-        settings: of the estimator.
+        robot: The robot that is driven.
+        nominal: Its K5..K8 as known without adaptation.
+        law: Control law that receives the parameters in use.
+        also: Called first with each joint sample, for example to add a payload.
+        settings: Settings of the estimator.
     """
 
     def __init__(
@@ -274,7 +276,7 @@ class LiveAdaptation:
         self._rows: list[tuple[float, ...]] = []
 
     def __call__(self, sample: JointSample) -> None:
-        """Take a sample in, and give the law what counts from its stamp on."""
+        """Process a sample, and give the law the parameters that apply from its stamp on."""
         if self._also is not None:
             self._also(sample)
         self._estimator.update(sample.beyond(self._dead_band))
@@ -297,12 +299,12 @@ class LiveAdaptation:
 
     @property
     def rows(self) -> Array:
-        """One per judgement: stamp in s, K5..K8 in use, offered, and std of those; refused."""
+        """One row per judgement: stamp in s, K5..K8 in use, offered, std of the latter; refused."""
         return np.array(self._rows, dtype=float).reshape(-1, 14)
 
 
 def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:
-    """An estimate as the gates get it."""
+    """Convert an estimate to the form that the gates receive."""
     found = estimate.friction
     return LiveEstimate(
         stamp=stamp,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`diffbot fleet FOLDER --output DIR`: every recording a row, and what the fleet says.
+"""`diffbot fleet FOLDER --output DIR`: a row per recording, and findings on the fleet.
 
 Exit status: 0 all recordings have a row, 3 some tasks failed, 2 wrong usage, 130 after Ctrl-C, with
-what was done kept.
+finished work kept.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from diffbot_study.study import (
 )
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
-# Recordings of a task: some seconds of work.
+# Recordings per task: some seconds of work.
 CHUNK = 10
-# Robots, and rows with a reason, that are printed.
+# Maximum number of robots, and of rows with a reason, that are printed.
 SHOWN = 30
-# What a row without a model says of its use.
+# Values of a row's `usable` without a model; a reason is printed for these rows.
 REASONED = ("none", "unreadable")
 
 
@@ -70,12 +70,12 @@ def main(
     program: str = "diffbot fleet",
     write_pages: WritePages | None = None,
 ) -> int:
-    """Take recordings in; returns the exit status.
+    """Add recordings to the table; return the exit status.
 
     Args:
-        argv: arguments; None: of the process.
-        program: for messages.
-        write_pages: None: there are no pages.
+        argv: Arguments; None: those of the process.
+        program: Name of the program, for messages.
+        write_pages: Writes the pages; None: no pages.
     """
     options = _parser(program).parse_args(argv)
     return status_of(lambda: _run(options, Console(highlight=False), write_pages), program)
@@ -110,7 +110,7 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     _check_descriptions(recordings, given)
     store = ParquetStore(options.output / "recordings", COLUMNS)
     store.compact()
-    known = store.keys(version=VERSION)  # an older version's row is read anew
+    known = store.keys(version=VERSION)  # rows of older versions are computed again
     if not recordings and not store.parts:
         raise ValueError(
             f"{', '.join(options.places)}: holds no recording ({others} other files); recordings "
@@ -125,9 +125,9 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
         f"{len(recordings)} recordings, {len(new)} of them new, "
         f"{len(recordings) - len(wanted)} copies of others; {others} other files"
     )
-    lost, interrupted = _take_in(list(new.items()), store, options, console)
-    rows = _one_of_each(store.rows(), wanted)
-    summary = _conclude(rows, options, console)
+    lost, interrupted = _add_rows(list(new.items()), store, options, console)
+    rows = _one_row_each(store.rows(), wanted)
+    summary = _report_findings(rows, options, console)
     if write_pages is not None:
         write_page(lambda: write_pages(summary, rows, options.output), console)
     if interrupted:
@@ -135,10 +135,10 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     return SOME_FAILED if lost else 0
 
 
-def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
-    """A row of each recording: read as this call says, or, of others, as it was read last.
+def _one_row_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
+    """Return one row per recording: the row for this call's options, or otherwise the newest.
 
-    Whose it is is what this call says, too.
+    The robot and its type are also those of this call.
     """
     newest: dict[str, Row] = {}
     asked = {key[:CONTENT] for key in wanted}
@@ -152,10 +152,10 @@ def _one_of_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> l
 
 
 def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str, float]) -> None:
-    """Refuse what would make each row unreadable, and stay in the table.
+    """Refuse options that would make each row unreadable, as the rows would stay in the table.
 
     Raises:
-        ValueError: a robot's description cannot be read, or a size cannot be.
+        ValueError: A robot's description cannot be read, or a size is invalid.
     """
     for name, size in sizes.items():
         if not 0.0 < size < math.inf:
@@ -165,13 +165,13 @@ def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str
         load_robot(kind)
 
 
-def _take_in(
+def _add_rows(
     new: Sequence[tuple[str, FleetRecording]],
     store: ParquetStore,
     options: argparse.Namespace,
     console: Console,
 ) -> tuple[int, bool]:
-    """Rows of new recordings; returns how many were lost, and whether Ctrl-C came."""
+    """Store the rows of new recordings; return the number of lost ones, and whether Ctrl-C came."""
     lost = 0
     tasks = [new[at : at + CHUNK] for at in range(0, len(new), CHUNK)]
     if not tasks:
@@ -202,8 +202,10 @@ def _take_in(
     return lost, False
 
 
-def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Say and write what the rows say; returns the content of fleet.json."""
+def _report_findings(
+    rows: Sequence[Row], options: argparse.Namespace, console: Console
+) -> dict[str, Any]:
+    """Analyse the rows, print and write the findings; return the content of fleet.json."""
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
     console.print(f"rows by what may be used of them: {said or 'there is none'}")
@@ -224,7 +226,7 @@ def _conclude(rows: Sequence[Row], options: argparse.Namespace, console: Console
 
 
 def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
-    """Write prior_TYPE.yaml of each type whose robots have a description; returns the files."""
+    """Write prior_TYPE.yaml for each type whose robots have a description; return the files."""
     paths: list[Path] = []
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for kind, found in fleet.types.items():
@@ -233,7 +235,7 @@ def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
         robot = load_robot(kind)
         path = folder / f"prior_{robot.name}.yaml"
         if path in paths:
-            # Files of the same robot's name: a type each.
+            # Several types have robots of the same name: number the files.
             path = folder / f"prior_{robot.name}-{len(paths) + 1}.yaml"
         prior = FleetPrior(
             robot=robot.name,
@@ -284,7 +286,7 @@ def _print_changes(changed: Sequence[Trend], console: Console) -> None:
 def _print_table(
     title: str, head: Sequence[str], rows: Sequence[tuple[str, ...]], console: Console
 ) -> None:
-    """Print a table; nothing where it has no rows."""
+    """Print a table unless it is empty."""
     if not rows:
         return
     table = Table(title=title)

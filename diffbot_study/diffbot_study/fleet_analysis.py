@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the recordings of a fleet say of its robots: a prior per type, alarms, causes.
+"""Analysis of the robots of a fleet by their recordings: a prior per type, alarms, causes.
 
-Random effects, robustly: a quantity of robot j is the median of its recordings, with a standard
-error from their scatter and their own intervals; robots of one type spread about their median with
-a deviation tau, which is what is left of their spread without those errors. The spread is that of
-the robots within three deviations of the median, of which the first guess is the median absolute
-one (reweighted, Rousseeuw and Leroy, Robust Regression and Outlier Detection, 1987). So up to half
-of the robots may be faulty and neither centre nor spread follows them.
+Robust random effects: a quantity of robot j is the median of its recordings, with a standard error
+from their scatter and their own intervals. Robots of one type spread about their median with a
+standard deviation tau, which is their spread without those errors. The spread is that of the robots
+within three deviations of the median, starting from the median absolute deviation (reweighted,
+Rousseeuw and Leroy, Robust Regression and Outlier Detection, 1987). So up to half of the robots may
+be faulty without shifting centre and spread.
 
-An alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities, by Student's t
-with the degrees of freedom that such a spread of the type's robots is worth, and by Sidak's
-correction for the number of quantities and for the number of robots in the whole fleet: a fleet
-without a fault gets any alarm at all with the chance that was asked for, or a smaller one, where
-its robots spread normally.
+Alarm: the largest |deviation| / sqrt(tau^2 + error^2) of a robot's quantities is tested by
+Student's t. Its degrees of freedom are those of such a spread of the type's robots. Sidak's
+correction accounts for the number of quantities and for the number of robots in the whole fleet. So
+a fleet without a fault raises any alarm at all with at most the requested probability, if its
+robots are normally distributed.
 
-A change: fleet_trends says whether a robot has changed over its recordings, by the same rule for
-the whole fleet. Where there are recordings at enough times, changes get a tenth of the chance of a
-false alarm, and deviations the rest: a robot is told far better from its own past than from others,
-so that a change loses nothing by it. After a step a robot is compared with others by its later
-recordings only.
+Change: fleet_trends decides whether a robot has changed over its recordings, by the same rule for
+the whole fleet. If there are recordings at enough times, changes get a tenth of the probability of
+a false alarm, and deviations the rest: a robot is compared with its own past far more precisely
+than with others, so changes lose nothing. After a step, only a robot's later recordings are
+compared with those of others.
 
-What robots are compared by is in fleet_quantities, causes are in fleet_causes. A change is evidence
-of its own: where a robot both deviates and changed, the criteria are added, unless no cause
-explains both.
+The compared quantities are in fleet_quantities, causes in fleet_causes. A change is additional
+evidence: if a robot both deviates and changed, the criteria are added, unless no cause explains
+both.
 """
 
 from __future__ import annotations
@@ -49,33 +49,33 @@ from diffbot_study.fleet_quantities import (
 from diffbot_study.fleet_trends import STEP, Track, Trend, find_trends, said, share
 from diffbot_study.parquet_store import Row
 
-# Fewest robots of a type, and recordings of a robot, that are compared.
+# Minimum number of robots of a type, and of recordings of a robot, for a comparison.
 FEWEST, RECORDINGS = 5, 2
-# Of a median against a mean; of a median absolute deviation against a standard deviation.
+# Ratio of standard errors, median over mean; ratio of standard deviation over MAD (normal).
 MEDIAN, MAD = 1.2533, 1.4826
-# Cut of the spread, in deviations; and what is left of the variance of normal numbers by it.
+# Cut of the spread, in deviations; and the fraction of a normal variance that remains after it.
 SPREAD_CUT = 3.0
 KEPT_VARIANCE = 0.97334
-# Where deviations are cut for correlations, and least relative spread of a prior.
+# Cut of deviations for correlations, and minimum relative spread of a prior.
 CUT, LEAST_SPREAD = 2.5, 1e-4
-# Share of the chance of a false alarm that changes over time get.
+# Fraction of the probability of a false alarm that is spent on changes over time.
 CHANGES = 0.1
-# Least that robots of a type are taken to differ by, relative.
+# Minimum assumed difference between robots of a type, relative.
 LEAST_DIFFERENCE = 0.01
 UNKNOWN = "unknown"  # type of robots without a description
 
 
 @dataclass(frozen=True)
 class TypePrior:
-    """Robots of one type.
+    """Prior of the robots of one type.
 
     Attributes:
-        robots: that it rests on.
-        centre: median, by quantity.
+        robots: Number of robots that it is based on.
+        centre: Median, by quantity.
         spread: tau, the standard deviation between robots, by quantity.
-        relative_to: what K5, K6 and friction are relative to, by quantity, in SI units.
-        k: centre of K5..K8; None where they are not what is compared.
-        k_covariance: of K5..K8 of a robot that nobody has seen yet around it, 4 rows of 4.
+        relative_to: Reference values of K5, K6 and friction, by quantity, in SI units.
+        k: Centre of K5..K8; None if other quantities are compared.
+        k_covariance: Covariance of K5..K8 of a further, unseen robot about the centre, 4 rows of 4.
     """
 
     robots: int
@@ -88,19 +88,19 @@ class TypePrior:
 
 @dataclass(frozen=True)
 class RobotFinding:
-    """One robot against its type.
+    """One robot compared with its type.
 
     Attributes:
-        name: of the robot.
-        type: of the robot.
-        recordings: that were used.
-        deviations: from the type's centre, by quantity.
-        scores: the same in standard deviations.
-        p: chance of as large a score in a robot without a fault.
-        alarm: whether it is unlike the others, by the rate of the whole fleet.
-        cause: by its signature; empty without an alarm.
-        confidence: weight of the cause among all, 0 to 1.
-        evidence: the largest scores, in words.
+        name: Name of the robot.
+        type: Type of the robot.
+        recordings: Number of recordings used.
+        deviations: Deviations from the type's centre, by quantity.
+        scores: The deviations in standard deviations.
+        p: Probability of as large a score for a robot without a fault.
+        alarm: Whether it is unlike the others, by the rate of the whole fleet.
+        cause: Cause by its signature; empty without an alarm.
+        confidence: Weight of the cause among all, 0 to 1.
+        evidence: The largest scores, as text.
     """
 
     name: str
@@ -117,14 +117,14 @@ class RobotFinding:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Findings of a fleet.
+    """Findings on a fleet.
 
     Attributes:
-        types: priors by type.
-        robots: the least likely first.
-        false_alarms: chance of any alarm in a fleet without a fault.
-        left_out: robots that were not compared, and why.
-        trends: of robots with recordings at enough times, the least likely first.
+        types: Priors by type.
+        robots: Findings on the robots, smallest p first.
+        false_alarms: Probability of any alarm in a fleet without a fault.
+        left_out: Robots that were not compared, and why.
+        trends: Trends of robots with recordings at enough times, smallest p first.
     """
 
     types: Mapping[str, TypePrior]
@@ -134,7 +134,7 @@ class Fleet:
     trends: Sequence[Trend] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
 
@@ -142,11 +142,11 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
     """Compare the robots of each type, and each robot with its own past.
 
     Args:
-        rows: of the table of recordings.
-        false_alarms: chance of any alarm in a fleet without a fault, 0 to 1.
+        rows: Rows of the table of recordings.
+        false_alarms: Probability of any alarm in a fleet without a fault, 0 to 1.
     """
     members: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=_moment):
+    for row in sorted(rows, key=_sort_key):
         members.setdefault(row["type"] or UNKNOWN, []).append(row)
     kinds = {
         kind: _Type(kind, quantities, own)
@@ -174,11 +174,13 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         types[kind], own = _compare(of_kind, newest)
         found += own
     chance = (1.0 - CHANGES) * false_alarms if trends else false_alarms
-    limit = _each(chance, len(found))
+    limit = _p_limit(chance, len(found))
     trends = [_explained(trend, types.get(trend.type)) for trend in trends]
     changed = {(trend.type, trend.name): trend for trend in trends if trend.alarm}
     judged = [
-        _judged(robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type])
+        _with_verdict(
+            robot, errors, limit, changed.get((robot.type, robot.name)), types[robot.type]
+        )
         for robot, errors in found
     ]
     return Fleet(
@@ -191,12 +193,12 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
 
 
 class _Type:
-    """Recordings of robots of one type that can be compared.
+    """Comparable recordings of robots of one type.
 
     Args:
-        kind: the type.
-        quantities: what they are compared by.
-        rows: of the type, by time.
+        kind: The type.
+        quantities: The quantities by which they are compared.
+        rows: Rows of the type, in order of time.
     """
 
     def __init__(self, kind: str, quantities: Quantities, rows: Sequence[Row]) -> None:
@@ -207,22 +209,22 @@ class _Type:
                 self.robots.setdefault(row["robot"], []).append(row)
 
     def named(self, values: Array) -> dict[str, float]:
-        """Values, shape (quantities,), by quantity."""
+        """Return values, shape (quantities,), by quantity."""
         return dict(zip(self.quantities.names, values.tolist(), strict=True))
 
 
-def _each(share: float, robots: int) -> float:
-    """The p of one robot below which there is an alarm, by Sidak."""
+def _p_limit(share: float, robots: int) -> float:
+    """Return the p of one robot below which there is an alarm, by Sidak."""
     return -math.expm1(math.log1p(-share) / max(robots, 1))
 
 
-def _moment(row: Row) -> tuple[float, str]:
-    """Order of recordings; at the same time, that of their names."""
+def _sort_key(row: Row) -> tuple[float, str]:
+    """Return the sort key of recordings: time, then path."""
     return row.get("time") or 0.0, str(row.get("path"))
 
 
 def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
-    """Trends of all robots, with alarms by the rate of the whole fleet."""
+    """Return the trends of all robots, with alarms by the rate of the whole fleet."""
     found = []
     for kind in kinds:
         tracks = {}
@@ -232,12 +234,12 @@ def _changes(kinds: Iterable[_Type], false_alarms: float) -> list[Trend]:
                 times = np.array([row["time"] for row in timed])
                 tracks[name] = Track(times, *kind.quantities.of(timed))
         found += find_trends(kind.kind, tracks, kind.quantities.names)
-    limit = _each(false_alarms, len(found))
+    limit = _p_limit(false_alarms, len(found))
     return [replace(trend, alarm=trend.p <= limit) for trend in found]
 
 
 def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
-    """A robot's recordings since its last step."""
+    """Return a robot's recordings since its last step."""
     if change is None or change.kind != STEP:
         return rows
     later = [row for row in rows if (row["time"] or 0.0) >= change.between[1]]
@@ -245,7 +247,7 @@ def _after(change: Trend | None, rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
-    """A change with its cause."""
+    """Return a change with its cause."""
     if not trend.alarm:
         return trend
     cause, confidence = name_cause([*trend.change], *_change(trend, prior))
@@ -253,9 +255,9 @@ def _explained(trend: Trend, prior: TypePrior | None) -> Trend:
 
 
 def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
-    """A change and the errors that its cause is told by, by quantity.
+    """Return a change, and the errors used to find its cause, by quantity.
 
-    A signature is good to what robots of a type differ by.
+    Signatures are only as precise as the differences between robots of a type.
     """
     spread = np.array([0.0 if prior is None else prior.spread[name] for name in trend.change])
     own = np.array([*trend.change_std.values()])
@@ -265,7 +267,7 @@ def _change(trend: Trend, prior: TypePrior | None) -> tuple[Array, Array]:
 def _compare(
     kind: _Type, robots: Mapping[str, Sequence[Row]]
 ) -> tuple[TypePrior, list[tuple[RobotFinding, Array]]]:
-    """The prior of a type, and its robots with the deviations' standard errors."""
+    """Return the prior of a type, and its robots with the deviations' standard errors."""
     names, scale = kind.quantities.names, kind.quantities.scale
     pairs = [_of_robot(own, kind.quantities) for own in robots.values()]
     values, errors = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
@@ -273,7 +275,7 @@ def _compare(
     deviation = values - centre
     total = _spread(deviation)
     spread = np.sqrt(np.maximum(total**2 - np.median(errors**2, axis=0), (0.1 * total) ** 2))
-    # The centre is known as well as a median of so many robots.
+    # Variance of the centre, the median of the robots.
     known = MEDIAN**2 * total**2 / len(robots)
     whole = np.sqrt(spread**2 + errors**2 + known)
     scores = deviation / np.maximum(whole, 1e-12)
@@ -307,10 +309,10 @@ def _compare(
 
 
 def _spread(deviation: Array) -> Array:
-    """Standard deviation of the robots without those that stick out, by quantity.
+    """Return the standard deviation of the robots without outliers, by quantity.
 
     Args:
-        deviation: from the medians, shape (robots, quantities).
+        deviation: Deviations from the medians, shape (robots, quantities).
     """
     size = np.abs(deviation)
     spread = (1.0 + 0.9 / len(deviation)) * MAD * np.median(size, axis=0)
@@ -321,10 +323,10 @@ def _spread(deviation: Array) -> Array:
 
 
 def _freedom(robots: int) -> float:
-    """Degrees of freedom that `_spread` of so many robots, FEWEST or more, is worth.
+    """Return the effective degrees of freedom of `_spread` for so many robots, FEWEST or more.
 
-    Found by fleets of normal numbers, whose outermost robots must not be beyond a limit of
-    Student's t more often than it says; a test holds that.
+    Fitted to simulated normal fleets, whose outermost robots must not exceed a limit of Student's t
+    more often than stated; a test checks this.
     """
     return min(0.6, 0.37 + 0.033 * (robots - FEWEST)) * (robots - 1)
 
@@ -337,18 +339,18 @@ def _k(centre: Array, scale: Mapping[str, float]) -> Four:
 def _k_covariance(
     centre: Array, scale: Mapping[str, float], deviation: Array, spread: Array
 ) -> tuple[tuple[float, ...], ...]:
-    """Covariance of K5..K8 of a further robot of the type.
+    """Return the covariance of K5..K8 of a further robot of the type.
 
-    Of the robots' spread as it was seen, their own errors with it: taken off, they would leave next
-    to nothing where they are the larger part, and a prior that is too sure of itself. As wide as
-    Student's t for a spread that comes of so few robots; correlations are those of deviations that
-    are cut where a faulty robot's begin, a little towards none.
+    It uses the observed spread of the robots, including their own errors: without these, almost
+    nothing would remain where they dominate, and the prior would be overconfident. It is widened as
+    Student's t requires for a spread from so few robots. Correlations are those of deviations cut
+    where those of faulty robots begin, shrunk slightly towards zero.
 
     Args:
-        centre: of TORQUE, shape (quantities,).
-        scale: what K5 and K6 are relative to.
-        deviation: of the robots, shape (robots, quantities).
-        spread: standard deviations of a further robot, shape (quantities,).
+        centre: Centre of TORQUE, shape (quantities,).
+        scale: Reference values of K5 and K6.
+        deviation: Deviations of the robots, shape (robots, quantities).
+        spread: Standard deviations of a further robot, shape (quantities,).
     """
     order = [TORQUE.index(name) for name in ("k5", "k6", "log_k7", "log_k8")]
     robots = len(deviation)
@@ -367,7 +369,7 @@ def _k_covariance(
 
 
 def _of_robot(rows: Sequence[Row], quantities: Quantities) -> tuple[Array, Array]:
-    """Medians of the quantities over a robot's recordings, and their standard errors."""
+    """Return the medians of the quantities over a robot's recordings, and their standard errors."""
     table, intervals = quantities.of(rows)
     centre = np.median(table, axis=0)
     scatter = MAD * np.median(np.abs(table - centre), axis=0)
@@ -375,7 +377,7 @@ def _of_robot(rows: Sequence[Row], quantities: Quantities) -> tuple[Array, Array
     return centre, MEDIAN * each / math.sqrt(len(rows))
 
 
-def _judged(
+def _with_verdict(
     robot: RobotFinding, errors: Array, limit: float, change: Trend | None, prior: TypePrior
 ) -> RobotFinding:
     if robot.p > limit:

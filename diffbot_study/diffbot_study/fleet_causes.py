@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a robot is unlike the others, or has changed: causes by their signatures.
+"""Causes of a robot's deviation or change, found by their signatures.
 
-A signature is the directions in which quantities move together, each with an amplitude of its own,
-and whether that may be negative, too. The cause that explains the deviations with the least Akaike
-criterion, chi^2 + 2 x amplitudes, is named; how sure: its share of all causes' weights
+A signature is a set of directions in which quantities move together, each with an amplitude of its
+own that may be negative or not. The named cause explains the deviations with the smallest Akaike
+criterion, chi^2 + 2 x amplitudes. Its confidence is its fraction of all causes' weights
 exp(-criterion / 2).
 """
 
@@ -18,7 +18,7 @@ from scipy import optimize
 
 from diffbot_study.fleet_quantities import TORQUE, WITH_GYRO, Array
 
-# Largest chi^2 per degree of freedom that a cause may leave.
+# Maximum chi^2 per degree of freedom that a cause may leave unexplained.
 UNEXPLAINED = 20.0
 NO_CAUSE = "no known cause"
 SIDES, KINDS = ("left", "right"), ("viscous", "Coulomb")
@@ -30,13 +30,13 @@ _Signatures = Mapping[str, _Directions]
 def name_cause(
     names: Sequence[str], deviation: Array, errors: Array, *change: Array
 ) -> tuple[str, float]:
-    """The cause that explains deviations best, and its weight among all, 0 to 1.
+    """Return the cause that explains the deviations best, and its weight among all, 0 to 1.
 
     Args:
-        names: of the quantities.
-        deviation: by quantity.
-        errors: standard deviations, likewise.
-        change: a second deviation of the same cause, and its errors.
+        names: Names of the quantities.
+        deviation: Deviation, by quantity.
+        errors: Standard deviations, by quantity.
+        change: A second deviation with the same cause, and its errors.
     """
     causes, follows = _signatures(tuple(names))
     pairs = [(deviation, errors), *zip(change[::2], change[1::2], strict=True)]
@@ -61,28 +61,29 @@ def name_cause(
 
 @lru_cache(maxsize=64)
 def _signatures(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
-    """Causes of these quantities, and what of each tells none, as standard deviations."""
+    """Return causes of these quantities, and the standard deviations of effects without a cause."""
     return _of_torque(names) if names in (TORQUE, WITH_GYRO) else _of_values(names)
 
 
 def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
-    """Of TORQUE, or WITH_GYRO.
+    """Return the causes for TORQUE or WITH_GYRO.
 
-    Load: K7 falls, |K8| by less or as much, K5 and K6 move. Tyre: speeds are told by the factor
-    s = nominal / true radius too large, K7 and |K8| grow by s^2, K5 and K6 by 1 / s. One of the two
-    tyres: half of that, and a torque of that wheel does s times as much. Brake: Coulomb friction of
-    one wheel grows. Current sensor of one wheel that reads too little: a torque of that wheel does
-    more than one of the other, both K grow by the mean, and both frictions, which are told in mean
-    torques, fall; one that reads too much, the other way round. Encoder: the residuals grow, and
-    nothing else.
+    Load: K7 falls, |K8| falls by less or as much, K5 and K6 move. Tyre: measured speeds are too
+    large by the factor s = nominal / true radius, so K7 and |K8| grow by s^2, K5 and K6 by 1 / s.
+    One of the two tyres: half of that, and a torque of that wheel has s times the effect. Brake:
+    Coulomb friction of one wheel grows. Current sensor of one wheel that reads too little: a
+    reported torque of that wheel has more effect than one of the other, both K grow by the mean,
+    and both frictions, which are in mean torques, fall; one that reads too much has the opposite
+    effects. Encoder: the residuals grow, and nothing else.
 
-    With a gyro the yaw rate is its own: its scale over the wheels moves by 1 / s with tyres, and K8
-    with it, K5 by its inverse square (torque/dimensions.py). Track: a wider one moves the scale the
-    other way, and |K8| grows by the leverage of the wheels. Gyro: its own scale.
+    With a gyro the yaw rate is measured independently: with tyres, its scale over that of the
+    wheels moves by 1 / s, K8 moves with it, and K5 by its inverse square (torque/dimensions.py).
+    Track: a wider one moves the scale the other way, and |K8| grows by the leverage of the wheels.
+    Gyro: its own scale.
 
-    Residuals follow whatever is different by some per cent: torque noise acts through K7, for one.
-    The wheels' torques seem to differ by some tenths of a per cent where friction is large (brake).
-    So little of either tells no cause.
+    Residuals follow every difference of some per cent: torque noise, for example, acts through K7.
+    With large friction (brake) the wheels' torques seem to differ by some tenths of a per cent. So
+    small changes of either do not indicate a cause.
     """
     axes = np.eye(len(names))
     k7, k8, k5, k6, left, right, residual, difference = axes[: len(TORQUE)]
@@ -94,7 +95,7 @@ def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
         tyres = tyres - 0.5 * turned
 
     def sensor(side: float, reads: float) -> _Directions:
-        """Of the wheel at this side, -1 left and 1 right; reads -1 too little, 1 too much."""
+        """Return directions: `side` -1 left, 1 right wheel; `reads` -1 too little, 1 too much."""
         return (
             (-reads * side * difference, False),
             (-reads * (k7 + k8), False),
@@ -120,17 +121,17 @@ def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
 
 
 def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
-    """Of values of verdicts, "subject: name".
+    """Return the causes for values of verdicts, "subject: name".
 
     Motors: windings, R grows; magnets, Ke falls; brake, friction grows; current sensor that reads
-    the share f, R goes by 1 / f and what is told in N m by f; load, the inertias of both grow.
-    Voltages: brake, ks grows; motor, R or Ke as above move ks, kv and ka; battery or amplifier,
-    which gives less than is logged, all grow alike; load, ka of both sides grows. Velocities: load,
-    the time constants grow; scale, the gains move; delay, the dead times grow.
+    the fraction f, R scales by 1 / f and quantities in N m by f; load, the inertias of both grow.
+    Voltages: brake, ks grows; motor, R or Ke as above move ks, kv and ka; battery or amplifier that
+    gives less than is logged, all grow alike; load, ka of both sides grows. Velocities: load, the
+    time constants grow; scale, the gains move; delay, the dead times grow.
     """
 
     def along(*terms: tuple[str, float]) -> Array | None:
-        """Ends of names with their factors; None where nothing is called so."""
+        """Return the direction of name endings and factors, or None if no name matches."""
         found = np.zeros(len(names))
         for end, factor in terms:
             found += factor * np.array([name.endswith(end) for name in names])

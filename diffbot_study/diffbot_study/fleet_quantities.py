@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the robots of a type are compared by, as the rows of a fleet's table tell it.
+"""Quantities by which the robots of a type are compared, from the rows of a fleet's table.
 
-Torque recordings are compared by TORQUE, all others by the values of their verdicts that COMPARED
-names: motors by R, Ke and their mechanics, voltage logs by ks, kv and ka of either side, velocity
-recordings by time constant, gain and dead time of either axis. All numbers are logarithms, or
-shares of the type's medians.
+Torque recordings are compared by TORQUE, all others by the values of their verdicts listed in
+COMPARED: motors by R, Ke and their mechanics, voltage logs by ks, kv and ka of either side,
+velocity recordings by time constant, gain and dead time of either axis. All numbers are logarithms,
+or fractions of the type's medians.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TORQUE = (
     "log_k7", "log_k8", "k5", "k6", "coulomb_left", "coulomb_right", "log_residual",
     "torque_difference",
 )  # fmt: skip
-"""Of torque recordings: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb friction
-relative to the type's medians; how much more a reported torque of the right wheel does, as a share
-of both."""
+"""Quantities of torque recordings: logs of K7, |K8| and the residuals of v'; K5, K6 and Coulomb
+friction relative to the type's medians; and how much larger the effect of a reported torque is at
+the right wheel, as a fraction of both."""
 GYRO = ("gyro_scale", "radius_difference")
 """Columns of recordings with a gyro that `identify` used: yaw rate by the gyro over that by the
-wheels; right radius less the left one beyond the file's, as a share of it."""
+wheels; right radius minus left one in excess of the file's, as a fraction of it."""
 WITH_GYRO = (*TORQUE, "log_gyro_scale", "radius_difference")
-"""Of torque recordings with a gyro; K5 and |K8| are those for the gyro's yaw rate."""
+"""Quantities of torque recordings with a gyro; K5 and |K8| refer to the gyro's yaw rate."""
 COMPARED = {
     "motor": ("R", "Ke", "inertia", "viscous friction", "Coulomb friction"),
     "side": ("ks", "kv", "ka", "dead time"),
@@ -43,33 +43,33 @@ COMPARED = {
 """Names of values by the last word of the subject ("left motor", "right side", "yaw axis")."""
 POSITIVE = {"R", "Ke", "inertia", "kv", "ka", "time constant", "gain"}
 LOG = "log_"
-"""What names of logarithms begin with."""
-# Share of the recordings that must tell a value, and its largest standard deviation as a share.
+"""Prefix of the names of logarithms."""
+# Fraction of recordings that must contain a value, and its maximum relative standard deviation.
 MOST, TOLD = 0.8, 0.5
-# In SI units; smaller medians are no scale.
+# Medians below this, in SI units, are not used as a scale.
 SMALLEST = 1e-9
 
 
 class Quantities(Protocol):
-    """What the robots of a type are compared by."""
+    """Quantities by which the robots of a type are compared."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the quantities; those of logarithms begin with "log_"."""
+        """Names of the quantities; those of logarithms begin with "log_"."""
 
     @property
     def scale(self) -> Mapping[str, float]:
-        """What is 1 of what has no logarithm: the type's median with its sign, in its unit."""
+        """Scale of the non-logarithmic quantities: the type's signed medians, in their units."""
 
     def is_told(self, row: Row) -> bool:
-        """Whether a row tells all of them."""
+        """Whether a row contains all of them."""
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """Numbers of rows that tell them, and standard deviations, shape (rows, quantities)."""
+        """Return values and standard deviations of rows with them, (rows, quantities) each."""
 
 
 def choose_quantities(rows: Sequence[Row]) -> Quantities | None:
-    """What the rows of a type are compared by; None where they have nothing in common."""
+    """Return the quantities to compare a type's rows by; None if they have none in common."""
     torque = [row for row in rows if TorqueQuantities.tells(row)]
     if torque and 2 * len(torque) >= len(rows):
         return TorqueQuantities(torque)
@@ -83,10 +83,10 @@ def choose_quantities(rows: Sequence[Row]) -> Quantities | None:
 
 
 class TorqueQuantities:
-    """TORQUE or WITH_GYRO of rows with K5..K8: what most rows have, as their K's differ.
+    """TORQUE or, if most rows have a gyro, WITH_GYRO of rows with K5..K8; their K's differ.
 
     Args:
-        rows: of the type, that tell them.
+        rows: Rows of the type with these quantities.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -110,11 +110,11 @@ class TorqueQuantities:
         return known and row["k7"] > 0.0 > row["k8"]
 
     def is_told(self, row: Row) -> bool:
-        """As of Quantities."""
+        """See Quantities."""
         return self.tells(row) and _has_gyro(row) == self._gyro
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """As of Quantities."""
+        """See Quantities."""
         values, own = [], []
         for row in rows:
             values.append(
@@ -147,7 +147,7 @@ class TorqueQuantities:
 
 @dataclass(frozen=True)
 class Told:
-    """A value of a verdict: with its standard deviation and its unit."""
+    """A value of a verdict, with its standard deviation and its unit."""
 
     value: float
     std: float
@@ -155,11 +155,11 @@ class Told:
 
 
 class ValueQuantities:
-    """Values of verdicts: logarithms of those that cannot be <= 0, shares of the median of others.
+    """Values of verdicts: logarithms of positive ones, others as fractions of the median.
 
     Args:
-        rows: values by name of the rows that have all of `names`.
-        names: of the values; those that the rows do not tell are left out.
+        rows: Values by name of the rows that have all of `names`.
+        names: Names of the values; those without a usable median are left out.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Told]], names: Sequence[str]) -> None:
@@ -175,12 +175,12 @@ class ValueQuantities:
         self.names = tuple(f"{LOG}{n}" if n in self._logs else n for n in scale)
 
     def is_told(self, row: Row) -> bool:
-        """As of Quantities."""
+        """See Quantities."""
         told = _values(row)
         return {*self._sizes} <= {*told} and all(told[name].value > 0.0 for name in self._logs)
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """As of Quantities."""
+        """See Quantities."""
         values, own = [], []
         for row in rows:
             told = _values(row)
@@ -200,7 +200,7 @@ class ValueQuantities:
 
 
 def _values(row: Row) -> dict[str, Told]:
-    """Values that are compared, by "subject: name"; of the axes where there are no sides."""
+    """Return the compared values, by "subject: name"; those of the axes if there are no sides."""
     if row.get("usable") not in ("all", "some") or not row.get("values"):
         return {}
     found: dict[str, Told] = {}
@@ -214,13 +214,13 @@ def _values(row: Row) -> dict[str, Told]:
 
 
 def _place(key: str) -> tuple[str, int]:
-    """Order of the values: by subject, then as in COMPARED."""
+    """Return the sort key of the values: by subject, then as in COMPARED."""
     subject, _, name = key.partition(": ")
     return subject, COMPARED[subject.rpartition(" ")[2]].index(name)
 
 
 def _has_gyro(row: Row) -> bool:
-    """Whether a row tells the columns of GYRO."""
+    """Whether a row contains the columns of GYRO."""
     told = all(row.get(name) is not None for each in GYRO for name in (each, f"std_{each}"))
     return told and row["gyro_scale"] > 0.0
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of a fleet as rows of a table: what is found, whose it is, and what it says.
+"""Recordings of a fleet as rows of a table: finding them, their robots, and their results.
 
 A recording is a rosbag2 folder (one with a metadata.yaml) or a file that `identify` reads. Its key
-is a hash of its content and of what it is read with, the robot's description and the options: a
+is a hash of its content and of what it is read with, the robot's description and the options. So a
 copy is the same recording, a changed one is another, and one that is read with another description
-is a new row.
+gets a new row.
 
-Its time is the beginning that a rosbag2's metadata says, else the date in its path, such as
-20310504-101500 or 2031-05-04, else that at which it was last written, which a copy may not keep.
+Its time is the start time in a rosbag2's metadata; without one, the date in its path, such as
+20310504-101500 or 2031-05-04; without one, the time of its last modification, which a copy may not
+keep.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from diffbot_study.parquet_store import Row
 K = ("k5", "k6", "k7", "k8")
 FRICTION = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
 VERSION = 4
-"""Of the rows; raised when their meaning changes, so that recordings are read anew."""
+"""Version of the rows; increased when their meaning changes, so recordings are read again."""
 METADATA = "metadata.yaml"
 # Hexadecimal digits of a content's hash, with which a key begins, and of a description's.
 CONTENT, DESCRIPTION = 32, 8
-# Earlier beginnings are those of simulated time, s since 1970.
+# Earlier start times are simulated time, s since 1970.
 EARLIEST = 946684800.0
 _DATE = re.compile(
     r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?:[-_T ]?([0-2]\d)[-:]?(\d\d)[-:]?(\d\d))?(?!\d)"
@@ -69,9 +70,10 @@ COLUMNS = {
     "wall_time": "float64",
 }
 """Columns: time in s since 1970; usable all, some, none or unreadable; torque_difference, how much
-more a reported torque of the right wheel does, as a share of both; gyro_scale, yaw rate by the gyro
-over that by the wheels, and radius_difference, right radius less the left one beyond the file's, as
-a share of it; values, all of the verdicts' values with their standard deviations, as JSON."""
+larger the effect of a reported torque is at the right wheel, as a fraction of both; gyro_scale, yaw
+rate by the gyro over that by the wheels, and radius_difference, right radius minus left one in
+excess of the file's, as a fraction of it; values, all of the verdicts' values with their standard
+deviations, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,10 @@ class FleetRecording:
     """One recording of a fleet.
 
     Attributes:
-        path: of the file or rosbag2 folder.
-        robot: whose it is.
-        type: name or file of the robot's description; None: it is not known.
-        options: further ones of `identify`, as of Options.
+        path: Path of the file or rosbag2 folder.
+        robot: Name of its robot.
+        type: Name or file of the robot's description; None: unknown.
+        options: Further options of `identify`, see Options.
     """
 
     path: Path
@@ -95,7 +97,7 @@ class FleetRecording:
         """Hash of the content, CONTENT digits.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: The recording cannot be read.
         """
         files = [self.path]
         if self.path.is_dir():
@@ -114,17 +116,17 @@ class FleetRecording:
         """Hash of the content, and of what it is read with.
 
         Raises:
-            OSError: it cannot be read.
-            ValueError: the robot's description cannot be.
+            OSError: The recording cannot be read.
+            ValueError: The robot's description cannot be read.
         """
         return f"{self.content}-{_description(self.type, json.dumps(dict(self.options)))}"
 
     @property
     def time(self) -> float:
-        """When it began, s since 1970, as well as that can be told.
+        """Best known start time, s since 1970.
 
         Raises:
-            OSError: it is not there.
+            OSError: The recording does not exist.
         """
         place = self.path / METADATA if self.path.is_dir() else self.path
         return _stated_beginning(place) or _date(self.path) or os.stat(place).st_mtime
@@ -132,14 +134,14 @@ class FleetRecording:
 
 @lru_cache(maxsize=1024)
 def _description(robot: str | None, options: str) -> str:
-    """Hash of what a robot's description says, and of the options."""
+    """Return a hash of a robot's description and the options."""
     known = None if robot is None else parse_yaml(load_robot(robot).path.read_text("utf-8"))
     text = json.dumps([known, options], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:DESCRIPTION]
 
 
 def _stated_beginning(metadata: Path) -> float | None:
-    """The beginning that a rosbag2's metadata.yaml says, s since 1970."""
+    """Return the start time in a rosbag2's metadata.yaml, s since 1970."""
     if metadata.name != METADATA:
         return None
     try:
@@ -152,7 +154,7 @@ def _stated_beginning(metadata: Path) -> float | None:
 
 
 def _date(path: Path) -> float | None:
-    """The last date in a path, UTC, as s since 1970."""
+    """Return the last date in a path, UTC, as s since 1970."""
     for found in reversed(list(_DATE.finditer(str(path)))):
         numbers = [int(number or 0) for number in found.groups()]
         try:
@@ -163,16 +165,16 @@ def _date(path: Path) -> float | None:
 
 
 class Names:
-    """Whose recordings are whose.
+    """Assignment of recordings to robots.
 
     Args:
-        table: CSV file with the columns pattern, robot and, if wanted, type; a pattern is of a path
-            relative to the folder that was given, such as "kitchen/*"; a robot that is left empty,
-            as without a table, is named by the path.
-        default: type of robots for which the table gives none.
+        table: CSV file with the columns pattern, robot and, optionally, type. A pattern matches a
+            path relative to the given folder, such as "kitchen/*". If the robot is empty, or
+            without a table, the path determines its name.
+        default: Type of robots for which the table has none.
 
     Raises:
-        ValueError: the table cannot be read, or has other columns.
+        ValueError: The table cannot be read, or has other columns.
     """
 
     def __init__(self, table: Path | None, default: str | None) -> None:
@@ -194,9 +196,10 @@ class Names:
             self._rows = list(reader)
 
     def of(self, relative: Path) -> tuple[str, str | None]:
-        """Robot and type of a recording: the first pattern of the table, else by the path.
+        """Return robot and type of a recording, by the first matching pattern or else by the path.
 
-        By the path a robot is the first folder, or what is before the first "_" or "-" of the name.
+        By the path a robot is the first folder, or the part of the name before the first "_" or
+        "-".
         """
         for row in self._rows:
             if fnmatch.fnmatch(str(relative), row["pattern"]):
@@ -205,7 +208,7 @@ class Names:
 
 
 def _by_path(relative: Path) -> str:
-    """The first folder, or what is before the first "_" or "-" of the name."""
+    """Return the first folder, or the part of the name before the first "_" or "-"."""
     if len(relative.parts) > 1:
         return relative.parts[0]
     return re.split("[_-]", relative.stem)[0] or relative.stem
@@ -214,22 +217,22 @@ def _by_path(relative: Path) -> str:
 def find_recordings(
     places: Sequence[str], names: Names, options: Mapping[str, Any]
 ) -> tuple[list[FleetRecording], int]:
-    """Recordings in folders and of patterns, and how many other files the folders hold.
+    """Return recordings in folders or matching patterns, and the number of other files there.
 
     Args:
-        places: folders, recordings, or patterns of such.
-        names: whose they are.
-        options: of all, as of Options.
+        places: Folders, recordings, or patterns of such.
+        names: Assignment to robots.
+        options: Options of all recordings, see Options.
 
     Raises:
-        ValueError: a place does not exist.
+        ValueError: A place does not exist.
     """
     found: dict[Path, FleetRecording] = {}
     others = 0
     for place in places:
         matches = [Path(match) for match in sorted(glob.glob(place, recursive=True))]
         if not matches:
-            raise ValueError(f"{place}: there is no such folder or file, and no path is like it")
+            raise ValueError(f"{place}: there is no such folder or file, and no path matches it")
         for match in matches:
             own, skipped = _inside(match)
             others += skipped
@@ -241,7 +244,7 @@ def find_recordings(
 
 
 def _inside(place: Path) -> tuple[list[Path], int]:
-    """Recordings at a place, and the number of its other files."""
+    """Return the recordings at a place, and the number of its other files."""
     if not place.is_dir() or (place / METADATA).exists():
         return [place], 0
     recordings, others = [], 0
@@ -263,12 +266,12 @@ def _inside(place: Path) -> tuple[list[Path], int]:
 
 
 def read_recordings(recordings: Sequence[tuple[str, FleetRecording]]) -> list[Row]:
-    """Rows of recordings with their keys; what a worker calls."""
+    """Return the rows of recordings with their keys; workers call this."""
     return [read_recording(key, recording) for key, recording in recordings]
 
 
 def read_recording(key: str, recording: FleetRecording) -> Row:
-    """The row of a recording; one that cannot be read has its reason in it."""
+    """Return the row of a recording; for one that cannot be read it contains the reason."""
     begun = time.monotonic()
     row: Row = {
         "key": key,

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has a robot changed over its recordings: a step between two of them, or a drift over all.
+"""Detection of changes of a robot over its recordings: a step between two, or a drift over all.
 
-Recording i of a robot says y_i of a quantity with the variance s_i^2 of its own interval. Robots
-of a type scatter from one recording to the next by more than that: by w^2, so that with the median
-over all pairs of successive recordings of the type
+Recording i of a robot gives y_i of a quantity with the variance s_i^2 of its own interval. Robots
+of a type scatter more than that from one recording to the next, by a further variance w^2, so that
+with the median over all pairs of successive recordings of the type
 
     s_i^2 + w^2,  w^2 = (1.4826 median |y_(i+1) - y_i|)^2 / 2 - median s_i^2  (>= 0),
 
-which neither steps nor drifts of some robots move. Two tests for each quantity:
+which is insensitive to steps and drifts of some robots. Two tests for each quantity:
 
-- step: the difference of the weighted means before and after, for each split with two recordings or
-  more on either side;
+- step: the difference of the weighted means before and after, for each split with at least two
+  recordings on either side;
 - drift: the slope of the weighted straight line over time.
 
-Each difference is divided by its standard deviation, which is multiplied by a factor that stands
-for a robot that scatters more than its type: the moderated t of Smyth (2004), in which the type's
-scatter counts as TYPE_WEIGHT degrees of freedom beside those of the robot's residuals. One odd
-recording is no change: of all t with one recording left out, the smallest counts, with the degrees
-of freedom that are left.
+Each difference is divided by its standard deviation, multiplied by a factor for a robot that
+scatters more than its type: the moderated t of Smyth (2004), in which the type's scatter counts as
+TYPE_WEIGHT degrees of freedom in addition to those of the robot's residuals. One odd recording is
+not a change: of the t with each recording left out in turn, the smallest counts, with the remaining
+degrees of freedom.
 
 False alarms: a robot's p is the smallest one, times the number of its tests (splits, slopes,
-quantities; Bonferroni). It is too large rather than too small where recordings are independent and
-normal; it is too small where they come in groups (one floor or one battery a week).
+quantities; Bonferroni). It is conservative if recordings are independent and normal. It is too
+small if they come in groups (one floor or one battery a week).
 
 Reference: G. K. Smyth, Linear models and empirical Bayes methods for assessing differential
 expression in microarray experiments, Stat. Appl. Genet. Mol. Biol. 3 (2004), article 3.
@@ -40,15 +40,15 @@ from scipy import stats
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_study.fleet_quantities import LOG, Array
 
-# Fewest recordings of a robot at different times, and on either side of a step.
+# Minimum number of recordings of a robot at different times, and on either side of a step.
 FEWEST, SIDE = 4, 2
-# Degrees of freedom that a type's scatter is worth, and the robots from which on it is known.
+# Degrees of freedom of a type's scatter, and the number of robots from which it is known.
 TYPE_WEIGHT, TYPE_ROBOTS = 10.0, 5
-# Of a median absolute deviation, against a standard deviation.
+# Ratio of standard deviation over median absolute deviation (normal distribution).
 MAD = 1.4826
-# Smallest standard deviation of a quantity: noise-free recordings are not told better.
+# Minimum standard deviation of a quantity, also for noise-free recordings.
 LEAST_STD = 1e-9
-# Of minus twice a log likelihood: where the step may be, with 95 %.
+# Increase of minus twice a log likelihood that bounds the place of a step, with 95 %.
 CHI2_95 = 3.84
 DAY = 86400.0
 STEP, DRIFT = "step", "drift"
@@ -56,12 +56,12 @@ STEP, DRIFT = "step", "drift"
 
 @dataclass(frozen=True)
 class Track:
-    """A robot's quantities over its recordings, by time.
+    """A robot's quantities over its recordings, in order of time.
 
     Attributes:
-        times: s, shape (n,), not falling.
-        values: shape (n, quantities).
-        errors: standard deviations by each recording itself, shape (n, quantities).
+        times: Times, s, shape (n,), not decreasing.
+        values: Values, shape (n, quantities).
+        errors: Standard deviations by each recording itself, shape (n, quantities).
     """
 
     times: Array
@@ -71,23 +71,24 @@ class Track:
 
 @dataclass(frozen=True)
 class Trend:
-    """How a robot changed over its recordings, by what is most significant.
+    """The most significant change of a robot over its recordings.
 
     Attributes:
-        name: of the robot.
-        type: of the robot.
-        recordings: that were used.
+        name: Name of the robot.
+        type: Type of the robot.
+        recordings: Number of recordings used.
         kind: STEP or DRIFT.
-        quantity: that changed most significantly.
-        p: chance of as much in a robot that did not change.
-        between: times, s since 1970, of the step with 95 %; of a drift, first and last recording.
-        change: after less before, or what the drift makes between them, by quantity.
-        change_std: standard deviations of the changes, by quantity.
-        slopes: of straight lines, per day, by quantity.
-        slope_half_widths: of the slopes' 95 % intervals, by quantity.
-        alarm: whether it is a change, by the rate of the whole fleet.
-        cause: of the change, by its signature; empty without an alarm.
-        confidence: weight of the cause among all, 0 to 1.
+        quantity: Quantity that changed most significantly.
+        p: Probability of such a change for a robot that did not change.
+        between: Times, s since 1970, that bound the step with 95 %; for a drift, first and last
+            recording.
+        change: Value after minus before the step, or total drift, by quantity.
+        change_std: Standard deviations of the changes, by quantity.
+        slopes: Slopes of straight lines, per day, by quantity.
+        slope_half_widths: Half widths of the slopes' 95 % intervals, by quantity.
+        alarm: Whether it is a change, by the rate of the whole fleet.
+        cause: Cause of the change, by its signature; empty without an alarm.
+        confidence: Weight of the cause among all, 0 to 1.
     """
 
     name: str
@@ -107,12 +108,12 @@ class Trend:
 
 
 def find_trends(kind: str, tracks: Mapping[str, Track], names: Sequence[str]) -> list[Trend]:
-    """The trend of each robot of a type that has recordings at enough times.
+    """Return the trend of each robot of a type that has recordings at enough times.
 
     Args:
-        kind: the type.
-        tracks: by robot.
-        names: of the quantities.
+        kind: The type.
+        tracks: Tracks by robot.
+        names: Names of the quantities.
     """
     full = {name: track for name, track in tracks.items() if len(np.unique(track.times)) >= FEWEST}
     if not full:
@@ -123,7 +124,7 @@ def find_trends(kind: str, tracks: Mapping[str, Track], names: Sequence[str]) ->
 
 
 def _scatter(tracks: Sequence[Track]) -> Array:
-    """Variances from one recording to the next beyond the recordings' own, shape (quantities,)."""
+    """Return the variances between successive recordings beyond their own, shape (quantities,)."""
     jumps = np.concatenate([np.abs(np.diff(track.values, axis=0)) for track in tracks])
     errors = np.concatenate([track.errors for track in tracks])
     total = (MAD * np.median(jumps, axis=0)) ** 2 / 2.0
@@ -133,12 +134,12 @@ def _scatter(tracks: Sequence[Track]) -> Array:
 
 @dataclass(frozen=True)
 class _Tested:
-    """One of the two tests, of all quantities.
+    """Result of one of the two tests, for all quantities.
 
     Attributes:
-        t: the smallest in size with one recording left out, shape (quantities,).
-        change: of all recordings, shape (quantities,).
-        std: of it, shape (quantities,).
+        t: The smallest in magnitude with one recording left out, shape (quantities,).
+        change: Change, from all recordings, shape (quantities,).
+        std: Standard deviation of the change, shape (quantities,).
     """
 
     t: Array
@@ -147,32 +148,32 @@ class _Tested:
 
 
 class _Sums:
-    """Weighted sums over a robot's recordings, also with each one of them left out.
+    """Weighted sums over a robot's recordings, and with each recording left out in turn.
 
     Args:
-        track: of the robot.
-        extra: variances beyond the recordings' own, shape (quantities,).
-        weight: degrees of freedom of the type's scatter.
+        track: Track of the robot.
+        extra: Variances beyond the recordings' own, shape (quantities,).
+        weight: Degrees of freedom of the type's scatter.
 
     Attributes:
-        freedom: degrees of freedom of the t with one recording left out.
+        freedom: Degrees of freedom of the t with one recording left out.
     """
 
     def __init__(self, track: Track, extra: Array, weight: float) -> None:
         self._count = len(track.times)
         self._prior = weight
         self.freedom = weight + self._count - 3.0
-        # Centred: the sums below are differences of squares.
+        # Centred for accuracy: the sums below are differences of squares.
         self._y = track.values - np.median(track.values, axis=0)
         self._w = 1.0 / (track.errors**2 + extra + LEAST_STD**2)
         self._x = (track.times - track.times.mean()) / DAY
         y, w = self._y, self._w
-        # The last row leaves nothing out; the others each their recording.
+        # The last row leaves nothing out; each other row leaves out its recording.
         nothing = np.zeros((3, 1, y.shape[1]))
         self._own = np.concatenate((np.stack((w, w * y, w * y * y)), nothing), axis=1)
 
     def step(self, split: int) -> _Tested:
-        """Recordings from `split` on against those before."""
+        """Test recordings from `split` on against earlier ones."""
         first = np.arange(self._count + 1)[:, None] < split
         before = self._own[:, :split].sum(axis=1)[:, None] - np.where(first, self._own, 0.0)
         after = self._own[:, split:].sum(axis=1)[:, None] - np.where(first, 0.0, self._own)
@@ -182,7 +183,7 @@ class _Sums:
         return self._tested(change, 1.0 / wb + 1.0 / wa, left)
 
     def drift(self) -> _Tested:
-        """Slopes, per day."""
+        """Test the slopes, per day."""
         x, y, w = self._x[:, None], self._y, self._w
         parts = np.stack((w, w * x, w * x * x, w * y, w * x * y, w * y * y))
         s, sx, sxx, sy, sxy, syy = parts.sum(axis=1)[:, None] - np.concatenate(
@@ -194,19 +195,19 @@ class _Sums:
         return self._tested(slope, 1.0 / spread, left)
 
     def _tested(self, change: Array, variance: Array, left: Array) -> _Tested:
-        """Moderated t of changes (n + 1, quantities) with the residuals that are left."""
+        """Return the moderated t of changes (n + 1, quantities), given the residual sums `left`."""
         freedom = np.full(len(change), self._prior + self._count - 3.0)
         freedom[-1] += 1.0
         scale = (self._prior + left) / freedom[:, None]
         std = np.sqrt(variance * np.maximum(scale, np.finfo(float).tiny))
         t = change / std
         lowest = np.sign(t[-1]) * np.abs(t).min(axis=0)
-        # A sign that hangs on one recording is none.
+        # A change whose sign depends on one recording is not significant.
         lowest[(np.sign(t) != np.sign(t[-1])).any(axis=0)] = 0.0
         return _Tested(lowest, change[-1], std[-1])
 
     def misfit(self, split: int, quantity: int) -> float:
-        """Chi^2 of two means."""
+        """Return chi^2 of a fit with two means."""
         own = self._own[:, :-1, quantity]
         parts = (own[:, :split].sum(axis=1), own[:, split:].sum(axis=1))
         return float(sum(q - y * y / w for w, y, q in parts))
@@ -217,15 +218,15 @@ def _trend(
 ) -> Trend:
     sums = _Sums(track, extra, weight)
     count = len(track.times)
-    # A step between recordings of the same time would be of their names.
+    # Splits between recordings of the same time would only reflect the order of their names.
     splits = [k for k in range(SIDE, count - SIDE + 1) if track.times[k] > track.times[k - 1]]
     steps = [sums.step(split) for split in splits]
     drift = sums.drift()
     sizes = np.array([np.abs(drift.t), *(np.abs(step.t) for step in steps)])
-    # Of each quantity the tests are the splits and the slope; half of p is for either.
+    # Per quantity the tests are the splits and the slope; each kind gets half of p.
     shares = np.array([2.0, *[2.0 * len(splits)] * len(splits)])
     p = 2.0 * stats.t.sf(sizes, sums.freedom) * shares[:, None]
-    # The sizes decide where p is 0 to rounding.
+    # The magnitudes decide if p is rounded to 0.
     test, best = np.unravel_index(np.lexsort((-sizes.ravel(), p.ravel()))[0], p.shape)
     half = float(stats.t.ppf(0.975, sums.freedom + 1.0)) * drift.std
 
@@ -258,7 +259,7 @@ def _trend(
 def _place(
     sums: _Sums, splits: Sequence[int], best: int, quantity: int, times: Array
 ) -> tuple[float, float]:
-    """Times between which the step lies with 95 %, by the misfit of other splits."""
+    """Return times that bound the step with 95 %, by the misfit of other splits."""
     misfits = np.array([sums.misfit(split, quantity) for split in splits])
     scale = max(misfits[best] / max(len(times) - 2.0, 1.0), 1.0)
     likely = [split for split, m in zip(splits, misfits, strict=True)
@@ -267,7 +268,7 @@ def _place(
 
 
 def said(trend: Trend) -> str:
-    """A trend in words: what changed, by how much, when."""
+    """Describe a trend: what changed, by how much, when."""
     name = trend.quantity
     change, half = share(name, trend.change[name]), NORMAL_95 * trend.change_std[name]
     half *= 1.0 + change if name.startswith(LOG) else 1.0
@@ -277,10 +278,10 @@ def said(trend: Trend) -> str:
 
 
 def share(quantity: str, change: float) -> float:
-    """A change of a quantity as a share of its value, also of one that is a logarithm."""
+    """Return a change of a quantity, or of its logarithm, as a fraction of its value."""
     return math.expm1(change) if quantity.startswith(LOG) else change
 
 
 def day(time: float) -> str:
-    """The time (s since 1970, UTC) to the minute."""
+    """Format a time (s since 1970, UTC) to the minute."""
     return datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%d %H:%M")

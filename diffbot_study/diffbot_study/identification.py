@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification of K5..K8 in one process, without a ROS graph.
 
-`simulate_identification` is launch/ident.launch.xml: the same excitation, sensors and estimator as
-the nodes', for tests and benchmarks over many seeds. The nodes' torque limiter is left out; it does
-not touch an excitation inside the robot's limits. `identify_arrays` identifies from measurements
-that are already there.
+`simulate_identification` corresponds to launch/ident.launch.xml: the same excitation, sensors and
+estimator as in the nodes, for tests and benchmarks over many seeds. The nodes' torque limiter is
+left out; it does not affect an excitation within the robot's limits. `identify_arrays` identifies
+from existing measurements.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_
 Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
-LEARN = 1.0  # time after which the excitation learns the estimate, again and again, s
+LEARN = 1.0  # period at which the excitation receives the current estimate, s
 
 TorqueSignal = Callable[[float], tuple[float, float]]
-"""Wheel torques [left, right] in N m that begin at a robot time in s."""
+"""Returns wheel torques [left, right] in N m that begin at a robot time in s."""
 
 
 @dataclass(frozen=True)
 class IdentificationRun:
-    """What one run gave.
+    """Results of one run.
 
     Attributes:
-        estimate: of K5..K8.
-        truth: closed form of K5..K8 of the simulated robot, shape (4,).
-        speeds: largest true |v| and |omega| as shares of the excitation's limits, shape (2,).
-        extent: largest true |x| and |y| of any part of the robot, m, shape (2,).
-        times: of the history, s since the beginning, shape (n,).
-        history: estimates of K5..K8 at these times, shape (n, 4).
-        information: bits about K5..K8 that the measured motion gained; NaN where not counted.
-        predicted_information: the same as predicted; NaN where the excitation predicts nothing.
-        guarded: share of the wheel torques that were replaced to keep to the limits.
+        estimate: Estimate of K5..K8.
+        truth: Closed form of K5..K8 of the simulated robot, shape (4,).
+        speeds: Maximum true |v| and |omega| as fractions of the excitation's limits, shape (2,).
+        extent: Maximum true |x| and |y| of any part of the robot, m, shape (2,).
+        times: Times of the history, s since the beginning, shape (n,).
+        history: Estimates of K5..K8 at these times, shape (n, 4).
+        information: Information about K5..K8 from the measured motion, bits; NaN if not computed.
+        predicted_information: Predicted information; NaN if the excitation predicts none.
+        guarded: Fraction of the wheel torques that were replaced to stay within the limits.
     """
 
     estimate: Estimate
@@ -78,7 +78,7 @@ class IdentificationRun:
 
     @property
     def normalised_errors(self) -> Array:
-        """Errors of K5..K8 in standard deviations as the estimator states them, shape (4,)."""
+        """Errors of K5..K8 in standard deviations as given by the estimator, shape (4,)."""
         return (np.array(self.estimate.values) - self.truth) / np.sqrt(self.estimate.variances)
 
 
@@ -102,24 +102,24 @@ def simulate_identification(
     """Excite a simulated robot at rest for a while and identify it.
 
     Args:
-        robot: that is simulated, or its name, or the path of its YAML.
+        robot: The robot to simulate, or its name, or the path of its YAML.
         engine: "ideal", "mujoco" or "gazebo".
-        seed: of the excitation and of the noise.
-        seconds: robot time, s, one control period of 10 ms at least.
-        encoder_counts: per wheel revolution; 0 for exact angles; None for the robot's own.
-        torque_noise: standard deviation of the acting torque, as a share of it.
-        excitation: "prbs", "multisine" or "optimised", or your own signal, which nothing guards:
+        seed: Seed of the excitation and of the noise.
+        seconds: Robot time, s, at least one control period of 10 ms.
+        encoder_counts: Counts per wheel revolution; 0 for exact angles; None for the robot's own.
+        torque_noise: Standard deviation of the acting torque as a fraction of it.
+        excitation: "prbs", "multisine" or "optimised", or your own signal, which is not guarded:
             see `IdentificationRun.speeds`.
-        arena: that the robot should stay in; None for no bound.
-        hold: control periods of a bit or stage of the excitation; None for the robot's own.
-        register: bits of the PRBS's shift register; None for the robot's own.
-        torque_delay: control periods between a torque's command and its action.
-        prior: what the excitation believes of the robot at the beginning; None for the closed form.
-        record: time between two entries of the history, s, one control period at least.
+        arena: Area in which the robot should stay; None for no bound.
+        hold: Control periods per bit or stage of the excitation; None for the robot's own.
+        register: Bits of the PRBS's shift register; None for the robot's own.
+        torque_delay: Control periods between a torque's command and its action.
+        prior: Initial knowledge of the excitation about the robot; None for the closed form.
+        record: Time between two entries of the history, s, at least one control period.
         estimator: "integral", "rls" or "kalman", or your own, new or reset.
 
     Raises:
-        ValueError: an argument is outside its range, there is no such robot, engine, excitation or
+        ValueError: An argument is outside its range, there is no such robot, engine, excitation or
             estimator, or a torque of the signal is not finite.
     """
     if not isinstance(robot, Robot):
@@ -127,7 +127,7 @@ def simulate_identification(
     steps, every = periods_in("seconds", seconds, PERIOD), periods_in("record", record, PERIOD)
     source: Excitation
     if isinstance(excitation, str):
-        # Making a URDF takes longer than a short run; prbs without an arena predicts nothing.
+        # Making a URDF takes longer than a short run, and prbs without an arena predicts nothing.
         if prior is None and (excitation != "prbs" or arena is not None):
             prior = nominal_prior(robot)
         source = make_excitation(
@@ -148,7 +148,7 @@ def simulate_identification(
 
 
 class _OpenLoop:
-    """A torque signal as an Excitation: it watches no limit and learns nothing."""
+    """A torque signal as an Excitation without limits and learning."""
 
     learns = False
     guarded = 0
@@ -226,14 +226,14 @@ def _identify(
 def _estimator(
     which: str | Estimator, geometry: WheelGeometry, scale: MotionScale, turning: bool = False
 ) -> Estimator:
-    """The estimator of a name, or the one that was given."""
+    """Return the estimator of this name, or the given one."""
     if isinstance(which, str):
         return make_estimator(which, geometry, scale, turning=turning)
     return which
 
 
 def _teach(source: Excitation, estimator: Estimator) -> None:
-    """Let the excitation predict with what is known by now, as the ident node does."""
+    """Let the excitation predict with the current estimate, as the ident node does."""
     found = estimator.estimate()
     if found.state is EstimateState.ESTIMATED:
         source.learn(found)
@@ -250,23 +250,23 @@ def identify_arrays(
 ) -> Estimate:
     """Identify K5..K8 from a recording of one robot.
 
-    Rows with a number that is not finite are left out. Nothing is bridged there, nor where the time
-    makes a step of more than 1.5 times the usual one: each such gap costs the 0.15 s after it.
-    Where more than 2 % of the rows come after a gap, those of up to 60 ms are bridged all the same,
-    and the intervals are wider. `Estimate.warnings` counts both.
+    Rows with a number that is not finite are left out. Such gaps, and time steps of more than 1.5
+    times the usual one, are not bridged: each costs the 0.15 s after it. If more than 2 % of the
+    rows follow a gap, those of up to 60 ms are bridged nevertheless, and the intervals are wider.
+    `Estimate.warnings` counts both.
 
     Args:
-        time: s, rising in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
-        angles: of the wheels [left, right], rad, shape (n, 2).
-        torques: of the wheels [left, right], N m, that acted from the instant before to this one,
-            shape (n, 2); the first ones count for nothing.
-        wheel_radius: of both wheels, m, up to 2.
-        wheel_separation: full track, m, up to 10.
+        time: Times in s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
+        angles: Angles of the wheels [left, right], rad, shape (n, 2).
+        torques: Torques of the wheels [left, right], N m, that acted from the previous instant to
+            this one, shape (n, 2); the first ones are not used.
+        wheel_radius: Radius of both wheels, m, up to 2.
+        wheel_separation: Full track, m, up to 10.
         estimator: "integral", "rls" or "kalman", or your own, new or reset.
 
     Raises:
-        ValueError: the shapes are not as said, a length is no robot's, the time does not rise or is
-            not in s, or an angle jumps; the message names the row.
+        ValueError: A shape is wrong, a length is implausible for a robot, the time does not
+            increase or is not in s, or an angle jumps; the message names the row.
     """
     stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
     if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
@@ -283,7 +283,7 @@ def identify_arrays(
     gaps = _gaps(stamps, rows)
     speeds = np.gradient(turned, stamps, axis=0)
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
-    # Half of the largest value is the typical size of the motion.
+    # Half of the maximum is the typical magnitude of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
     found = _estimator(estimator, geometry, scale)
     interrupts = np.count_nonzero(gaps) <= MOST_GAPS * len(rows)
@@ -296,7 +296,7 @@ def identify_arrays(
         try:
             found.update(JointSample(sample[0], *map(tuple, sample[1:])))
         except ValueError as error:
-            # It goes on from this sample where it only comes too late.
+            # The estimator continues from this sample if it is only late.
             if not gap:
                 raise ValueError(f"row {row}: {error}") from None
     estimate = found.estimate()
@@ -304,20 +304,20 @@ def identify_arrays(
 
 
 NO_SAMPLE = JointSample(math.nan, (math.nan,) * 2, (math.nan,) * 2, (math.nan,) * 2)
-"""What makes an estimator begin its windows anew."""
-LONG_STEP = 1.5  # times the usual step: a gap
-MOST_GAPS = 0.02  # of the rows, after each of which windows begin anew
+"""Sample that makes an estimator restart its windows."""
+LONG_STEP = 1.5  # steps longer than this many usual steps are gaps
+MOST_GAPS = 0.02  # maximum fraction of rows after gaps at which windows restart
 
 
 def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a row comes after a gap in time.
+    """Return whether each row follows a gap in time.
 
     Args:
-        stamps: of the rows that are complete, s, shape (n,).
-        rows: their numbers, for messages, shape (n,).
+        stamps: Stamps of the complete rows, s, shape (n,).
+        rows: Their row numbers, for messages, shape (n,).
 
     Raises:
-        ValueError: there are fewer than two rows, the time does not rise, or is not in s.
+        ValueError: There are fewer than two rows, the time does not increase, or is not in s.
     """
     if len(rows) < 2:
         raise ValueError(
@@ -341,7 +341,7 @@ def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
-    """Warnings of rows that were not complete, and of gaps in the time of those that were."""
+    """Return warnings about incomplete rows, and about time gaps between complete ones."""
     said = []
     if not numbers.all():
         incomplete = np.flatnonzero(~numbers)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of a made fleet, by the batched engine: for tests and benchmarks of `diffbot fleet`.
+"""Recordings of a synthetic fleet, by the batched engine, to test and benchmark `diffbot fleet`.
 
 Robots of a type spread about their description: masses and inertias by 1 %, Coulomb friction by
-10 % (standard deviations). Faults are those of FAULTS and MORE_FAULTS; what a recording holds is
-what the robot's own sensors would say, never the truth.
+10 % (standard deviations). Faults are those in FAULTS and MORE_FAULTS. A recording contains only
+what the robot's own sensors would report, never the truth.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ its torque reported; 5 counts of noise of its encoder."""
 MORE_FAULTS = ("tyre left", "track", "gyro")
 """Radius of the left wheel 2 % smaller; wheels 3 % farther apart; gyro that reads 3 % too much."""
 GYRO = GyroErrors(noise=0.005, bias=0.01, bias_walk=1e-4, delay=0.015)
-"""Of recordings with a gyro."""
+"""Errors of the gyro in recordings with one."""
 FIRST_DAY = date(2031, 1, 1)
 HEADER = "time,left_position,right_position,left_effort,right_effort"
 
@@ -45,23 +45,23 @@ def make_fleet(
     seed: int = 0,
     gyro: bool = False,
 ) -> dict[str, str]:
-    """Write FOLDER/NAME-NUMBER/DAY.csv or .mcap; returns the robots with a fault, and which.
+    """Write FOLDER/NAME-NUMBER/DAY.csv or .mcap; return the robots with a fault, and the faults.
 
-    A robot has a recording each day, from 2031-01-01 on.
+    A robot has one recording per day, from 2031-01-01 on.
 
     Args:
-        folder: made if need be.
-        types: names of robots, or their files; NAME is that of the robot.
-        robots: of each type.
-        recordings: of each robot.
-        faults: of robots of each type, by their number from 0 on.
-        since: recording from which on the faults are there.
-        seconds: of a recording.
-        seed: of everything.
-        gyro: whether the recordings are rosbag2 folders with a gyro, DAY, instead of tables.
+        folder: Folder, created if it does not exist.
+        types: Names of robots, or their files; NAME is that of the robot.
+        robots: Number of robots of each type.
+        recordings: Number of recordings of each robot.
+        faults: Faults of robots of each type, by their number from 0 on.
+        since: First recording with the faults.
+        seconds: Duration of a recording, s.
+        seed: Seed of all random numbers.
+        gyro: Whether the recordings are rosbag2 folders with a gyro, DAY, instead of tables.
 
     Raises:
-        ValueError: a fault is not of FAULTS or MORE_FAULTS.
+        ValueError: A fault is not in FAULTS or MORE_FAULTS.
     """
     wrong = set((faults or {}).values()) - {*FAULTS, *MORE_FAULTS}
     if wrong:
@@ -95,7 +95,7 @@ def make_fleet(
 
 
 def spread_robot(robot: Robot, generator: np.random.Generator) -> Robot:
-    """A robot of the type of this one, as the module says."""
+    """Return a random robot of this robot's type, see the module's description."""
     mass, yaw = 1.0 + 0.01 * generator.standard_normal(2)
     left, right = 1.0 + 0.1 * generator.standard_normal(2)
     amplitude = robot.excitation.amplitude
@@ -106,7 +106,7 @@ def spread_robot(robot: Robot, generator: np.random.Generator) -> Robot:
     return replace(
         robot,
         body=replace(body, mass=mass * body.mass, inertia=inertia),
-        # The batched engine has no static friction.
+        # The batched engine does not model static friction.
         friction=replace(
             robot.friction,
             coulomb=(left * base[0], right * base[1]),
@@ -117,7 +117,7 @@ def spread_robot(robot: Robot, generator: np.random.Generator) -> Robot:
 
 
 def faulty_robot(robot: Robot, fault: str) -> Robot:
-    """The robot with a fault of FAULTS; some change what is recorded only, and leave it."""
+    """Return the robot with a fault; some faults only change what is recorded, not the robot."""
     if fault == "load":
         return replace(robot, body=replace(robot.body, mass=1.1 * robot.body.mass))
     if fault == "tyre":
@@ -134,13 +134,13 @@ def faulty_robot(robot: Robot, fault: str) -> Robot:
 def _recorded(
     made: BlockRecording, index: int, fault: str, robot: Robot, generator: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Angles and torques of a robot as its sensors report them, shapes (m, 2)."""
+    """Return the angles and torques of a robot as its sensors report them, shapes (m, 2)."""
     positions: NDArray[np.float64] = made.positions[:, :, index].copy()
     efforts = made.efforts[:, :, index].copy()
     if fault == "current sensor left":
         efforts[:, 0] *= 0.5
     if fault == "tyre left":
-        # Turns farther for the same way, and needs less torque for the same force.
+        # It turns farther for the same distance, and needs less torque for the same force.
         positions[:, 0] /= 0.98
         efforts[:, 0] *= 0.98
     if fault == "encoder":
@@ -157,7 +157,7 @@ def _write_bag(
     efforts: NDArray[np.float64],
     fault: str,
 ) -> None:
-    """A rosbag2 recording with the robot's gyro."""
+    """Write a rosbag2 recording with the robot's gyro."""
     errors = replace(GYRO, scale=1.03) if fault == "gyro" else GYRO
     gyro = SimulatedGyro(errors, seed=index)
     stamps = 1.0 + made.stamps

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of two motors on a stand, wheels in the air, whose parameters and faults are known.
+"""Logs of two motors on a stand, wheels in the air, with known parameters and faults.
 
-    V = R i + Ke w,     J dw/dt = Ke i - b w - c sign(w)          per wheel, inductance left out
+    V = R i + Ke w,     J dw/dt = Ke i - b w - c sign(w)          per wheel, without inductance
 
-Voltages are random steps, other ones left and right. Currents have noise and an offset, speeds are
-quantised, as logs of motor drivers have them.
+Voltages are random steps, different left and right. As in logs of motor drivers, currents have
+noise and an offset, and speeds are quantised.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 PERIOD, PARTS = 0.001, 4
-# Faults of the left wheel, and what `identify` has to say of each.
+# Faults of the left wheel, and the part of the message that `identify` must give for each.
 FAULTS = {
     "current sensor reads nothing": "left current sensor reads nothing",
     "current sensor reads half": "left current sensor reads 0.",
@@ -34,11 +34,11 @@ class Motor:
     """A motor with its wheel, referred to the wheel.
 
     Attributes:
-        resistance: ohm.
-        constant: Ke, V s/rad, which is also N m/A.
-        inertia: kg m^2.
-        viscous: N m s/rad.
-        coulomb: N m.
+        resistance: Resistance, ohm.
+        constant: Motor constant Ke, V s/rad, which is also N m/A.
+        inertia: Moment of inertia, kg m^2.
+        viscous: Viscous friction, N m s/rad.
+        coulomb: Coulomb friction, N m.
     """
 
     resistance: float
@@ -49,7 +49,7 @@ class Motor:
 
 
 def drawn(rng: np.random.Generator) -> tuple[Motor, Motor]:
-    """Two motors of one type, as they differ."""
+    """Draw two motors of one type, which differ slightly."""
     resistance, constant = float(rng.uniform(0.2, 3.0)), float(rng.uniform(0.2, 1.5))
     settle = float(rng.uniform(0.03, 0.12))
     stall = 12.0 / resistance * constant
@@ -74,14 +74,14 @@ def make_log(
     seconds: float = 0.7,
     noise: float = 0.05,
 ) -> Mapping[str, Array]:
-    """Columns of a log: time, voltages, currents and speeds, shape (n,) each.
+    """Return the columns of a log: time, voltages, currents and speeds, shape (n,) each.
 
     Args:
-        motors: left and right.
-        rng: for voltages, noise and offset.
-        fault: of the left wheel, one of FAULTS; None: all is well.
-        seconds: how long.
-        noise: of currents, and their largest offset, as a share of the largest current.
+        motors: Left and right motor.
+        rng: Generator for voltages, noise and offset.
+        fault: Fault of the left wheel, one of FAULTS; None: no fault.
+        seconds: Duration, s.
+        noise: Noise of currents, and their maximum offset, as a fraction of the maximum current.
     """
     left, right = motors
     if fault == "three times the friction":
@@ -120,7 +120,7 @@ def _break(
 
 
 def _steps(rng: np.random.Generator, count: int) -> Array:
-    """Random voltages, each held for 40 to 120 ms."""
+    """Return random voltages, each held for 40 to 120 ms."""
     found: list[float] = []
     while len(found) < count:
         found += [float(rng.uniform(-12.0, 12.0))] * int(rng.integers(40, 120))
@@ -128,7 +128,7 @@ def _steps(rng: np.random.Generator, count: int) -> Array:
 
 
 def _simulated(motor: Motor, voltage: Array) -> tuple[Array, Array]:
-    """Current and speed at each sample, by small steps; friction holds a wheel that stands."""
+    """Simulate current and speed at each sample in small steps; friction holds a stopped wheel."""
     speed, currents, speeds = 0.0, [], []
     step = PERIOD / PARTS
     for volts in voltage.tolist():

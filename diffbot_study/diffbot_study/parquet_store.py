@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table that grows by whole parts: rows in Parquet files of one folder, one of each key.
+"""A table stored as rows in Parquet files (parts) of one folder, with one row per key.
 
-A part is written under another name, brought to the disk, and renamed: who is killed meanwhile
-leaves no half of one. Of rows with the same key the last written one counts, so that nothing counts
-twice, whoever wrote it. Many parts are put together into one, which is written before they go.
+A part is written under another name, flushed to the disk, and renamed: a process that is killed
+meanwhile leaves no incomplete part. Of rows with the same key the last written one counts, so
+nothing counts twice, whichever process wrote it. Many parts are merged into one, which is written
+before they are deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-# Parts that are put together when a table is opened.
+# Number of parts from which they are merged when a table is opened.
 MANY = 50
 _TYPES = ("float64", "int64", "string", "bool")
 
@@ -26,13 +27,13 @@ class ParquetStore:
     """The table in a folder.
 
     Args:
-        folder: made if need be.
-        columns: names and types, float64, int64, string or bool, in their order; "key" is added.
+        folder: Folder, created if it does not exist.
+        columns: Names and types, float64, int64, string or bool, in order; "key" is added.
 
     Raises:
         ModuleNotFoundError: pyarrow is not installed.
-        ValueError: a type is another one.
-        OSError: the folder cannot be made.
+        ValueError: A type is not one of these.
+        OSError: The folder cannot be created.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, str]) -> None:
@@ -54,24 +55,24 @@ class ParquetStore:
 
     @property
     def parts(self) -> list[Path]:
-        """Files of the table, the oldest first."""
+        """Files of the table, oldest first."""
         return sorted(self.folder.glob("part-*.parquet"))
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add rows, each with its "key"; columns that one lacks are null.
+        """Add rows, each with its "key"; missing columns are null.
 
         Raises:
-            OSError: they cannot be written.
+            OSError: They cannot be written.
         """
         if not rows:
             return
         self._write(rows)
 
     def rows(self, columns: Iterable[str] | None = None) -> list[Row]:
-        """All rows, the last one of each key, in the order in which the keys came.
+        """Return all rows, the last one of each key, in the order in which the keys first appeared.
 
         Args:
-            columns: that are read; None: all.
+            columns: Columns to read; None: all.
         """
         import pyarrow.parquet as parquet
 
@@ -83,12 +84,12 @@ class ParquetStore:
         return list(found.values())
 
     def keys(self, **where: Any) -> set[str]:
-        """Keys of the rows whose columns have these values."""
+        """Return the keys of the rows whose columns have these values."""
         rows = self.rows(where)
         return {row["key"] for row in rows if all(row[n] == v for n, v in where.items())}
 
     def compact(self, least: int = MANY) -> None:
-        """Put the parts together where there are as many; killed meanwhile, rows are still one."""
+        """Merge the parts if there are at least `least`; safe against being killed meanwhile."""
         parts = self.parts
         for leftover in self.folder.glob(".part-*"):
             leftover.unlink(missing_ok=True)
@@ -103,7 +104,7 @@ class ParquetStore:
         import pyarrow.parquet as parquet
 
         table = pyarrow.Table.from_pylist([dict(row) for row in rows], schema=self._schema)
-        # By time, so that the later of two parts is the later by name.
+        # Named by time, so that the later of two parts sorts last.
         name = f"part-{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.parquet"
         partial = self.folder / f".{name}"
         parquet.write_table(table, partial, compression="zstd")

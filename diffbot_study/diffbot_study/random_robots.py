@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots, sensors and motors drawn at random, and runs of them: for ensembles over robots.
 
-`draw` gives a robot of 0.5 to 500 kg that passes every check of the schema, together with what is
-no part of a robot file: control period, torque noise and torque delay. Its proportions are those of
-robots that stand and do not tip: the track grows with the mass, casters carry the side on which the
-centre of mass lies, and the excitation accelerates by 0.8 to 2 m/s^2.
+`draw` returns a robot of 0.5 to 500 kg that passes every check of the schema, together with what is
+not part of a robot file: control period, torque noise and torque delay. Its proportions are those
+of robots that do not tip over: the track grows with the mass, casters support the side of the
+centre of mass, and the excitation accelerates by 0.8 to 2 m/s^2.
 
-What is drawn, uniform unless said otherwise:
+Drawn quantities, uniform unless noted otherwise:
 
     mass 0.5 to 500 kg (logarithmic); wheels 2 to 30 cm; centre of mass 0.1 to 0.75 of half the
-    track ahead of the axle or behind it, and no less than what keeps the casters on the floor
+    track ahead of the axle or behind it, and at least what keeps the casters on the floor
     (CASTERS_STAY: one robot in 60); Coulomb friction up to 0.4 of the excitation's amplitude,
     viscous up to a tenth of the amplitude per top speed; 500 to 16384 counts and periods of 2 to
-    40 ms (logarithmic); torque delay none, whole or broken, up to 3.5 periods; torque noise 1 to
-    5 %.
+    40 ms (logarithmic); torque delay zero, whole or fractional, up to 3.5 periods; torque noise 1
+    to 5 %.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from diffbot_study.recorded_runs import RecordedRun, make_run
 
 GRAVITY = 9.81  # m/s^2
 CASTERS_STAY = 1.1
-"""Weight's moment about the axle, at least, over what may lift the casters: as these fall back on a
-rigid floor, they throw the wheels off it, which then spin."""
+"""Minimum of the weight's moment about the axle over the moment that can lift the casters: when
+casters fall back on a rigid floor, they throw the wheels off it, which then spin."""
 MILLISECOND = 1e-3
-"""Control periods and delays are whole multiples of it (s), as the engines' inner steps are."""
+"""Control periods and delays are whole multiples of it (s), like the engines' inner steps."""
 
 
 UNMODELLED = ("stribeck", "direction", "caster")
@@ -51,14 +51,15 @@ UNMODELLED = ("stribeck", "direction", "caster")
 
 @dataclass(frozen=True)
 class RandomRobot:
-    """A robot with its surroundings.
+    """A random robot with its sensors and motors.
 
     Attributes:
-        robot: passes all checks of the schema; its path is a file only if `written`.
-        seed: it was drawn from; also of excitation, noise and encoders in `record_random`.
-        period: control period, s.
-        delay: control periods between a torque's command and its action, 0 to 3.5.
-        noise: standard deviation of the acting torque, as a share of it.
+        robot: The robot, which passes all checks of the schema; its path is a file only if
+            `written`.
+        seed: Seed of the robot; also of excitation, noise and encoders in `record_random`.
+        period: Control period, s.
+        delay: Control periods between a torque's command and its action, 0 to 3.5.
+        noise: Standard deviation of the acting torque as a fraction of it.
     """
 
     robot: Robot
@@ -69,30 +70,30 @@ class RandomRobot:
 
     @property
     def coulomb_share(self) -> float:
-        """Larger Coulomb friction of the wheels as a share of the excitation's amplitude."""
+        """Larger Coulomb friction of the wheels as a fraction of the excitation's amplitude."""
         return max(self.robot.friction.coulomb) / self.robot.excitation.amplitude
 
     def written(self, folder: Path) -> RandomRobot:
-        """The same robot, read from a file in this folder."""
+        """Write the robot to a file in this folder; return it as read from the file."""
         path = save_robot(self.robot, folder / f"random_{self.seed}.yaml")
         return replace(self, robot=load_robot(path))
 
     def without_friction(self) -> RandomRobot:
-        """The same robot with wheels that turn freely."""
+        """Return the same robot with frictionless wheels."""
         free = replace(self.robot.friction, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
         return replace(self, robot=replace(self.robot, friction=free))
 
     def with_unmodelled_friction(self, name: str) -> RandomRobot:
-        """The same robot with a friction that K5..K8, viscous and Coulomb friction cannot explain.
+        """Return the same robot with a friction that viscous and Coulomb friction cannot explain.
 
         Args:
-            name: of UNMODELLED: "stribeck", a breakaway torque of 1.5 times the Coulomb friction
-                that falls off within 5 % of the top speed; "direction", Coulomb friction 30 % less
-                backward; "caster", casters that drag with a coefficient of 0.02, for engines with
-                casters.
+            name: One of UNMODELLED: "stribeck", a breakaway torque of 1.5 times the Coulomb
+                friction that falls off within 5 % of the top speed; "direction", Coulomb friction
+                30 % less backward; "caster", casters that drag with a coefficient of 0.02, for
+                engines with casters.
 
         Raises:
-            ValueError: there is no such kind.
+            ValueError: There is no such kind.
         """
         robot = self.robot
         left, right = robot.friction.coulomb
@@ -113,13 +114,13 @@ class RandomRobot:
         return replace(self, robot=replace(robot, friction=friction))
 
     def with_turning(self, folder: Path | None = None) -> RandomRobot:
-        """The same robot with skid steer: the floor resists its turning.
+        """Return the same robot with skid steering: the floor resists its turning.
 
-        Up to 0.3 of the moment that the excitation gives at most always, and up to as much more at
-        the largest yaw rate.
+        The constant part is up to 0.3 of the maximum moment of the excitation; the viscous part is
+        up to as much at the maximum yaw rate.
 
         Args:
-            folder: where a file of it is written; None: no file.
+            folder: Folder to which its file is written; None: no file.
         """
         uniform = np.random.default_rng([self.seed, 3]).uniform
         robot = self.robot
@@ -134,7 +135,7 @@ class RandomRobot:
 
 
 def draw(seed: int) -> RandomRobot:
-    """The robot of this seed, >= 0."""
+    """Return the robot of this seed, >= 0."""
     generator = np.random.default_rng([seed, 1])
     robot = robot_from(_robot_data(seed), Path(f"random_{seed}.yaml"))
     period = _period(seed)
@@ -159,11 +160,11 @@ def _logarithmic(generator: np.random.Generator, low: float, high: float) -> flo
 
 
 def _robot_data(seed: int) -> dict[str, Any]:
-    """Content of the robot file of this seed."""
+    """Return the content of the robot file of this seed."""
     generator = np.random.default_rng([seed, 0])
     uniform = generator.uniform
     mass = _logarithmic(generator, 0.5, 500.0)
-    # twil and agv lie on this line of track over mass.
+    # twil and agv lie on this curve of track over mass.
     track = 0.27 * (mass / 4.7) ** 0.28 * math.exp(uniform(-0.25, 0.25))
     radius = min(max(track * uniform(0.1, 0.33), 0.02), 0.3)
     wheels = _wheels(generator, mass, radius, track)
@@ -180,7 +181,8 @@ def _robot_data(seed: int) -> dict[str, Any]:
     coulomb = uniform(0.0, 0.4) * uniform(0.7, 1.0, 2)
     viscous = uniform(0.0, 0.1) * uniform(0.7, 1.0, 2)
     body_mass = mass - 2.0 * wheels["mass"]
-    # As it brakes, both wheels' torque and friction turn the body, and its inertia above the axle.
+    # While braking, both wheels' torque and friction tilt the body, as does its inertia above the
+    # axle.
     turning = amplitude * (2.0 + float(np.sum(coulomb) + np.sum(viscous)))
     turning *= 1.0 + body_mass / mass * (height - radius) / radius
     ahead = side * max(ahead, CASTERS_STAY * turning / (body_mass * GRAVITY))
@@ -233,7 +235,7 @@ def _wheels(
 def _body(
     body: tuple[float, float, float], box: tuple[float, float, float], spread: float
 ) -> dict[str, Any]:
-    """Mass, x and z of its centre; half length, width and bottom; share of a box's inertia."""
+    """Body: mass, x and z of its centre; box: half length, width, bottom; spread: of inertia."""
     mass, ahead, height = body
     half_length, width, bottom = box
     tall = 2.0 * (height - bottom) + 0.2 * height
@@ -259,7 +261,7 @@ def _body(
 def _limits(
     generator: np.random.Generator, mass: float, radius: float, track: float, period: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Limits and excitation: accelerations that no wheel slips or lifts at."""
+    """Return limits and excitation with accelerations at which no wheel slips or lifts."""
     amplitude = 0.5 * mass * radius * generator.uniform(0.8, 2.0)
     velocity = min(generator.uniform(0.6, 1.3) * math.sqrt(track / 0.27), 2.0)
     yaw_rate = velocity / (0.5 * track) * generator.uniform(0.7, 1.2)
@@ -272,7 +274,7 @@ def _limits(
     }
     excitation = {
         "amplitude": amplitude,
-        # A bit lasts 0.12 to 0.3 s, as with the robots that ship.
+        # A bit lasts 0.12 to 0.3 s, as with the provided robots.
         "hold": max(3, round(generator.uniform(0.12, 0.3) / period)),
         "register": 10,
         "linear_velocity": velocity,
@@ -284,12 +286,13 @@ def _limits(
 def record_random(
     drawn: RandomRobot, seconds: float, engine: str | Simulator = "ideal"
 ) -> RecordedRun:
-    """Excite a random robot at rest by guarded PRBS, as the suite does, within its limits.
+    """Excite a random robot at rest with guarded PRBS, as the suite does, within its limits.
 
     Args:
-        drawn: the robot; `written` to a file for engines that need a URDF.
-        seconds: robot time, s.
-        engine: name of the engine, or one that simulates this robot: it goes on as it stands.
+        drawn: The robot; `written` to a file for engines that need a URDF.
+        seconds: Robot time, s.
+        engine: Name of the engine, or one that simulates this robot, which continues from its
+            current state.
     """
     if isinstance(engine, str):
         with closing(make_simulator(engine, drawn.robot)) as made:
@@ -298,7 +301,7 @@ def record_random(
     own = robot.excitation
     limit = excited_wheel_speed(robot)
     source = GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)
-    motors = _LateMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
+    motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     encoders = Encoders(robot.encoder.counts, period, seed)
     position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
     samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
@@ -312,22 +315,22 @@ def record_random(
     return make_run(robot, engine.parameters(), samples)
 
 
-class _LateMotors:
-    """Motors whose torques act late by any share of a control period."""
+class _DelayedMotors:
+    """Motors whose torques act late by any fraction of a control period."""
 
     def __init__(self, actuator: Actuator, delay: float) -> None:
         self._actuator = actuator
         whole = int(delay)
         self._part = delay - whole
-        self._under_way = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
+        self._pending = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
 
     def drive(
         self, engine: Simulator, command: tuple[float, float], period: float
     ) -> tuple[float, float]:
-        """Move an engine on by a period (s); returns the torque that is reported, N m."""
+        """Advance an engine by a period (s); return the reported torque, N m."""
         reported, acting = self._actuator.apply(command)
-        self._under_way.append(acting)
-        before, now = self._under_way[0], self._under_way[1]
+        self._pending.append(acting)
+        before, now = self._pending[0], self._pending[1]
         if self._part > 0.0:
             engine.step(before, self._part * period)
         engine.step(now, (1.0 - self._part) * period)

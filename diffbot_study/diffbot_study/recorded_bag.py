@@ -16,7 +16,7 @@ from arc_odometry import JointSample
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 JOINTS = ("left_wheel_joint", "right_wheel_joint")
-# Wall time, ns since 1970, at which recordings begin.
+# Wall time at which recordings begin, ns since 1970.
 LOGGED = 10**18
 _STORE = get_typestore(Stores.ROS2_HUMBLE)
 for _text, _name in (
@@ -30,10 +30,10 @@ for _text, _name in (
 
 
 class RecordedBag:
-    """A recording that is being written; leave it as a context.
+    """A recording that is being written; use as a context manager.
 
     Args:
-        folder: to make.
+        folder: Folder to create.
         storage: "mcap" or "sqlite3".
     """
 
@@ -52,7 +52,7 @@ class RecordedBag:
     def joint_state(
         self, topic: str, sample: JointSample, names: Sequence[str] = JOINTS, effort: bool = True
     ) -> None:
-        """A JointState of both wheels; without efforts, as many drivers send it."""
+        """Write a JointState of both wheels; without efforts, as many drivers send it."""
         fields = (sample.position, sample.velocity, sample.effort if effort else ())
         self._write(
             topic,
@@ -64,29 +64,29 @@ class RecordedBag:
         )
 
     def torques(self, topic: str, stamp: float, torque: tuple[float, float]) -> None:
-        """A Float64MultiArray of [left, right], N m, logged at this time (s)."""
+        """Write a Float64MultiArray of [left, right], N m, logged at this time (s)."""
         layout = _STORE.types["std_msgs/msg/MultiArrayLayout"]([], 0)
         self._write(topic, "std_msgs/msg/Float64MultiArray", stamp, layout, np.array(torque))
 
     def number(self, topic: str, stamp: float, value: float) -> None:
-        """A Float64, logged at this time (s)."""
+        """Write a Float64, logged at this time (s)."""
         self._write(topic, "std_msgs/msg/Float64", stamp, float(value))
 
     def interfaces(
         self, topic: str, stamp: float, values: Mapping[str, Mapping[str, float]]
     ) -> None:
-        """A DynamicJointState of interfaces by joint, as ros2_control publishes it."""
+        """Write a DynamicJointState of interfaces by joint, as ros2_control publishes it."""
         value = _STORE.types["control_msgs/msg/InterfaceValue"]
         parts = [value([*own], np.array([*own.values()])) for own in values.values()]
         kind = "control_msgs/msg/DynamicJointState"
         self._write(topic, kind, stamp, self._header(stamp), [*values], parts)
 
     def twist(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
-        """A Twist of (v, omega), m/s and rad/s, logged at this time (s)."""
+        """Write a Twist of (v, omega), m/s and rad/s, logged at this time (s)."""
         self._write(topic, "geometry_msgs/msg/Twist", stamp, *self._twist(velocity))
 
     def odometry(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
-        """An Odometry of (v, omega), m/s and rad/s; its pose stays 0."""
+        """Write an Odometry of (v, omega), m/s and rad/s; its pose stays 0."""
         types = _STORE.types
         point = types["geometry_msgs/msg/Point"](0.0, 0.0, 0.0)
         pose = types["geometry_msgs/msg/Pose"](
@@ -104,7 +104,7 @@ class RecordedBag:
         )
 
     def imu(self, topic: str, stamp: float, rates: Sequence[float]) -> None:
-        """An Imu of angular velocities [x, y, z], rad/s, in the frame imu_link."""
+        """Write an Imu of angular velocities [x, y, z], rad/s, in the frame imu_link."""
         types, none = _STORE.types, np.zeros(9)
         vector = types["geometry_msgs/msg/Vector3"]
         self._write(
@@ -121,7 +121,7 @@ class RecordedBag:
         )
 
     def pose(self, topic: str, stamp: float, pose: Sequence[float]) -> None:
-        """A PoseWithCovarianceStamped of [x m, y m, yaw rad] in the frame map."""
+        """Write a PoseWithCovarianceStamped of [x m, y m, yaw rad] in the frame map."""
         types = _STORE.types
         point = types["geometry_msgs/msg/Point"](float(pose[0]), float(pose[1]), 0.0)
         upright = types["geometry_msgs/msg/Pose"](point, self._upright(float(pose[2])))
@@ -130,7 +130,7 @@ class RecordedBag:
         self._write(topic, "geometry_msgs/msg/PoseWithCovarianceStamped", stamp, header, covered)
 
     def transform(self, stamp: float, frames: tuple[str, str], pose: Sequence[float]) -> None:
-        """A TFMessage on /tf of [x m, y m, yaw rad] of the second frame in the first."""
+        """Write a TFMessage on /tf of [x m, y m, yaw rad] of the second frame in the first."""
         types = _STORE.types
         moved = types["geometry_msgs/msg/Transform"](
             types["geometry_msgs/msg/Vector3"](float(pose[0]), float(pose[1]), 0.0),
@@ -177,15 +177,15 @@ def write_run(
     commands: bool = False,
     begin: float = 1.0,
 ) -> int:
-    """Write joint samples as a torque robot's recording; returns the number of messages.
+    """Write joint samples as a torque robot's recording; return the number of messages.
 
     Args:
-        folder: to make.
-        samples: one for each control period.
+        folder: Folder to create.
+        samples: One sample per control period.
         storage: "mcap" or "sqlite3".
-        effort: whether the joint states hold efforts.
-        commands: whether the torques are there as commands, 1 ms after the state they answer.
-        begin: stamp that is added to all, s.
+        effort: Whether the joint states contain efforts.
+        commands: Whether to write the torques as commands, too, 1 ms after the state they answer.
+        begin: Time added to all stamps, s.
     """
     with RecordedBag(folder, storage) as bag:
         before = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of excited robots, recorded once so that any number of estimators can learn from them."""
+"""Runs of excited robots, recorded once so that several estimators can use them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class RunSetting:
     """One kind of run.
 
     Attributes:
-        robot: name of a robot.
-        counts: of the encoders per wheel revolution; 0 for exact angles.
-        noise: standard deviation of the acting torque, as a share of it.
-        viscous: friction [left, right] in N m s/rad per N m of the excitation's amplitude.
-        coulomb: friction [left, right] as shares of the excitation's amplitude.
-        fast: whether the excitation may use the robot's own speed limits instead of those that
-            its YAML sets for the excitation.
-        delay: control periods between a torque's command and its action.
-        on_axle: whether a payload moves the centre of mass onto the axle, d = 0.
-        straight: whether both wheels get the same torque.
-        wiring: which command, "l" or "r", each wheel gets, with "-" for a flipped sign.
-        period: control period, s, > 0.
+        robot: Name of a robot.
+        counts: Encoder counts per wheel revolution; 0 for exact angles.
+        noise: Standard deviation of the acting torque as a fraction of it.
+        viscous: Friction [left, right] in N m s/rad per N m of the excitation's amplitude.
+        coulomb: Friction [left, right] as fractions of the excitation's amplitude.
+        fast: Whether the excitation may use the robot's own speed limits instead of those that its
+            YAML sets for the excitation.
+        delay: Control periods between a torque's command and its action.
+        on_axle: Whether a payload moves the centre of mass onto the axle, d = 0.
+        straight: Whether both wheels get the same torque.
+        wiring: Command, "l" or "r", that each wheel gets, with "-" for a flipped sign.
+        period: Control period, s, > 0.
     """
 
     robot: str = "twil"
@@ -50,7 +50,7 @@ class RunSetting:
     period: float = 0.01
 
     def make_robot(self) -> Robot:
-        """The robot with this setting's friction, and no other, and speed limits."""
+        """Return the robot with only this setting's friction, and with its speed limits."""
         robot = load_robot(self.robot)
         amplitude = robot.excitation.amplitude
         friction = replace(
@@ -73,13 +73,13 @@ class RunSetting:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """What a run left.
+    """Data of a run.
 
     Attributes:
-        samples: joint samples, one per control period, the first one at rest.
-        truth: closed form of K5..K8 of the robot, shape (4,).
-        geometry: of the wheels.
-        scale: of the motions and torques.
+        samples: Joint samples, one per control period, the first one at rest.
+        truth: Closed form of K5..K8 of the robot, shape (4,).
+        geometry: Wheel radii and separation.
+        scale: Scale of the motions and torques.
     """
 
     samples: list[JointSample]
@@ -89,12 +89,12 @@ class RecordedRun:
 
 
 def record(setting: RunSetting, seed: int, seconds: float) -> RecordedRun:
-    """Excite a robot at rest by guarded PRBS for a while, on the ideal engine.
+    """Excite a robot at rest with guarded PRBS for a while, on the ideal engine.
 
     Args:
-        setting: of the robot and its surroundings.
-        seed: of the excitation and of the noise.
-        seconds: robot time, s.
+        setting: Setting of the robot and its surroundings.
+        seed: Seed of the excitation and of the noise.
+        seconds: Robot time, s.
     """
     robot = setting.make_robot()
     source, actuator, encoders = driver(setting, robot, seed)
@@ -111,7 +111,7 @@ def record(setting: RunSetting, seed: int, seconds: float) -> RecordedRun:
 
 
 def driver(setting: RunSetting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:
-    """Excitation, actuator and encoders of a run."""
+    """Return excitation, actuator and encoders of a run."""
     own, limit = robot.excitation, excited_wheel_speed(robot)
     return (
         GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed),
@@ -121,7 +121,7 @@ def driver(setting: RunSetting, robot: Robot, seed: int) -> tuple[GuardedPrbs, A
 
 
 class _WiredActuator(Actuator):
-    """Actuator whose torques act as they are wired; what it reports is what was commanded."""
+    """Actuator whose torques act according to the wiring, but are reported as commanded."""
 
     def __init__(self, setting: RunSetting, limit: float, seed: int) -> None:
         super().__init__(limit, setting.delay, setting.noise, seed)
@@ -138,7 +138,7 @@ class _WiredActuator(Actuator):
 def next_torque(
     source: GuardedPrbs, samples: list[JointSample], setting: RunSetting
 ) -> tuple[float, float]:
-    """Torque of the next period, N m, from the measured speeds of the last one."""
+    """Return the torque of the next period, N m, from the measured speeds of the last one."""
     before, after = samples[-2:][0].position, samples[-1].position
     period = setting.period
     left, right = source.torque(((after[0] - before[0]) / period, (after[1] - before[1]) / period))
@@ -146,7 +146,7 @@ def next_torque(
 
 
 def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> RecordedRun:
-    """The samples with what is known of their robot."""
+    """Return the samples with the known data of their robot."""
     own = robot.excitation
     return RecordedRun(
         samples,

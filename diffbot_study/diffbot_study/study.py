@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`diffbot study FILE.yaml`: run what is missing of a study, and say what it shows.
+"""`diffbot study FILE.yaml`: run the missing points of a study, and report the results.
 
-Exit status: 0 all points are there; 3 some failed tasks (worker killed, time): run it again to try
-them again; 2 wrong usage; 130 after Ctrl-C, with what was done kept.
+Exit status: 0 all points are done; 3 some tasks failed (worker killed, time limit): run it again to
+retry them; 2 wrong usage; 130 after Ctrl-C, with finished work kept.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study,
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
 USAGE, SOME_FAILED, INTERRUPTED = 2, 3, 128 + signal.SIGINT
-# A number by itself, unlike that of K5.
+# Matches a number on its own, but not the digit of K5.
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?")
-# Cells that are printed side by side at the most.
+# Maximum number of cells printed side by side.
 CELLS = 4
-# Rows that wait to be written, and for how long, s: what kill -9 may cost.
+# Maximum number of rows waiting to be written, and their maximum waiting time, s; kill -9 loses
+# them.
 WAITING, PATIENCE = 500, 5.0
 NEEDS = (
     "Dask distributed and pyarrow: ./diffbot study gets them; else pip install distributed pyarrow"
@@ -51,12 +52,12 @@ def main(
     program: str = "diffbot study",
     write: WritePage | None = None,
 ) -> int:
-    """Run a study; returns the exit status.
+    """Run a study; return the exit status.
 
     Args:
-        argv: arguments; None: of the process.
-        program: for messages.
-        write: writes the page; None: there is none.
+        argv: Arguments; None: those of the process.
+        program: Name of the program, for messages.
+        write: Writes the page; None: no page.
     """
     options = _parser(program).parse_args(argv)
 
@@ -69,7 +70,7 @@ def main(
 
 
 def status_of(work: Callable[[], int], program: str) -> int:
-    """Exit status of a command that runs on Dask; what is wrong is said in a sentence."""
+    """Return the exit status of a command that runs on Dask; errors are printed as a sentence."""
     try:
         return work()
     except ModuleNotFoundError as error:
@@ -83,7 +84,7 @@ def status_of(work: Callable[[], int], program: str) -> int:
 
 
 def write_page(write: Callable[[], Path], console: Console) -> None:
-    """Write a page and say where it is, or what it needs."""
+    """Write a page and print its path, or which package is missing."""
     try:
         console.print(f"page: {write()}", soft_wrap=True)
     except ModuleNotFoundError as error:
@@ -104,7 +105,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, limit: float | None = 900.0) -> None:
-    """Options of commands that run on a cluster: scheduler, workers, time; None: without that."""
+    """Add the options of commands that run on a cluster; `limit` None: no option for task time."""
     parser.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="of a Dask cluster")
     parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine")
     if limit is None:
@@ -171,7 +172,7 @@ def _run(
             console.print(str(error))
     rows = [row for row in store.rows() if row["key"] in points]
     if rows:
-        _conclude(study, rows, output, options, console, write)
+        _report_results(study, rows, output, options, console, write)
     if interrupted:
         return INTERRUPTED
     return SOME_FAILED if lost else 0
@@ -186,7 +187,7 @@ def _complaint(points: Sequence[Any], failure: str) -> str:
 
 
 class RowKeeper:
-    """Writes rows to a store, some at a time, and the rest when it is left."""
+    """Writes rows to a store in batches, and the rest at the end of the context."""
 
     def __init__(self, store: ParquetStore) -> None:
         self._store = store
@@ -200,7 +201,7 @@ class RowKeeper:
         self._write()
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Keep rows."""
+        """Add rows."""
         self._rows += rows
         if len(self._rows) >= WAITING or time.monotonic() - self._written > PATIENCE:
             self._write()
@@ -212,14 +213,14 @@ class RowKeeper:
 
 
 def progress_bar(console: Console) -> Progress:
-    """Done of all, with the time left."""
+    """Return a bar of completed tasks, with the remaining time."""
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=console,
     )  # fmt: skip
 
 
-def _conclude(
+def _report_results(
     study: Study,
     rows: Sequence[Row],
     output: Path,
@@ -267,7 +268,7 @@ def _plain(value: Any) -> Any:
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:
-    """How often each reason, but for its numbers, kept a run from a result."""
+    """Count the reasons, without their numbers, for which runs have no result."""
     counts: dict[str, int] = {}
     for row in rows:
         if row["failed"]:
@@ -277,7 +278,7 @@ def _reasons(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _print(study: Study, found: Sequence[Cell], console: Console) -> None:
-    """Cells are columns: there are more figures than cells fit side by side."""
+    """Print the cells as columns: there are more figures than cells fit side by side."""
     names = [name for name in found[0] if not name.endswith(("_median", "_share"))]
     names += [name for name in found[0] if name == "torque_share_95"]
     if not study.tolerance:
@@ -304,12 +305,12 @@ def _table(study: Study, found: Sequence[Cell], names: Sequence[str]) -> Table:
 
 
 def _width(table: Table, console: Console) -> int:
-    """Columns that a table takes where nothing cuts it."""
+    """Return the number of text columns of a table that is not truncated."""
     return console.measure(table, options=console.options.update(width=10_000)).maximum
 
 
 def _figure(name: str, found: Sequence[Cell]) -> list[str]:
-    """A row of the table: the figure with its unit, and its value in each cell."""
+    """Return a row of the table: the figure with its unit, and its value in each cell."""
     label = LABELS.get(name)
     if label is None:
         return [name.replace("_", " "), *(_short(cell[name]) for cell in found)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study is: a YAML file with a grid and a sample, and the points that follow of it.
+"""Studies: YAML files with a grid and a sample, and the points that follow from them.
 
     kind: identification           # or drive
     robot: random                  # a robot per seed, see random_robots.py; or a name, or a file
@@ -15,8 +15,8 @@
     tolerance:                     # what a cell has to keep to in 95 % of its runs
       error_k7: 2.0
 
-A point is one run: its kind, its seed and its settings; its key is a hash of those, so that a study
-that was stopped, or got more cells, only runs what is missing.
+A point is one run: its kind, its seed and its settings. Its key is a hash of those, so a study that
+was stopped or extended runs only what is missing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RESULTS = {
     IDENTIFICATION: ("error_k5", "error_k6", "error_k7", "error_k8"),
     DRIVE: ("settling_time", "rms_position", "rms_heading", "rms_torque", "torque_share"),
 }
-"""Results of a run that figures are made of, and a tolerance may be of; errors in per cent."""
+"""Results of a run that figures are made of, and that may have a tolerance; errors in per cent."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Setting:
 
     Attributes:
         kind: float, int or str.
-        low: smallest number.
-        high: largest number.
-        names: words that are right, where it is text; empty: any.
-        of: kinds of study that have it.
-        text: what it means, with its unit.
+        low: Minimum.
+        high: Maximum.
+        names: Valid words of a text; empty: any.
+        of: Kinds of study that have the setting.
+        text: Meaning, with unit.
     """
 
     kind: type
@@ -64,10 +64,10 @@ class Setting:
     of: tuple[str, ...] = (IDENTIFICATION, DRIVE)
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value.
+        """Return the value if it is valid.
 
         Raises:
-            ValueError: names it, and what it must be.
+            ValueError: The text names the value, and the valid ones.
         """
         if self.kind is str:
             if not isinstance(value, str) or (self.names and value not in self.names):
@@ -150,8 +150,8 @@ class Point:
     Attributes:
         kind: IDENTIFICATION or DRIVE.
         robot: RANDOM, or a robot's name or file.
-        seed: of robot, noise, phases and start.
-        settings: by SETTINGS; encoder_counts is left out where the robot's own count.
+        seed: Seed of robot, noise, phases and start.
+        settings: Values by the names in SETTINGS; encoder_counts is left out for the robot's own.
     """
 
     kind: str
@@ -161,26 +161,26 @@ class Point:
 
     @property
     def key(self) -> str:
-        """A hash that is the same for the same run only."""
+        """Hash that is equal only for the same run."""
         text = json.dumps([self.kind, self.robot, self.seed, dict(sorted(self.settings.items()))])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study as its file says.
+    """A study, as described by its file.
 
     Attributes:
-        name: of it.
+        name: Name of the study.
         kind: IDENTIFICATION or DRIVE.
-        robots: RANDOM, or robots' names or files; more than one are an axis of the grid.
-        repeats: runs of each cell.
-        first_seed: of them.
-        grid: values by setting.
-        sample: lower and upper end by setting.
-        fixed: value by setting.
-        tolerance: largest value of a result that is asked for, by its column.
-        description: for people.
+        robots: RANDOM, or robots' names or files; several form an axis of the grid.
+        repeats: Number of runs of each cell.
+        first_seed: Seed of the first run of each cell.
+        grid: Values by setting.
+        sample: Lower and upper limit by setting.
+        fixed: Value by setting.
+        tolerance: Maximum value of a result, by its column.
+        description: Description for readers.
     """
 
     name: str
@@ -196,11 +196,11 @@ class Study:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the grid's axes, the robot among them where there are several."""
+        """Names of the grid's axes, including the robot if there are several."""
         return (*(("robot",) if len(self.robots) > 1 else ()), *self.grid)
 
     def points(self) -> list[Point]:
-        """All runs, cell by cell."""
+        """Return all runs, cell by cell."""
         found = []
         for robot, *values in product(self.robots, *self.grid.values()):
             cell = dict(zip(self.grid, values, strict=True))
@@ -210,7 +210,7 @@ class Study:
         return found
 
     def _drawn(self, seed: int) -> dict[str, Any]:
-        """The sample of a seed: the same in every cell, so that cells can be compared."""
+        """Draw the sample of a seed: the same in every cell, so that cells can be compared."""
         generator = np.random.default_rng([seed, 77])
         drawn: dict[str, Any] = {}
         for name, (low, high) in sorted(self.sample.items()):
@@ -222,10 +222,10 @@ class Study:
 
 
 def load_study(path: Path) -> Study:
-    """The study of a file.
+    """Load a study from a file.
 
     Raises:
-        ValueError: names the file, the field, the value, what it must be and what to change.
+        ValueError: The text names the file, the field, the value, the valid values and the remedy.
     """
     try:
         return study_from(parse_yaml(read_regular(path, LARGEST)), path.stem)
@@ -234,7 +234,7 @@ def load_study(path: Path) -> Study:
 
 
 def study_from(data: Any, name: str) -> Study:
-    """The study that the content of a file describes; errors as of load_study."""
+    """Return the study that the content of a file describes; errors as in load_study."""
     if not isinstance(data, dict):
         raise ValueError(f"must hold named values, not {data!r}; copy config/studies/encoders.yaml")
     _check_names(data, _KEYS, "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a study's points: robots to rows of a table, a block of them at a time, without ROS.
+"""Runs of a study's points: robots to rows of a table, one block at a time, without ROS.
 
-`chunks` puts points into tasks whose runs can share a block; `run_chunk` is the function that a
-worker calls. A run that fails is a row with its reason, and the others of its chunk go on.
+`chunks` groups points into tasks whose runs can share a block; `run_chunk` is the function that a
+worker calls. A run that fails becomes a row with its reason, and the others of its chunk continue.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ COLUMNS = {
         "torque_share": "float64",
     },
 }
-"""Columns of the tables; errors in per cent of the true value, all else in SI units."""
+"""Columns of the tables; errors in per cent of the true value, all other values in SI units."""
 
-# Points of a task: drives share a block, and identifications the time of an estimator each.
+# Points per task: drives share a block; identifications take an estimator's time each.
 CHUNK = {IDENTIFICATION: 20, DRIVE: 250}
-# How far a robot starts from its reference, m and rad, uniform.
+# Maximum initial deviation of a robot from its reference, m and rad; uniformly distributed.
 BESIDE_PATH, BESIDE_GOAL = (0.1, 0.1), (1.0, math.pi)
 EIGHT: dict[str, Any] = {"amplitude_x": 1.0, "amplitude_y": 1.0, "period": 20.0, "ramp_up": 0.0}
 
 
 def chunks(points: Sequence[Point]) -> list[list[Point]]:
-    """Points in tasks: those of one task share what a block has in common."""
+    """Group points into tasks; those of one task share the settings of a block."""
     found = []
     for _, group in groupby(sorted(points, key=_shared), key=_shared):
         members = list(group)
@@ -92,7 +92,7 @@ def _shared(point: Point) -> tuple[Any, ...]:
 
 
 def run_chunk(points: Sequence[Point]) -> list[Row]:
-    """Rows of the points of one task, in any order."""
+    """Return the rows of one task's points, in any order."""
     begun = time.monotonic()
     run = _identify if points[0].kind == IDENTIFICATION else _drive
     robots: list[tuple[Point, Robot]] = []
@@ -114,7 +114,7 @@ def _about(point: Point) -> Row:
 
 
 def _robot_of(point: Point) -> Robot:
-    """The robot of a point with its friction, and, for an identification, its payload."""
+    """Return the robot of a point with its friction and, for an identification, its payload."""
     settings = point.settings
     if point.robot == RANDOM:
         drawn = draw(point.seed)
@@ -144,7 +144,7 @@ def _robot_of(point: Point) -> Robot:
 
 
 def _loaded(robot: Robot, share: float) -> Robot:
-    """With a load that is distributed as the body's own mass."""
+    """Return the robot with a load that is distributed like the body's own mass."""
     body, more = robot.body, 1.0 + share
     inertia = body.inertia
     scaled = replace(
@@ -168,7 +168,7 @@ def _identify(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
             torque_noise=np.array([point.settings["torque_noise"] for point, _ in points]),
             torque_delay=settings["torque_delay"],
         )
-    except ValueError:  # one whose friction a block does not know
+    except ValueError:  # a robot with friction that blocks do not support
         return [_identify_alone(point, robot) for point, robot in points]
     rows = []
     for index, (point, robot) in enumerate(points):
@@ -204,7 +204,7 @@ def _identify_alone(point: Point, robot: Robot) -> Row:
 
 
 def _identified(point: Point, found: Estimate, truth: Sequence[float]) -> Row:
-    """A row; what is not identifiable has an infinite deviation, and covers."""
+    """Return a row; unidentifiable parameters have an infinite deviation, and count as covered."""
     row: Row = {
         **_about(point),
         "failed": found.state is not EstimateState.ESTIMATED,
@@ -232,7 +232,7 @@ def _drive(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
     for point, robot in points:
         try:
             ready.append((point, robot, _law(point, robot)))
-        except ValueError as error:  # such as friction that leaves nothing to drive with
+        except ValueError as error:  # for example, friction that leaves no torque to drive with
             rows.append({**_about(point), "failed": True, "reason": str(error)})
     if not ready:
         return rows
@@ -251,7 +251,7 @@ def _drive(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
     except (ValueError, FloatingPointError) as error:
         if len(ready) == 1:
             return [*rows, {**_about(ready[0][0]), "failed": True, "reason": str(error)}]
-        # One of them spoils the block: each by itself.
+        # One of them makes the block fail: run each on its own.
         for each in ready:
             rows += _drive([each[:2]])
         return rows
@@ -277,7 +277,7 @@ def _drive(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
 
 
 def _law(point: Point, robot: Robot) -> StandardBackstepping:
-    """The law of a point, which knows the bare robot as wrongly as the settings say."""
+    """Return the law of a point, with the errors in its model that the settings define."""
     settings, limits = point.settings, robot.limits
     true = closed_form(robot.model)
     inputs, couplings = settings["known_inputs"], settings["known_couplings"]
@@ -308,7 +308,7 @@ def _reference(path: str) -> Any:
 
 
 def _start(point: Point) -> list[float]:
-    """Where the robot of a seed starts, the same in every cell."""
+    """Return the start pose for a seed, the same in every cell."""
     parking = point.settings["path"] == "parking"
     first = _reference(point.settings["path"])(0.0)
     beside, turned = BESIDE_GOAL if parking else BESIDE_PATH

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study says: figures of each cell of its grid, its tolerance, and a picture."""
+"""Results of a study: figures of each cell of its grid, its tolerance, and a picture."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from diffbot_study.parquet_store import Row
 from diffbot_study.study_plan import IDENTIFICATION, RESULTS, Study
 from diffbot_study.study_points import K
 
-# Of the runs of a cell, that have to keep to a tolerance.
+# Fraction of a cell's runs that must be within a tolerance.
 LEAST_SHARE = 0.95
 Cell = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Label:
-    """How people read a figure of a cell.
+    """Label of a cell's figure for users.
 
     Attributes:
-        name: of the figure.
-        unit: that it is shown in; empty for shares.
-        factor: from the cell's own unit.
+        name: Name of the figure.
+        unit: Displayed unit; empty for fractions.
+        factor: Factor from the cell's own unit to the displayed one.
     """
 
     name: str
@@ -60,15 +60,15 @@ LABELS: dict[str, Label] = {
     "unsettled": Label("runs that never settle", "%", 100.0),
     "within_tolerance": Label("runs within the tolerance", "%", 100.0),
 }  # fmt: skip
-"""Of a cell's figures, by their names."""
+"""Labels of a cell's figures, by their names."""
 
 
 def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
-    """Figures of each cell: runs, failures, medians and 95th percentiles, coverage.
+    """Return the figures of each cell: runs, failures, medians and 95th percentiles, coverage.
 
     Args:
-        study: whose cells.
-        rows: of its points.
+        study: The study.
+        rows: Rows of its points.
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -96,7 +96,7 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
 
 
 def _place(study: Study, cell: Cell) -> tuple[int, ...]:
-    """Where a cell is in the grid."""
+    """Return the indices of a cell in the grid."""
     axes = {"robot": study.robots, **study.grid}
     return tuple(axes[axis].index(cell[axis]) for axis in study.axes)
 
@@ -106,7 +106,7 @@ def _column(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
 
 
 def _quantile(sizes: NDArray[np.float64], share: float) -> float:
-    """The smallest size that this share of all keeps to; NaN counts as beyond all sizes."""
+    """Return the smallest value that this fraction does not exceed; NaN counts as infinite."""
     if not len(sizes):
         return math.nan
     ordered = np.sort(np.where(np.isnan(sizes), math.inf, sizes))
@@ -114,7 +114,7 @@ def _quantile(sizes: NDArray[np.float64], share: float) -> float:
 
 
 def _within(rows: Sequence[Row], tolerance: Mapping[str, float]) -> float:
-    """Share of the runs that keep to the whole tolerance; a failed one does not."""
+    """Return the fraction of runs within the whole tolerance; failed ones are not."""
     if not tolerance:
         return math.nan
     kept = [
@@ -128,7 +128,7 @@ def _within(rows: Sequence[Row], tolerance: Mapping[str, float]) -> float:
 
 
 def answer(study: Study, found: Sequence[Cell]) -> str:
-    """Which cells keep to the tolerance, in a sentence; empty where none was asked for."""
+    """Return a sentence on which cells are within the tolerance; empty without a tolerance."""
     if not study.tolerance:
         return ""
     asked = ", ".join(f"{name} <= {most:g}" for name, most in study.tolerance.items())
@@ -140,7 +140,7 @@ def answer(study: Study, found: Sequence[Cell]) -> str:
 
 
 def shown(study: Study) -> list[str]:
-    """Names of the figures that pictures and pages show."""
+    """Return the names of the figures that pictures and pages show."""
     names = [f"{name}_95" for name in RESULTS[study.kind]]
     if study.kind == IDENTIFICATION:
         return [*names, *(f"coverage_{name}" for name in K), "failed_share"]
@@ -148,7 +148,7 @@ def shown(study: Study) -> list[str]:
 
 
 def draw_study(study: Study, found: Sequence[Cell], path: Path) -> None:
-    """A picture: 95th percentiles and shares over the first axis, a line per other value."""
+    """Draw 95th percentiles and fractions over the first axis, with a line per other value."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -168,7 +168,7 @@ def draw_study(study: Study, found: Sequence[Cell], path: Path) -> None:
             values = lines.setdefault(line, [math.nan] * len(ticks))
             values[ticks.index(str(cell.get(axis, "")))] = LABELS[name].factor * cell[name]
         for line, values in lines.items():
-            # More than 5 % of the runs never settle: no percentile, and no point.
+            # More than 5 % of the runs never settle: there is no percentile, and no point.
             known = [value if math.isfinite(value) else math.nan for value in values]
             (handles[line],) = plot.plot(range(len(ticks)), known, "o-")
         plot.set_xticks(range(len(ticks)), ticks)

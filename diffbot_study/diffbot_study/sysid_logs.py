@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SysId logs of made drivetrains, whose gains are known: backlash, slip, filters, dead time.
+"""SysId logs of simulated drivetrains with known gains: backlash, slip, filters, dead time.
 
-Each side is a motor with the share `wheel_share` of its inertia (gear and wheel with it), and the
-body that it moves. In unit volts, with the gains ks, kv, ka of the whole,
+Each side is a motor with the fraction `wheel_share` of the inertia (including gear and wheel), and
+the body that it moves. In unit volts, with the gains ks, kv, ka of the whole,
 
     motor   wheel_share ka dv_w/dt = V(t - d) - kv v_w - share of ks - F
     body    (1 - wheel_share) ka dv_b/dt = F - rest of ks
 
-Until the backlash is taken up, F is 0; then it is what keeps both together, and at most `grip`,
-beyond which the wheel slips. Encoders are on the motor's side: what they see of backlash and slip
-is what teams see. Speeds are means over `window` of quantised way, with noise.
+Until the backlash is taken up, F is 0. Then it is the force that keeps both together, limited to
+`grip`, above which the wheel slips. Encoders are on the motor's side, so they see backlash and slip
+as real ones do. Speeds are means of the quantised travel over `window`, with noise.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
-# Steps of the integration, of ramps and of steps of the voltage, and periods of the rows, s.
+# Integration steps for voltage ramps and voltage steps, and period of the rows, s.
 SLOW_STEP, FAST_STEP, ROW = 0.0025, 0.0005, 0.005
-# Way of a wheel in one rotation, m.
+# Travel of a wheel per rotation, m.
 PER_ROTATION = 0.4787
 
 
 @dataclass(frozen=True)
 class MadeDrivetrain:
-    """One way in which a robot moves, straight on or on the spot, and what disturbs it.
+    """One direction of motion of a robot, straight or turning on the spot, and its disturbances.
 
     Attributes:
-        ks, kv, ka: of [left, right], V, V s/m, V s^2/m.
-        backlash: way of the motor before it pushes, m at the rim.
-        wheel_share: of the inertia that turns while the body stands, 0 to 1.
-        grip: most force between wheel and body, V; infinite: wheels never slip.
-        static: static over dynamic friction, >= 1.
-        dead_time: of the measurement and the drive together, s.
-        window: of the velocity's mean, s.
-        noise: of the velocity, m/s.
-        count: way of one encoder count, m.
-        ramp: of the slow tests, V/s.
-        highest: voltage at which slow tests end, V.
-        step: of the fast tests, V.
-        sag: share of the voltage that the battery loses at a standing start.
-        duration: of the fast tests, s.
+        ks, kv, ka: Gains of [left, right], V, V s/m, V s^2/m.
+        backlash: Travel of the motor before it pushes, m at the rim.
+        wheel_share: Fraction of the inertia that turns while the body stands, 0 to 1.
+        grip: Maximum force between wheel and body, V; infinite: wheels never slip.
+        static: Static over dynamic friction, >= 1.
+        dead_time: Dead time of measurement and drive together, s.
+        window: Averaging window of the velocity, s.
+        noise: Noise of the velocity, m/s.
+        count: Travel per encoder count, m.
+        ramp: Voltage slope of the slow tests, V/s.
+        highest: Voltage at which slow tests end, V.
+        step: Voltage step of the fast tests, V.
+        sag: Fraction of the voltage that the battery loses at a standing start.
+        duration: Duration of the fast tests, s.
     """
 
     ks: tuple[float, float] = (0.5, 0.52)
@@ -70,7 +70,7 @@ class MadeDrivetrain:
 
 
 def drawn(rng: np.random.Generator) -> MadeDrivetrain:
-    """A drivetrain as teams have it, with all that disturbs: 20 ms filters, backlash, slip."""
+    """Draw a typical drivetrain of a team, with all disturbances: 20 ms filters, backlash, slip."""
     kv = float(rng.uniform(1.8, 5.5))
     ka = kv * float(np.exp(rng.uniform(math.log(0.08), math.log(0.3))))
     ks = float(rng.uniform(0.3, 1.0))
@@ -80,7 +80,7 @@ def drawn(rng: np.random.Generator) -> MadeDrivetrain:
         left, right = (value * rng.uniform(0.97, 1.03, 2)).tolist()
         return left, right
 
-    # Half of all slip at their start: what the tyres hold is less than the first push.
+    # Half of them slip at the start: the tyres' grip is less than the initial push.
     push = step - ks
     return MadeDrivetrain(
         ks=pair(ks),
@@ -102,7 +102,7 @@ def drawn(rng: np.random.Generator) -> MadeDrivetrain:
 
 @dataclass
 class _State:
-    """What moves, shape (robots, 2) each: of wheel and body, and what is left of the backlash."""
+    """Motion of wheel and body, and remaining backlash; shape (robots, 2) each."""
 
     wheel: Array
     body: Array
@@ -114,13 +114,13 @@ class _State:
 def make_logs(
     drivetrains: Sequence[MadeDrivetrain], seed: int, angular: bool = False, track: float = 0.6
 ) -> list[dict[str, object]]:
-    """A SysId log of each, as JSON has it.
+    """Return a SysId log of each drivetrain, in JSON's structure.
 
     Args:
-        drivetrains: of any number; all are simulated together.
-        seed: of noise, and of where in its backlash each motor begins.
-        angular: whether the robots turn on the spot: their left wheels run backward.
-        track: between the wheels, m, which gives yaw.
+        drivetrains: Any number; all are simulated together.
+        seed: Seed of noise, and of each motor's initial position in its backlash.
+        angular: Whether the robots turn on the spot: then their left wheels run backward.
+        track: Distance between the wheels, m, which determines yaw.
     """
     rng = np.random.default_rng(seed)
     logs: list[dict[str, object]] = [
@@ -140,7 +140,7 @@ def make_logs(
 
 
 def _column(drivetrains: Sequence[MadeDrivetrain], name: str) -> Array:
-    """A field of all, shape (robots, 1) or (robots, 2)."""
+    """Return an attribute of all drivetrains, shape (robots, 1) or (robots, 2)."""
     values = np.array([getattr(drivetrain, name) for drivetrain in drivetrains], float)
     return values if values.ndim == 2 else values[:, None]
 
@@ -152,7 +152,7 @@ def _rows(
     angular: bool,
     track: float,
 ) -> list[list[list[float]]]:
-    """The rows of one test of all robots."""
+    """Return the rows of one test of all robots."""
     sign = 1.0 if name.endswith("forward") else -1.0
     slow = name.startswith("slow")
     longest = max(
@@ -196,7 +196,7 @@ def _rows(
 def _simulated(
     drivetrains: Sequence[MadeDrivetrain], count: int, slow: bool, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
-    """Voltage, speed and way of the wheels, forward, shape (count, robots, 2) each."""
+    """Return voltage, speed and travel of the wheels, forward, shape (count, robots, 2) each."""
     each: Mapping[str, Array] = {
         name: _column(drivetrains, name)
         for name in ("ks", "kv", "ka", "backlash", "wheel_share", "grip", "static", "step", "ramp")
@@ -215,7 +215,8 @@ def _simulated(
             voltage[k] = each["ramp"] * time
         else:
             voltage[k] = each["step"] * (1.0 - sag * np.exp(-time / settle))
-        # A mean motor answers at once in the log, and late in what the encoders tell.
+        # The log contains the voltage at once, but the motion reacts to it only after the dead
+        # time.
         then = np.maximum(k - late, -1)
         acting = np.where(
             (then >= 0)[:, None], voltage[np.maximum(then, 0), np.arange(shape[0])], 0.0
@@ -226,25 +227,25 @@ def _simulated(
 
 
 def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: float) -> None:
-    """One step, s; all voltages push forward."""
+    """Advance by one step, s; all voltages push forward."""
     ks, kv, ka, share = each["ks"], each["kv"], each["ka"], each["wheel_share"]
     drive = voltage - kv * state.wheel
     at_rest = (state.wheel <= 0.0) & (state.body <= 0.0)
     free = state.gap > 0.0
     own = share * ks
-    # Exact for what is held in a step: the velocity that a volt adds, of both and of the motor.
+    # Exact for inputs constant within a step: velocity added per volt, of both and of the motor.
     whole = -np.expm1(-step * kv / ka) / kv
     light = -np.expm1(-step * kv / (share * ka)) / kv
-    # Motor alone, in its backlash.
+    # Motor alone, within its backlash.
     alone = np.maximum(state.wheel + light * (drive - own), 0.0)
-    # Both together, and what that asks of the tyre.
+    # Both together, and the force that the tyre must transmit.
     threshold = np.where(at_rest, each["static"], 1.0) * ks
     push = np.where(at_rest & (drive < threshold), 0.0, drive - ks)
     both = np.maximum(state.wheel + whole * push, 0.0)
     force = (1.0 - share) * (push + ks)
     slips = ~free & state.together & (force > each["grip"])
     apart = ~free & (~state.together | slips)
-    # Wheel and body apart: the tyre gives all that it can, until both are as fast.
+    # Wheel and body slip: the tyre transmits its maximum force until both have the same speed.
     limit = np.minimum(each["grip"], 50.0 * ka)
     wheel = np.maximum(state.wheel + light * (drive - own - limit), 0.0)
     pull = limit - (1.0 - share) * ks
@@ -259,6 +260,6 @@ def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: flo
 
 
 def repeated(drivetrain: MadeDrivetrain, rng: np.random.Generator) -> MadeDrivetrain:
-    """The same robot on another run: its battery, and how the tyres hold."""
+    """Return the same robot in another run: with another battery voltage and another grip."""
     grip = drivetrain.grip * float(rng.uniform(0.8, 1.2))
     return replace(drivetrain, grip=grip, sag=float(rng.uniform(0.0, 0.1)))

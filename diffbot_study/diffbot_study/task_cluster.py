@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks on a Dask cluster, each with a limit of time, that go on when a worker does not.
+"""Tasks on a Dask cluster, each with a time limit, that survive the loss of a worker.
 
     with Cluster(workers=2) as cluster:
         for end in cluster.run(function, tasks, seconds=600.0):
             end.task, end.result, end.failure
         results = cluster.map(function, tasks)
 
-Each worker has one thread, and one task at a time, so that a task's time is its own. A task whose
-worker is killed runs again on another; one that kills several workers, raises, or takes longer than
-its limit fails by itself, and says why. Workers need the function's packages only.
+Each worker has one thread and runs one task at a time, so tasks do not share processor time. A task
+whose worker is killed runs again on another one. A task that kills several workers, raises, or
+exceeds its time limit fails alone, with the reason. Workers need the function's packages only.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any
 
-# s between two looks at what runs, and at the workers.
+# Periods of polling the tasks, and of checking running tasks and workers, s.
 POLL, LOOK = 0.02, 2.0
-# A worker that is killed lets its task go to another one so many times.
+# Number of times that a task is given to another worker after its worker was killed.
 RETRIES = 2
 
 
 class ClusterLostError(RuntimeError):
-    """The scheduler has gone; what was done until then stands."""
+    """The scheduler is gone; finished work is kept."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class TaskEnd:
     """How a task ended.
 
     Attributes:
-        task: its number.
-        result: what the function returned; None where it failed.
-        failure: why it failed; None where it did not.
+        task: Number of the task.
+        result: Return value of the function; None if it failed.
+        failure: Why it failed; None if it did not.
     """
 
     task: int
@@ -49,24 +49,24 @@ class TaskEnd:
 
 @dataclass(frozen=True)
 class _Begun:
-    """Worker that has a task, and the time since which, s of the monotonic clock."""
+    """Worker that has a task, and the time since when, s of the monotonic clock."""
 
     worker: str
     time: float
 
 
 class Cluster:
-    """A Dask client, and the cluster that it starts where it is given none.
+    """A Dask client, and a local cluster unless a scheduler is given.
 
     Args:
-        scheduler: address of a cluster's scheduler, tcp://host:port; None: workers on this machine,
-            which end with it.
-        workers: processes on this machine; None: one per processor.
-        say: told what happens to workers.
+        scheduler: Address of a cluster's scheduler, tcp://host:port; None: workers on this machine,
+            which end with this object.
+        workers: Number of processes on this machine; None: one per processor.
+        say: Called with messages about workers.
 
     Raises:
         ModuleNotFoundError: Dask distributed is not installed.
-        OSError: the scheduler does not answer.
+        OSError: The scheduler does not answer.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Cluster:
         self._local: Any = None
         for name in ("distributed", "distributed.nanny", "distributed.worker", "bokeh"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        # Workers compute side by side: each with one thread of linear algebra.
+        # Workers run side by side, so each gets one thread of linear algebra.
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         dask.config.set(
             {
@@ -93,9 +93,9 @@ class Cluster:
             }
         )
         if scheduler is None:
-            # A terminal's Ctrl-C goes to all processes; workers leave it to this one. They inherit
-            # the mask of the thread that starts them; multiprocessing's tracker, which lets the
-            # signal through again as it starts, is there before.
+            # A terminal's Ctrl-C reaches all processes; workers must leave it to this one. They
+            # inherit the signal mask of the thread that starts them. multiprocessing's tracker
+            # unblocks the signal when it starts, so it is started before.
             resource_tracker.ensure_running()
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
@@ -114,7 +114,7 @@ class Cluster:
 
     @property
     def dashboard(self) -> str:
-        """Address of the cluster's dashboard; it says what is missing where it has none."""
+        """Address of the cluster's dashboard; the page itself reports missing packages."""
         return str(self._client.dashboard_link)
 
     def __enter__(self) -> Cluster:
@@ -128,15 +128,15 @@ class Cluster:
     def run(
         self, function: Callable[[Any], Any], tasks: Sequence[Any], seconds: float
     ) -> Iterator[TaskEnd]:
-        """Run all tasks; yields each as it ends, in any order.
+        """Run all tasks; yield each as it ends, in any order.
 
         Args:
-            function: of one task; importable by the workers.
-            tasks: their arguments.
-            seconds: that one may take, > 0.
+            function: Function of one task; importable by the workers.
+            tasks: Arguments of the tasks.
+            seconds: Time limit of a task, > 0.
 
         Raises:
-            ClusterLostError: the scheduler has gone.
+            ClusterLostError: The scheduler is gone.
         """
         waiting = list(range(len(tasks)))[::-1]
         running: dict[Any, int] = {}
@@ -171,15 +171,16 @@ class Cluster:
     def map(
         self, function: Callable[[Any], Any], tasks: Iterable[Any], seconds: float = 3600.0
     ) -> list[Any]:
-        """Results of all tasks, in their order.
+        """Return the results of all tasks, in order.
 
         Args:
-            function: of one task; importable by the workers, or a part of the program itself.
-            tasks: their arguments.
-            seconds: that one may take, > 0.
+            function: Function of one task; importable by the workers, or defined in the program
+                itself.
+            tasks: Arguments of the tasks.
+            seconds: Time limit of a task, > 0.
 
         Raises:
-            RuntimeError: one failed, which ends the others; or the scheduler has gone.
+            RuntimeError: A task failed, which ends the others; or the scheduler is gone.
         """
         arguments = list(tasks)
         results: list[Any] = [None] * len(arguments)
@@ -190,7 +191,7 @@ class Cluster:
         return results
 
     def _times(self, begun: dict[str, _Begun]) -> dict[str, _Begun]:
-        """When each task was first seen on the worker that has it: anew on another one."""
+        """Return when each task was first seen on its current worker."""
         now = time.monotonic()
         held = self._client.processing()
         times = {}
@@ -217,14 +218,14 @@ class Cluster:
         return end
 
     def _stop(self, future: Any) -> None:
-        """Give a task up, with the worker that runs it: a thread cannot be ended."""
+        """Cancel a task, and restart the worker that runs it: a thread cannot be ended."""
         at = [worker for worker, keys in self._client.processing().items() if future.key in keys]
         future.cancel(force=True)
         try:
             if at:
                 self._client.restart_workers(at, timeout=60)
-                self._say(f"a task took too long: {', '.join(at)} was started anew")
-        except Exception as error:  # a worker without a nanny, or one that goes at this moment
+                self._say(f"a task took too long: {', '.join(at)} was restarted")
+        except Exception as error:  # a worker without a nanny, or one that just ends
             self._say(f"a task took too long, and {', '.join(at)} still runs it: {error}")
         self._known = set(self._workers())
 
@@ -232,7 +233,7 @@ class Cluster:
         return list(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _watch(self) -> None:
-        """Say which workers have gone or come; raise when the scheduler has gone."""
+        """Report workers that have gone or come; raise if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterLostError(
                 "the scheduler does not answer any more; what was done is kept: start a scheduler "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A velocity-commanded robot under the velocity tracking controller, without a ROS graph.
 
-The tracker sees what the odometry says, never the true pose.
+The tracker receives only odometry, never the true pose.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import periods_in
 from pose2d_trajectories import Trajectory
 
-if TYPE_CHECKING:  # it takes SciPy, and that three quarters of the time to import this package
+if TYPE_CHECKING:  # imports SciPy, three quarters of the time to import this package
     from diffbot_ident.velocity.sigma_fit import RecursiveFit
 
 Array = NDArray[np.float64]
@@ -32,18 +32,18 @@ PERIOD = 0.01  # control period, s
 
 @dataclass(frozen=True)
 class VelocityDrive:
-    """Samples of one run at the control instants, n of them.
+    """Samples of one run at the n control instants.
 
     Attributes:
-        time: s, shape (n,).
-        pose: true x, y, theta, m and rad, shape (n, 3).
-        odometry: the same as the tracker saw it, shape (n, 3).
-        velocity: true v, omega, m/s and rad/s, shape (n, 2).
-        measured: the same as the tracker saw it, shape (n, 2).
-        command: for the period that begins, of v and omega, m/s and rad/s, shape (n, 2).
-        reference: x, y, theta, v, omega, m, rad and s, shape (n, 5).
-        sigma: in use, [sigma1, sigma2, sigma3, sigma4], shape (n, 4).
-        estimate: of an estimator, trusted or not, likewise; sigma where there is none.
+        time: Time, s, shape (n,).
+        pose: True x, y, theta, m and rad, shape (n, 3).
+        odometry: Same by odometry, as the tracker receives it, shape (n, 3).
+        velocity: True v, omega, m/s and rad/s, shape (n, 2).
+        measured: Measured v, omega, as the tracker receives them, shape (n, 2).
+        command: Commands of v and omega for the period that begins, m/s and rad/s, shape (n, 2).
+        reference: Reference x, y, theta, v, omega, m, rad and s, shape (n, 5).
+        sigma: Parameters in use, [sigma1, sigma2, sigma3, sigma4], shape (n, 4).
+        estimate: Parameters of the estimator, trusted or not; sigma if there is no estimator.
     """
 
     time: Array
@@ -63,14 +63,14 @@ class VelocityDrive:
 
     @property
     def by_odometry(self) -> TrackingErrors:
-        """Errors of the pose that the tracker saw."""
+        """Errors of the pose by odometry, which the tracker receives."""
         return TrackingErrors.between(self.time, self.odometry, self.reference[:, :3])
 
     def errors(self, *, true: bool = True) -> Array:
-        """[e_x, e_y, e_theta] of (9) and [e_v, e_omega], reference minus robot, shape (n, 5).
+        """Return [e_x, e_y, e_theta] of (9) and [e_v, e_omega], reference minus robot, (n, 5).
 
         Args:
-            true: of the true pose and velocity; else of those that the tracker saw.
+            true: Use the true pose and velocity instead of those that the tracker receives.
         """
         poses, velocities = (self.pose, self.velocity) if true else (self.odometry, self.measured)
         rows = [
@@ -80,11 +80,11 @@ class VelocityDrive:
         return np.column_stack((np.array(rows), self.reference[:, 3:] - velocities))
 
     def within_from(self, band: Sequence[float], *, true: bool = True) -> float:
-        """Regulation time: from which on the first errors stay within +-band, s; inf if never.
+        """Return the time from which the first errors stay within +-band, s; inf if never.
 
         Args:
-            band: of the first m columns of `errors`, shape (m,).
-            true: see errors.
+            band: Limits of the first m columns of `errors`, shape (m,).
+            true: See errors.
         """
         outside = np.abs(self.errors(true=true)[:, : len(band)]) > np.asarray(band)
         late = np.flatnonzero(outside.any(axis=1))
@@ -106,19 +106,20 @@ def simulate_velocity_drive(
     period: float = PERIOD,
     new_sigma: tuple[float, Sigma] | None = None,
 ) -> VelocityDrive:
-    """Put the robot at rest on the trajectory's first pose and drive it.
+    """Place the robot at rest on the trajectory's first pose and drive it.
 
     Args:
-        robot: simulated; it is reset.
-        tracker: new or reset.
-        trajectory: what it follows, from t = 0.
-        duration: s, one control period at least.
-        estimator: the tracker's, for `estimate`; None: it has none.
-        encoder_counts: of the odometry, per turn of a wheel; 0: exact.
-        velocity_noise: standard deviations of the measured (v, omega), m/s and rad/s.
-        seed: of odometry's noise and encoders.
-        period: control period, s.
-        new_sigma: time in s, and the robot's true sigma from then on, as of a load; None: none.
+        robot: Simulated robot, which is reset.
+        tracker: Tracker, new or reset.
+        trajectory: Trajectory to follow, from t = 0.
+        duration: Duration, s, at least one control period.
+        estimator: The tracker's estimator, for `estimate`; None: it has none.
+        encoder_counts: Encoder counts of the odometry, per wheel revolution; 0: exact.
+        velocity_noise: Standard deviations of the measured (v, omega), m/s and rad/s.
+        seed: Seed of odometry's noise and encoders.
+        period: Control period, s.
+        new_sigma: Time in s, and the robot's true sigma from then on, such as with a load; None:
+            none.
     """
     first = trajectory.at(0.0)
     robot.reset((first.x, first.y, first.theta))

@@ -111,7 +111,7 @@ def test_broken_xml_names_the_line(prefix: Any) -> None:
 def test_what_is_no_regular_file_is_not_opened(prefix: Any, make: Any) -> None:
     path = prefix.files / "odd.launch.xml"
     make(path)
-    with pytest.raises(LaunchError, match=r"odd\.launch\.xml: it is no regular file"):
+    with pytest.raises(LaunchError, match=r"odd\.launch\.xml: it is not a regular file"):
         read(path)
 
 

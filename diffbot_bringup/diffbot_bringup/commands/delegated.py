@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that other packages carry out: one function each, named like the command.
+"""Commands implemented by other packages: one function each, named like the command.
 
-Each takes the words after the command's name and returns the exit status. What a command and its
-page need is imported when it is called: some of it loads for long, and --help needs none of it.
+Each takes the arguments after the command's name and returns the exit status. The modules of a
+command and its page are imported when it is called: some load slowly, and --help needs none of
+them.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ if TYPE_CHECKING:
 
 
 def describe(argv: list[str]) -> int:
-    """A robot file from a URDF or xacro file; 0, or 2 for a file that cannot be described."""
+    """Make a robot file from a URDF or xacro file; 0, or 2 for a file that cannot be described."""
     from diffbot_description.describe_command import main
 
     return main(argv, "diffbot describe")
 
 
 def export(argv: list[str]) -> int:
-    """Results as files that other software reads; 0, or 2 for what cannot be exported."""
+    """Write results as files for other software; 0, or 2 for what cannot be exported."""
     from diffbot_export.command import main
 
     return main(argv, "diffbot export")
 
 
 def identify(argv: list[str]) -> int:
-    """A robot's dynamics from recordings; 0 where the result may be used, 1 where not, 2 usage."""
+    """Identify a robot's dynamics from recordings; 0: result usable, 1: not usable, 2: usage."""
     from diffbot_ident.recording.identify import main
 
     def write(findings: Findings, folder: Path) -> Path:
@@ -49,7 +50,7 @@ def identify(argv: list[str]) -> int:
 
 
 def calibrate(argv: list[str]) -> int:
-    """Radii and track from recordings or a tape; see diffbot_ident.calibration.command."""
+    """Calibrate radii and track, by recordings or tape; see diffbot_ident.calibration.command."""
     from diffbot_ident.calibration.command import main
 
     def write(calibration: Calibration | None, folder: Path) -> Path:
@@ -62,7 +63,7 @@ def calibrate(argv: list[str]) -> int:
 
 
 def study(argv: list[str]) -> int:
-    """Many robots, settings and seeds; 0 where all is there, 3 where tasks failed, 2 usage."""
+    """Run many robots, settings and seeds; 0: complete, 3: tasks failed, 2: usage."""
     from diffbot_study.study import main
 
     def write(summary: Mapping[str, Any], folder: Path) -> Path:
@@ -75,7 +76,7 @@ def study(argv: list[str]) -> int:
 
 
 def fleet(argv: list[str]) -> int:
-    """Recordings of many robots; 0 where each has a row, 3 where tasks failed, else 2."""
+    """Analyse recordings of many robots; 0: each has a row, 3: tasks failed, 2: other errors."""
     from diffbot_study.fleet import main
 
     def write(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
@@ -87,7 +88,7 @@ def fleet(argv: list[str]) -> int:
 
 
 def view(argv: list[str]) -> int:
-    """What runs have left, a run as it goes on, or a recording, in the browser."""
+    """Show results, the active run, or a recording in the browser."""
     from diffbot_bringup import live_view, results_view
 
     if {"-h", "--help"} & set(argv):
@@ -98,7 +99,7 @@ def view(argv: list[str]) -> int:
 
 
 def faults(argv: list[str]) -> int:
-    """The fault table, a package of the tests: test/faults in the checkout."""
+    """Run the fault table, which is a package of the tests: test/faults in the checkout."""
     root = os.environ.get("DIFFBOT_ROOT", "")
     if not root:
         print("diffbot faults: run it as ./diffbot faults in the checkout", file=sys.stderr)
@@ -110,7 +111,7 @@ def faults(argv: list[str]) -> int:
 
 
 def python(argv: list[str]) -> int:
-    """Become Python where the suite and its tests can be imported; does not return."""
+    """Become Python with the suite and its tests importable; does not return."""
     folders = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
     if root := os.environ.get("DIFFBOT_ROOT"):
         os.environ["PYTHONPATH"] = os.pathsep.join([*folders, str(Path(root) / "test")])

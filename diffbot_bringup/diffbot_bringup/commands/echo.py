@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `... | head` has seen enough
+    except BrokenPipeError:  # `... | head` has read enough
         drop_output()
         return 0
 
@@ -81,7 +81,7 @@ def _echo(options: argparse.Namespace) -> int:
 
     deadline = time.monotonic() + options.timeout
     with Topic(options.topic, options.type) as topic:
-        # A topic takes a moment to be discovered; say so only when it takes longer.
+        # Discovery of a topic takes a moment; report only a longer wait.
         if not topic.connect(min(deadline, time.monotonic() + 3.0)):
             print(f"diffbot echo: waiting for a publisher of {topic.name}", file=sys.stderr)
             if not topic.connect(deadline):

@@ -74,7 +74,7 @@ def _launch(request: Request) -> int:
 
 
 def _about_domain(run: domains.Registration | None) -> list[str]:
-    """Say where the run is, where a person may expect it elsewhere."""
+    """Report the run's domain when it may not be the one that the user expects."""
     if run is None or not run.run.launch:
         return []
     if run.own:
@@ -88,13 +88,13 @@ def _about_domain(run: domains.Registration | None) -> list[str]:
 
 
 def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Registration | None]:
-    """Resolve the launch file in the run's domain: its own one where it has a simulator.
+    """Resolve the launch file in the run's domain; a run with a simulator gets its own.
 
-    Where the user has not chosen the domain, others may look for the run, and it is in the list.
-    Where he has, a second simulator of the same robot in it is refused.
+    If the user has not chosen a domain, the run is listed so that others can find it. If the user
+    has, a second simulator of the same robot in that domain is refused.
 
     Raises:
-        DomainError: no domain is left, or a run simulates a robot in the chosen one.
+        DomainError: No domain is free, or another run simulates a robot in the chosen one.
     """
     if chosen := os.environ.get(domains.VARIABLE):
         resolver = _resolve(request, os.environ)
@@ -103,10 +103,10 @@ def _in_its_domain(request: Request, name: str) -> tuple[Resolver, domains.Regis
             return resolver, None
         where = _results(resolver)
         return resolver, domains.simulate(int(chosen), name, where, _namespace(simulators[0]))
-    # The keys of a secured graph are for one domain.
+    # The keys of a secured graph are valid for one domain only.
     secured = os.environ.get("ROS_SECURITY_ENABLE", "").lower() == "true"
     if request.given.get("sim") != "none" and not secured:
-        # It must be there before it is known whether there is a simulator: the file may read it.
+        # Claim the domain before knowing whether there is a simulator: the launch file may read it.
         own = domains.claim(name, launch=True)
         try:
             resolver = _resolve(request, {**os.environ, domains.VARIABLE: str(own.domain)})
@@ -126,7 +126,7 @@ def _resolve(request: Request, environment: Mapping[str, str]) -> Resolver:
     try:
         resolver.file(request.path, request.given.items())
     except LaunchError:
-        # A misspelt name is the likelier cause.
+        # A misspelt argument name is the likelier cause.
         request.arguments.check_names(request.given, resolver.declared)
         raise
     request.arguments.check_names(request.given, resolver.declared)
@@ -134,27 +134,27 @@ def _resolve(request: Request, environment: Mapping[str, str]) -> Resolver:
 
 
 def _check_reach(values: Mapping[str, Any]) -> None:
-    """Refuse a goal that the robot cannot reach in the time that the launch file gives it.
+    """Refuse a goal that the robot cannot reach in the time that the launch file allows.
 
     Args:
-        values: arguments and variables of a launch file; of others than the suite's nothing is
-            known.
+        values: Arguments and variables of a launch file. Files that do not define the suite's
+            variables are not checked.
 
     Raises:
-        UsageError: it names the way, how far the robot comes, and what to change.
+        UsageError: The text states the distance, how far the robot gets, and what to change.
     """
     if not {"goal", "start", "robot", "goal_time", "arrival_time"} <= values.keys():
         return
     if values.get("trajectory", "none") != "none":
-        return  # which has its own way
-    from diffbot_description import load_robot  # NumPy takes a while
+        return  # the trajectory defines its own path
+    from diffbot_description import load_robot  # imported late: NumPy loads slowly
     from diffbot_node import pose_from_text
 
     try:
         robot = load_robot(values["robot"])
         goal, start = (pose_from_text(name, values[name]) for name in ("goal", "start"))
     except (ValueError, ImportError, OSError):
-        return  # the nodes say what is wrong
+        return  # the nodes report what is wrong
     time = float(values["goal_time"]) + float(values["arrival_time"])
     speed = min(robot.limits.linear_velocity, robot.rim_limit.speed)
     way = math.dist(goal[:2], start[:2])
@@ -167,12 +167,12 @@ def _check_reach(values: Mapping[str, Any]) -> None:
 
 
 def _results(resolver: Resolver) -> str:
-    """Return the folder of the results, or where the run is started when it has none."""
+    """Return the folder of the results or, if there is none, the current folder."""
     return os.path.abspath(str(resolver.scope.configurations.get("results", "")))
 
 
 def _simulates(process: ProcessDescription, domain: str) -> bool:
-    """Whether a process is a simulator, in a domain that the launch file has not changed."""
+    """Whether a process is a simulator in the given domain (the launch file may change it)."""
     program = Path(str(process.command[0]))
     return (
         program.parent.name == "diffbot_sim"
@@ -182,6 +182,6 @@ def _simulates(process: ProcessDescription, domain: str) -> bool:
 
 
 def _namespace(process: ProcessDescription) -> str:
-    """The namespace that a process is started in; empty for the root."""
+    """Return the namespace that a process is started in; empty for the root."""
     words = (str(word).partition("__ns:=") for word in process.command)
     return next((name.strip("/") for _, found, name in words if found), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``diffbot reproduce``: the papers' tables and figures, published beside ours, on one page."""
+"""``diffbot reproduce``: the papers' tables and figures, with the published values, on one page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ the exit status is 0 when the page could be made, 130 after Ctrl-C: what was com
 
 
 def main(argv: list[str]) -> int:
-    """Compute the sections and write the page; returns the exit status."""
+    """Compute the sections and write the page; return the exit status."""
     options = _parser().parse_args(argv)
     console = Console(highlight=False)
     sections: list[PaperSection] = []
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _paper(year: str) -> str:
-    """Not `choices`: of no word at all argparse wants that among them, and then shows it."""
+    """Check a year here, not by `choices`: argparse would also check and show an empty list."""
     if year not in PAPERS:
         raise argparse.ArgumentTypeError(f"no paper of {year!r}; choose from {', '.join(PAPERS)}")
     return year

@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
 
 
 def _join() -> None:
-    """Join the run that is under way; with several, stay where the user is."""
+    """Join the active run; with several, keep the user's domain."""
     try:
         run = domains.join(os.environ)
     except domains.DomainError as error:
@@ -70,7 +70,7 @@ def _find(argv: list[str]) -> str:
 
 
 def _check_parameters(words: list[str]) -> None:
-    """Refuse a parameter without a value, of which rcl says only that it could not parse it."""
+    """Refuse a parameter without a value: rcl would only report that it could not parse it."""
     for_ros = False
     for option, word in zip(words, words[1:], strict=False):
         for_ros = option == "--ros-args" or (for_ros and option != "--")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the script ./diffbot does: check the command, set up what is missing, run the command.
+"""The work of the script ./diffbot: check the command, set up what is missing, run the command.
 
-A set-up waits for another one of the same checkout, and refuses to change what a living run uses.
+A set-up waits for another one in the same checkout, and refuses to change what an active run uses.
 """
 
 from __future__ import annotations
@@ -83,19 +83,19 @@ def _main(root: Path, argv: list[str]) -> int:
         say(f"ready; using {environment.title}")
         return 0
     if not all([hold(folder) for folder in used]):
-        return _main(root, argv)  # another set-up has come between
+        return _main(root, argv)  # another set-up has run in between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
     _replace(root, environment, workspace, argv, study)
 
 
 def choose(root: Path) -> Environment:
-    """Return the sourced ROS 2 if there is one, else the wheels; DIFFBOT_ROS overrides."""
+    """Return the sourced ROS 2 if there is one, otherwise the wheels; DIFFBOT_ROS overrides."""
     choice = os.environ.get("DIFFBOT_ROS", "")
     if choice not in ("", "wheels", "system"):
         raise UsageError(f"DIFFBOT_ROS is {choice!r}; it must be wheels, system or empty")
     distro = os.environ.get("ROS_DISTRO", "")
-    # The wheels set no ROS_DISTRO, so that their own environment is not mistaken for an install.
+    # The wheels do not set ROS_DISTRO, so their environment is not mistaken for an install.
     sourced = bool(distro) and importlib.util.find_spec("rclpy") is not None
     if choice == "system" and not sourced:
         raise UsageError(
@@ -107,7 +107,7 @@ def choose(root: Path) -> Environment:
 
 
 def set_up(root: Path, environment: Environment) -> Workspace:
-    """Make the environment and build what has changed; return at once when all is ready."""
+    """Make the environment and build what has changed; return at once if all is ready."""
     workspace = Workspace(root, environment)
     if environment.is_ready() and workspace.is_ready():
         return workspace
@@ -124,7 +124,7 @@ def set_up(root: Path, environment: Environment) -> Workspace:
 
 
 def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) -> Path:
-    """Get Gazebo and build its plugin; return at once when both are there, with their folder."""
+    """Get Gazebo and build its plugin, unless both are ready; return their folder."""
     gazebo = GazeboSetup(root, environment.python, workspace.variables(os.environ))
     if not gazebo.is_ready():
         with _setting_up(root) as lock, alone(gazebo.folder):
@@ -133,7 +133,7 @@ def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) ->
 
 
 def set_up_study(root: Path, environment: Environment) -> StudyPackages:
-    """Get what studies and fleets need besides; return at once when it is there."""
+    """Get the additional packages for studies and fleets, unless they are ready."""
     packages = StudyPackages(root, environment.directory, environment.python)
     if not packages.is_ready():
         with _setting_up(root) as lock, alone(environment.directory):
@@ -144,8 +144,8 @@ def set_up_study(root: Path, environment: Environment) -> StudyPackages:
 def _study(
     root: Path, environment: Environment, command: str, words: list[str]
 ) -> StudyPackages | None:
-    """What the command gets of the packages of studies; Python gets them where they are there."""
-    # A ROS 2 install has its own way to get them; the command says which.
+    """Return the study packages for the command; `python` gets them only if already installed."""
+    # A ROS 2 install gets them in its own way, which the command explains.
     if command not in STUDY_COMMANDS or not isinstance(environment, WheelsEnvironment):
         return None
     if not wants_study_packages(command, words):
@@ -173,7 +173,7 @@ def _setting_up(root: Path) -> Iterator[CheckoutLock]:
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    # An exception, so that the tool that is running is ended too.
+    # Raise an exception, so that the running tool is ended, too.
     sys.exit(128 + number)
 
 
@@ -184,17 +184,17 @@ def _replace(
     argv: list[str],
     study: StudyPackages | None,
 ) -> NoReturn:
-    """Become the command, so that signals and the exit status are its own."""
+    """Replace this process by the command, so that signals and the exit status are its own."""
     variables = workspace.variables(os.environ)
     if study is not None:
         variables = study.added(variables)
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
     variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))
-    # Matrices are small everywhere: threads of linear algebra would wait for each other, and take
-    # the processors from other processes. In tests of the fits they took as much time again.
+    # All matrices are small: threads of the linear algebra would wait for each other and take the
+    # processors from other processes. In tests, fits took twice as long with them.
     variables.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # -P keeps the current folder, where anything may lie, off the module path.
+    # -P keeps the current folder, which may contain anything, off the module path.
     options = ["-P"] if sys.version_info >= (3, 11) else []
     python = str(environment.python)
     sys.stderr.flush()
@@ -211,21 +211,21 @@ def _clean(root: Path) -> int:
     return 0
 
 
-# Only one set-up at a time in one checkout, and none changes what a living run uses.
+# Locks: only one set-up at a time per checkout, and none changes what an active run uses.
 #
-# Whoever runs in a folder that the set-up makes holds a shared lock on a file in it; who is going
-# to change the folder takes the lock alone, or refuses and names those who run in it.
+# A run in a folder that the set-up makes holds a shared lock on a file in it. A set-up that changes
+# the folder takes an exclusive lock, or refuses and names the runs.
 
 _FILE = "in_use"
 _COMMAND_LINE = "diffbot_bringup.cli"
-"""The word after which a command line of ours has what its user has typed."""
+"""The word in our command lines after which the user's arguments follow."""
 
 
 class CheckoutLock:
     """A lock on a file, held by this process and the children that inherit its descriptor.
 
-    The children hold it too, so that a pip that outlives a killed ./diffbot is waited for and two
-    of them never write into one environment. The kernel frees it when the last holder ends.
+    The children hold it, too: so the next set-up waits for a pip that outlives a killed ./diffbot,
+    and two of them never write to one environment. The kernel frees it when the last holder ends.
     """
 
     def __init__(self, path: Path) -> None:
@@ -253,14 +253,14 @@ class CheckoutLock:
 
 
 def hold(folder: Path) -> bool:
-    """Use a folder from now on, until this process and what it becomes by exec have ended.
+    """Mark a folder as in use until this process, including what it becomes by exec, has ended.
 
-    Returns False after it had to wait for somebody who changes the folder; it is then not held, and
-    may not be ready any more.
+    Returns False if it had to wait for a set-up that changes the folder. The folder is then not
+    marked, and may no longer be ready.
     """
     try:
         descriptor = _open(folder)
-    except OSError:  # of another user, who has set it up
+    except OSError:  # folder of another user, who has set it up
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -275,7 +275,7 @@ def hold(folder: Path) -> bool:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Nobody uses the folder meanwhile. Raises SetupError that names those who do now."""
+    """Hold the folder exclusively. Raises SetupError that names the processes that use it."""
     descriptor = _open(folder)
     try:
         try:
@@ -291,7 +291,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def held_folders(root: Path) -> list[Path]:
-    """Return the folders of a .diffbot folder that may be held."""
+    """Return the folders below `root` that can be marked as in use."""
     return sorted(path.parent for path in root.glob(f"*/{_FILE}"))
 
 
@@ -301,7 +301,7 @@ def _open(folder: Path) -> int:
 
 
 def _users(descriptor: int) -> str:
-    """Name the processes that hold a file's lock, as far as the kernel tells."""
+    """Name the processes that hold a file's lock, as far as the kernel reports them."""
     number = os.fstat(descriptor).st_ino
     names = []
     try:
@@ -309,14 +309,14 @@ def _users(descriptor: int) -> str:
     except OSError:
         lines = []
     for words in map(str.split, lines):
-        # 1: FLOCK ADVISORY READ <process> <device>:<inode> 0 EOF; one that waits has an arrow.
+        # 1: FLOCK ADVISORY READ <process> <device>:<inode> 0 EOF; a waiting one has an arrow.
         if words[1] == "FLOCK" and words[5].rpartition(":")[2] == str(number):
-            names.append(f"{_typed(words[4])} (process {words[4]})")
+            names.append(f"{_command_line(words[4])} (process {words[4]})")
     return ", ".join(names) or "another process"
 
 
-def _typed(process: str) -> str:
-    """Return the command line of a process as its user has typed it."""
+def _command_line(process: str) -> str:
+    """Return the command line of a process as the user typed it."""
     try:
         words = Path("/proc", process, "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

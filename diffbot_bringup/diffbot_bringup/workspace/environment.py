@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the set-up asks of an environment, its variables, and the one of a sourced ROS 2 install.
+"""The interface of an environment, its variables, and the environment of a sourced ROS 2.
 
-The other one, ROS 2 as wheels, is wheels.py.
+The other environment, ROS 2 from wheels, is in wheels.py.
 """
 
 from __future__ import annotations
@@ -29,41 +29,42 @@ PATHS = (
 
 _RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")  # Fast DDS 2, 3
-# Each of these, where it is not empty, says how far discovery reaches.
+# Each of these variables, if not empty, sets how far discovery reaches.
 _CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
 _CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
-# Ways of Fast DDS where no profile is given: none in shared memory (docs/safety.md, "A node that
-# appears"). With LOCALHOST, which peers get, ROS 2 takes it nevertheless.
+# Transports of Fast DDS if no profile is given: no shared memory (docs/safety.md, "A node that
+# appears"). With LOCALHOST, which static peers need, ROS 2 uses it nevertheless.
 _TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
-# Binds Fast DDS to the loopback interface. With this range ROS 2 changes nothing of the profile;
-# with LOCALHOST it adds shared memory, and sockets that listen on all interfaces.
+# Profile that binds Fast DDS to the loopback interface. With the range _AS_PROFILE ROS 2 leaves the
+# profile unchanged; with LOCALHOST it adds shared memory, and sockets that listen on all
+# interfaces.
 _LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
 _AS_PROFILE = "SYSTEM_DEFAULT"
 
 Paths = dict[str, list[str]]
-"""Variable -> the entries to put in front of it."""
+"""Variable -> the entries to prepend to it."""
 
 
 class Environment(Protocol):
     """Where ROS 2 comes from."""
 
     title: str
-    """What a person is told about it."""
+    """Description for the user."""
     directory: Path
-    """Holds build, install, log and stamps of this environment."""
+    """Folder with build, install, log and stamps of this environment."""
     python: Path
     """The interpreter that nodes and colcon run with."""
     cmake_arguments: list[str]
-    """For every package that CMake builds."""
+    """CMake arguments for every package that CMake builds."""
 
     def key(self) -> str:
-        """Return a hash of all that the environment is made from; a build depends on it too."""
+        """Return a hash of everything the environment is made from; builds depend on it, too."""
 
     def is_ready(self) -> bool:
-        """Tell whether prepare would have nothing to do; must be fast."""
+        """Return whether prepare would have nothing to do; must be fast."""
 
     def prepare(self, lock: int) -> None:
-        """Make the environment, going on where an interrupted run stopped.
+        """Make the environment, resuming an interrupted set-up.
 
         Raises SetupError when something is missing.
         """
@@ -72,11 +73,11 @@ class Environment(Protocol):
         """Return the user's environment variables with those of this environment."""
 
     def has_package(self, name: str) -> bool:
-        """Tell whether this environment, without the workspace, has the ROS package."""
+        """Return whether this environment, without the workspace, has the ROS package."""
 
 
 def prepend(environment: Mapping[str, str], paths: Paths) -> dict[str, str]:
-    """Return environment with the entries of paths in front, each entry once."""
+    """Return the environment with the entries of `paths` prepended, each entry once."""
     result = dict(environment)
     for name, entries in paths.items():
         old = [entry for entry in result.get(name, "").split(os.pathsep) if entry]
@@ -85,7 +86,7 @@ def prepend(environment: Mapping[str, str], paths: Paths) -> dict[str, str]:
 
 
 def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return environment without what a sourced ROS 2 put into it, which wheels must not see."""
+    """Return the environment without the settings of a sourced ROS 2, which disturb wheels."""
     prefixes = tuple(p for p in environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p)
     foreign = {"PYTHONPATH", "PYTHONHOME", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH"}
     foreign |= {"COLCON_PREFIX_PATH", "ROS_DISTRO", "ROS_VERSION", "ROS_PYTHON_VERSION"}
@@ -101,17 +102,18 @@ def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
 def with_defaults(
     environment: Mapping[str, str], distro: str = "kilted", *, fast_dds: bool = True
 ) -> dict[str, str]:
-    """Return environment with discovery kept on this machine, unless the user has chosen.
+    """Return the environment with discovery limited to this machine, unless the user has chosen.
 
-    Where the user has opened it, Fast DDS goes without shared memory, unless he says otherwise.
+    If the user has opened discovery, Fast DDS runs without shared memory, unless configured
+    otherwise.
 
     A robot in the same network must not move because somebody tries a simulation. `distro` is the
-    ROS 2 whose nodes are started: Humble knows only ROS_LOCALHOST_ONLY, Kilted ignores it, which
-    would open to the network what its user wants closed; so it is translated. Without `fast_dds`
-    another middleware is theirs, and gets the range alone.
+    ROS 2 whose nodes are started. Humble knows only ROS_LOCALHOST_ONLY. Kilted ignores it, which
+    would open to the network what the user wants closed; so it is translated. Without `fast_dds`,
+    the user has another middleware, for which only the range is set.
     """
     result = {name: value for name, value in environment.items() if name not in _CHOICES or value}
-    if any(result.get(name) == _LOCAL for name in _PROFILES):  # of a call around this one
+    if any(result.get(name) == _LOCAL for name in _PROFILES):  # set by an enclosing call
         ours = {_RANGE: _AS_PROFILE, **dict.fromkeys(_PROFILES, _LOCAL)}
         result = {name: value for name, value in result.items() if ours.get(name) != value}
     chosen = _CHOICES & result.keys()
@@ -120,7 +122,7 @@ def with_defaults(
     if result.get("ROS_LOCALHOST_ONLY") == "1":
         del result["ROS_LOCALHOST_ONLY"]
         result.setdefault(_RANGE, "LOCALHOST")
-    # Peers are let in one by one; they do not need the rest of the network.
+    # Static peers are admitted one by one; they do not need the rest of the network.
     if chosen <= {"ROS_STATIC_PEERS"}:
         result[_RANGE] = "LOCALHOST"
     others = _CHOICES - {_RANGE, "ROS_LOCALHOST_ONLY"}
@@ -133,13 +135,13 @@ def with_defaults(
 
 
 def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
-    """Return what the workspace's local_setup.sh puts in front of the path variables.
+    """Return the entries that the workspace's local_setup.sh prepends to the path variables.
 
-    The shell scripts are run once after a build, in a bare environment; every later start only
-    puts the entries found here in front of the user's variables, which takes no time.
+    The shell scripts run once after a build, in a bare environment. Every later start only prepends
+    the entries found here to the user's variables, which takes no time.
     """
     bare = {"PATH": base.get("PATH", os.defpath), "COLCON_CURRENT_PREFIX": str(install)}
-    # colcon's script calls it without quotes, and needs nothing but the standard library.
+    # colcon's script uses this path unquoted, and needs only the standard library.
     plain = (
         str(python) if " " not in str(python) else getattr(sys, "_base_executable", sys.executable)
     )
@@ -161,11 +163,11 @@ def read_hooks(install: Path, python: Path, base: Mapping[str, str]) -> Paths:
     return hooks
 
 
-# Memory of which steps of the set-up are done, safe against being killed at any point.
+# Record of the finished steps of the set-up, safe against being killed at any point.
 
 
 def digest(*parts: str | bytes) -> str:
-    """Return a hash of parts, in which their boundaries count too."""
+    """Return a hash of the parts and their boundaries."""
     state = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -175,29 +177,29 @@ def digest(*parts: str | bytes) -> str:
 
 
 class Stamps:
-    """One small file for each finished step; it holds the key of what the step was done for."""
+    """One small file per finished step; it contains the key that the step was done for."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def is_current(self, step: str, key: str) -> bool:
-        """Tell whether the step was finished with just this key."""
+        """Return whether the step was finished with exactly this key."""
         return self.key(step) == key
 
     def key(self, step: str) -> str | None:
-        """Return the key that the step was finished with; None when it was not finished."""
+        """Return the key that the step was finished with, or None if it was not finished."""
         try:
             return (self._directory / step).read_text()
         except OSError:
             return None
 
     def set(self, step: str, key: str) -> None:
-        """Remember that the step is finished; half a key, of who is killed here, is none."""
+        """Mark the step as finished; a key cut short by a kill matches none."""
         self._directory.mkdir(parents=True, exist_ok=True)
         (self._directory / step).write_text(key)
 
     def clear(self, step: str) -> None:
-        """Forget the step; done before it starts, so that half a step never counts as done."""
+        """Unmark the step; called before it starts, so that half a step never counts as done."""
         (self._directory / step).unlink(missing_ok=True)
 
     def names(self) -> list[str]:
@@ -205,7 +207,7 @@ class Stamps:
         return sorted(path.name for path in self._directory.glob("[!.]*"))
 
 
-# Module -> the Debian package that has it; None where Debian has none. {distro} is ROS's name.
+# Module -> its Debian package; None if Debian has none. {distro} is the name of the ROS release.
 _MODULES = {
     "rclpy": "ros-{distro}-rclpy",
     "xacro": "ros-{distro}-xacro",
@@ -230,16 +232,16 @@ class SystemEnvironment:
         self.python = Path(sys.executable)
         self.title = f"the sourced ROS 2 {distro.capitalize()}"
         self.cmake_arguments = ["-GNinja"] if shutil.which("ninja") else []
-        # Without this workspace itself, which a user may or may not have sourced.
+        # Without this workspace, which a user may or may not have sourced.
         sourced = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
         self._prefixes = [p for p in sourced if p and not p.startswith(f"{root}{os.sep}")]
 
     def key(self) -> str:
-        """Return a hash of the place, the Python and the sourced prefixes."""
+        """Return a hash of the folder, the Python and the sourced prefixes."""
         return digest(str(self.directory), sys.base_prefix, *self._prefixes)
 
     def is_ready(self) -> bool:
-        """Tell whether all that the suite imports is installed."""
+        """Return whether everything that the suite imports is installed."""
         return not self.missing()
 
     def missing(self) -> list[str]:
@@ -248,7 +250,7 @@ class SystemEnvironment:
         return names if shutil.which("colcon") else [*names, "colcon"]
 
     def prepare(self, lock: int) -> None:
-        """Raise SetupError with one line that says what to install; nothing is made here."""
+        """Raise SetupError with one line that states what to install; nothing is made here."""
         missing = self.missing()
         if not missing:
             return
@@ -268,12 +270,12 @@ class SystemEnvironment:
         )
 
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:
-        """Return the user's variables; the middleware is the user's choice too."""
+        """Return the user's variables; the middleware is the user's choice, too."""
         middleware = user.get("RMW_IMPLEMENTATION") or "rmw_fastrtps_cpp"
         fast_dds = middleware.startswith("rmw_fastrtps") and self.has_package(middleware)
         return with_defaults(user, self._distro, fast_dds=fast_dds)
 
     def has_package(self, name: str) -> bool:
-        """Tell whether the sourced prefixes have the ROS package."""
+        """Return whether the sourced prefixes have the ROS package."""
         index = f"share/ament_index/resource_index/packages/{name}"
         return any(Path(prefix, index).exists() for prefix in self._prefixes)

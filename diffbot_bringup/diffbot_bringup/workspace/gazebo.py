@@ -25,14 +25,14 @@ Watch = Callable[[int, int, str], None]
 
 
 class DebianArchive:
-    """A Debian release as apt sees it, beside the machine's own.
+    """A Debian release as apt sees it, separate from the machine's own.
 
     Args:
-        mirror: address of a Debian archive.
-        suite: name of the release, for example "bullseye".
-        state: folder for apt's lists and the downloads.
-        log: file that gets apt's output.
-        lock: descriptor that the tools inherit, see CheckoutLock.
+        mirror: Address of a Debian archive.
+        suite: Name of the release, for example "bullseye".
+        state: Folder for apt's lists and the downloads.
+        log: File to which apt's output is appended.
+        lock: Descriptor that the tools inherit, see CheckoutLock.
     """
 
     def __init__(self, mirror: str, suite: str, state: Path, log: Path, lock: int) -> None:
@@ -50,7 +50,7 @@ class DebianArchive:
         self._apt("update", "-o", "APT::Update::Error-Mode=any")
 
     def with_dependencies(self, names: Iterable[str]) -> list[str]:
-        """Return the packages and all that they depend on."""
+        """Return the packages and everything they depend on."""
         found: list[str] = []
 
         def watch(line: str) -> None:
@@ -61,7 +61,7 @@ class DebianArchive:
         return found
 
     def fetch(self, names: list[str], watch: Watch) -> list[Path]:
-        """Download the packages and return their files; a second call fetches what is missing."""
+        """Download the packages and return their files; a second call fetches only missing ones."""
         folder = self._state / "downloads"
         done: list[str] = []
 
@@ -89,7 +89,7 @@ class DebianArchive:
             "Dir::Cache": self._state,
             "Acquire::Languages": "none",
             "Acquire::Retries": "2",
-            # root's apt would hand the downloads to a user who cannot write here.
+            # root's apt would run the downloads as a user who cannot write here.
             "APT::Sandbox::User": "root",
             "APT::Architecture": "amd64",
             "APT::Default-Release": "",
@@ -101,7 +101,7 @@ class DebianArchive:
 
 
 def unpack(files: list[Path], prefix: Path, watch: Watch) -> None:
-    """Unpack packages below prefix and delete their files; raise SetupError when one is bad."""
+    """Unpack packages below prefix and delete their files; raise SetupError if one is damaged."""
     prefix.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for count, file in enumerate(pool.map(lambda file: _unpack(file, prefix), files), 1):
@@ -125,11 +125,11 @@ def missing_tools() -> list[str]:
 
 
 def own_mirror() -> str | None:
-    """Return the Debian archive that this machine's apt is configured for; None without one."""
+    """Return the Debian archive that this machine's apt is configured for, or None."""
     system = _os_release()
     if system.get("ID") != "debian":
         return None
-    # Without release info it answers before any `apt update`, too, as on a fresh machine.
+    # Without release info it answers even before any `apt update`, as on a fresh machine.
     command = ["apt-get", "indextargets", "--no-release-info"]
     command += ["--format", "$(COMPONENT) $(RELEASE) $(REPO_URI)"]
     names = (system.get("VERSION_CODENAME"), "stable", "oldstable", "testing")
@@ -152,7 +152,7 @@ def _os_release() -> dict[str, str]:
 
 MIRROR_VARIABLE = "DIFFBOT_DEBIAN_MIRROR"
 FOLDER_VARIABLE = "DIFFBOT_GAZEBO"
-"""Tells the suite's programs where the folder with `prefix` and the plugin is."""
+"""Variable that gives the suite's programs the folder with `prefix` and the plugin."""
 
 _SUITE = "bullseye"
 _PROGRAMS = ("gazebo", "gazebo-common", "libgazebo11")
@@ -167,29 +167,30 @@ _HEADERS = (
     "libsdformat-dev",
     "libtbb-dev",
 )
-"""For the plugin; taken without what they depend on, which it does not include."""
-# The C and C++ libraries must be the machine's own, newer ones: two in one process crash.
-_OF_THE_MACHINE = ("libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-10-base")
-# Programs and settings of a whole system.
-_OF_A_SYSTEM = (
+"""Headers for the plugin; fetched without their dependencies, which the plugin does not include."""
+# Excluded: the machine's own, newer C and C++ libraries are used; two versions in one process
+# crash.
+_MACHINE_LIBRARIES = ("libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-10-base")
+# Excluded: programs and settings of a complete system.
+_SYSTEM_PACKAGES = (
     *("coreutils", "debconf", "dpkg", "lsb-base", "libsensors-config", "mariadb-common"),
     *("mysql-common", "perl-base", "sensible-utils", "tar", "ucf", "x11-common"),
 )
 _SPACE = 1_700_000_000
-"""Bytes that packages and unpacked files need while both are there."""
+"""Bytes that packages and unpacked files need together."""
 _NO_GAZEBO = 3
 """Exit status of diffbot_sim.gazebo.installation when the machine has no Gazebo."""
 _STEP = "gazebo"
 _PACKAGES = "packages"
-"""File in the prefix that says which packages are in it."""
+"""File in the prefix that lists its packages."""
 
 
 class GazeboSetup:
     """Makes Gazebo and the plugin ready to use; everything that it makes is in one folder.
 
     Args:
-        root: the checkout.
-        python: interpreter that has the workspace's packages, with `variables`.
+        root: Root of the checkout.
+        python: Interpreter that has the workspace's packages, with `variables`.
     """
 
     def __init__(self, root: Path, python: Path, variables: dict[str, str]) -> None:
@@ -206,14 +207,14 @@ class GazeboSetup:
         self._key = digest(str(self.folder), self._packages, *sources)
 
     def is_ready(self) -> bool:
-        """Tell whether prepare would have nothing to do."""
+        """Return whether prepare would have nothing to do."""
         there = shutil.which("gzserver") or (self._prefix / "usr/bin/gzserver").exists()
         return self._stamps.is_current(_STEP, self._key) and bool(there)
 
     def prepare(self, lock: int) -> None:
-        """Get Gazebo where the machine has none, and build the plugin.
+        """Get Gazebo if the machine has none, and build the plugin.
 
-        Raises SetupError, which says what to do, where Gazebo cannot be had.
+        Raises SetupError, which states the remedy, if Gazebo is not available.
         """
         if self.is_ready():
             return
@@ -232,7 +233,7 @@ class GazeboSetup:
 
     def _has_gazebo(self, lock: int) -> bool:
         if self._prefix.exists() and not self._contents.is_current(_PACKAGES, self._packages):
-            shutil.rmtree(self._prefix)  # of other packages than are wanted now
+            shutil.rmtree(self._prefix)  # made from other packages than those needed now
         try:
             self._run_builder(lock, "--find")
         except ChildError as error:
@@ -264,12 +265,12 @@ class GazeboSetup:
             with SetupStep(f"Asking {mirror} for Gazebo 11"):
                 archive.update()
                 names = [*archive.with_dependencies(_PROGRAMS), *_HEADERS]
-            names = [x for x in names if x not in (*_OF_THE_MACHINE, *_OF_A_SYSTEM)]
+            names = [x for x in names if x not in (*_MACHINE_LIBRARIES, *_SYSTEM_PACKAGES)]
             with SetupStep(f"Fetching Gazebo 11, {len(names)} packages, 0.26 GB") as step:
                 files = archive.fetch(names, step.update)
         except ChildError as error:
             raise SetupError(_explanation(mirror, error)) from error
-        # Complete or not there at all, whenever the process is killed.
+        # The prefix is complete or absent, whenever the process is killed.
         partial = self.folder / "partial"
         shutil.rmtree(partial, ignore_errors=True)
         with SetupStep("Unpacking Gazebo 11") as step:
@@ -279,7 +280,7 @@ class GazeboSetup:
         shutil.rmtree(state)
 
     def _mirror(self) -> str:
-        """Return the archive's address; raise SetupError where Gazebo cannot be had."""
+        """Return the archive's address; raise SetupError if Gazebo is not available."""
         advice = (
             "this machine has no Gazebo 11. On Ubuntu 22.04 and Debian 11: "
             "sudo apt install gazebo libgazebo-dev. On others it is taken from Debian 11's packages"
@@ -305,7 +306,7 @@ def _explanation(mirror: str, error: ChildError) -> str:
 
 
 def wants_gazebo(command: str, words: list[str]) -> bool:
-    """Tell whether a command line of ./diffbot is going to need Gazebo."""
+    """Return whether a command line of ./diffbot needs Gazebo."""
     if {"-h", "--help", "-s", "--show-args"} & set(words):
         return False
     if command == "test":

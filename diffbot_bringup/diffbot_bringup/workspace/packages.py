@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages of the workspace: found, built with colcon where they changed, asked for by name."""
+"""The packages of the workspace: finding them, building changed ones, checking their names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep,
 from diffbot_bringup.xml_launch.arguments import understand
 from diffbot_bringup.xml_launch.substitutions import Share, installed_share
 
-# Contents that a build copies or compiles. Everything else is installed as a link to the source,
-# so that an edit is in force at once and only a new or removed file needs a build.
+# Files whose content a build copies or compiles. All others are installed as links to the source:
+# an edit takes effect at once, and only a new or removed file needs a build.
 _BUILD_FILES = {"package.xml", "setup.py", "setup.cfg", "CMakeLists.txt"}
 _BUILD_SUFFIXES = {".msg", ".srv", ".action", ".c", ".cpp", ".h", ".hpp", ".cmake"}
 _SKIPPED = {"__pycache__", "test", "results", "COLCON_IGNORE"}
@@ -41,10 +41,10 @@ class Package:
     name: str
     path: Path
     build_type: str
-    """As package.xml exports it: ament_python or ament_cmake."""
+    """Build type that package.xml exports: ament_python or ament_cmake."""
 
     def fingerprint(self) -> str:
-        """Return a hash that changes exactly when the package has to be built again."""
+        """Return a hash that changes exactly when the package must be rebuilt."""
         parts: list[str | bytes] = [str(self.path)]
         for file in sorted(_files(self.path)):
             if file.name in _BUILD_FILES or file.suffix in _BUILD_SUFFIXES:
@@ -52,12 +52,12 @@ class Package:
             elif file.suffix != ".py":
                 parts.append(str(file))
             elif file.name == "__init__.py":
-                parts.append(str(file))  # a new Python package has to be linked
+                parts.append(str(file))  # a new Python package must be linked
         return digest(*parts)
 
 
 def _files(directory: Path) -> Iterator[Path]:
-    """Yield the files that can matter to a build, following the links to launch and config."""
+    """Yield the files that can affect a build, following the links to launch and config."""
     for entry in os.scandir(directory):
         if entry.name.startswith(".") or entry.name.endswith(("~", ".egg-info", ".pyc")):
             continue
@@ -72,7 +72,7 @@ def _files(directory: Path) -> Iterator[Path]:
 def find_packages(base: Path) -> list[Package]:
     """Return the packages below base, sorted by name, as colcon would find them.
 
-    A COLCON_IGNORE hides a folder, except in base itself: who names it, wants it.
+    A COLCON_IGNORE hides a folder, except base itself, which was requested explicitly.
     """
     return sorted(_crawl(base, 0), key=lambda package: package.name)
 
@@ -104,10 +104,10 @@ def _read(manifest: Path) -> Package:
     return Package(name, manifest.parent, build_type.strip())
 
 
-# Build them with colcon, and only what has changed.
+# Building with colcon: only what has changed.
 
 _FALLBACKS = "fallback"
-"""Folder of packages that are built only where ROS has none of their name."""
+"""Folder of packages that are built only if ROS has no package of that name."""
 _FINISHED = re.compile(r"^Finished\s+<<<\s+(\S+)")
 _HOOKS_STEP = "hooks"
 
@@ -130,28 +130,28 @@ class Workspace:
         self._all = digest(*sorted(self._keys.values()))
 
     def stale(self) -> list[Package]:
-        """Return the packages that have to be built."""
+        """Return the packages that must be built."""
         return [p for p in self.packages if not self._stamps.is_current(p.name, self._keys[p.name])]
 
     def is_ready(self) -> bool:
-        """Tell whether build would have nothing to do."""
+        """Return whether build would have nothing to do."""
         return self._steps.is_current(_HOOKS_STEP, self._all) and not self.stale()
 
     def build(self, lock: int) -> None:
-        """Build what is stale and forget what is gone; raise SetupError if a build fails."""
+        """Build stale packages and remove deleted ones; raise SetupError if a build fails."""
         if self.is_ready():
             return
         self._steps.clear(_HOOKS_STEP)
         self._remove_gone()
         stale = self.stale()
         if any(p.build_type == "ament_cmake" for p in stale):
-            stale = self.packages  # interfaces changed, and others may be compiled against them
+            stale = self.packages  # changed interfaces: others may be compiled against them
         if stale:
             self._run_colcon(stale, lock)
             mend_scripts(self._install, self._environment.python)
         variables = self._environment.variables(os.environ)
         hooks = read_hooks(self._install, self._environment.python, variables)
-        # Whoever is killed here has not set the step, and writes it again.
+        # If the process is killed here, the step is not set and the file is written again.
         (self._directory / "hooks.json").write_text(json.dumps(hooks, indent=1))
         self._steps.set(_HOOKS_STEP, self._all)
 
@@ -164,7 +164,7 @@ class Workspace:
     def _run_colcon(self, stale: list[Package], lock: int) -> None:
         for package in stale:
             self._stamps.clear(package.name)
-            # colcon leaves links to files that are gone, and fails on them.
+            # colcon leaves links to deleted files, and then fails on them.
             for path in (self._directory / "build" / package.name).rglob("*"):
                 if path.is_symlink() and not path.exists():
                     path.unlink()
@@ -210,7 +210,7 @@ class Workspace:
 
     def _build_variables(self) -> dict[str, str]:
         variables = self._environment.variables(os.environ)
-        # colcon would add a load limit, at which a busy machine builds one file at a time.
+        # Without this, colcon adds a load limit at which a busy machine builds one file at a time.
         variables.setdefault("MAKEFLAGS", f"-j{os.cpu_count() or 2}")
         return variables
 
@@ -221,10 +221,11 @@ class Workspace:
 
 
 def mend_scripts(install: Path, python: Path) -> int:
-    """Let executables start their Python where its path has a space; returns how many were mended.
+    """Repair executables whose Python's path has a space; return how many were changed.
 
-    The kernel takes the first line of a script up to the first space for the interpreter. pip knows
-    that, and its way is taken here; setuptools, which writes the nodes' executables, does not.
+    The kernel takes the first line of a script up to the first space as the interpreter. pip works
+    around that, and its way is used here; setuptools, which writes the nodes' executables, does
+    not.
     """
     if " " not in str(python):
         return 0
@@ -240,9 +241,9 @@ def mend_scripts(install: Path, python: Path) -> int:
     return mended
 
 
-# Refuse a wrong command line before anything is set up for it.
+# Check of the command line before anything is set up for it.
 
-# Of `diffbot test`, which reads this before the packages that it runs are there.
+# Option of `diffbot test`; defined here because it is read before the tested packages exist.
 KERNELS = "--kernels"
 _EXAMPLES = {
     "echo": "TOPIC is missing, for example: ./diffbot echo /joint_states --once",
@@ -255,10 +256,10 @@ _EXAMPLES = {
 
 
 def check_arguments(root: Path, command: str, words: list[str], any_package: bool) -> None:
-    """Raise UsageError, which lists what is right, when the words after command are wrong.
+    """Raise UsageError, which lists the valid words, when the words after command are wrong.
 
-    any_package: the environment has packages besides those of this checkout, so that a package
-    which is not here may be right. Commands check their other arguments themselves.
+    any_package: The environment has packages besides those of this checkout, so a package that is
+    not here may be valid. Commands check their other arguments themselves.
     """
     if "-h" in words or "--help" in words:
         return
@@ -274,7 +275,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
         if not any_package:
             check_one_of("package", words[0], _package_names(root))
     elif command in _EXAMPLES:
-        # An option of Python's may stand alone.
+        # For Python, an option may stand alone.
         if not [word for word in words if command == "python" or not word.startswith("-")]:
             raise UsageError(_EXAMPLES[command])
         if command in ("study", "fleet"):
@@ -287,10 +288,10 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
 
 
 def _check_anything_exists(words: list[str]) -> None:
-    """Refuse a command line of which no word is a path before its large packages are fetched."""
+    """Refuse a command line without any existing path, before its large packages are fetched."""
     places = [word for word in words if not word.startswith("-")]
     if not any(glob.glob(word) for word in places):
-        raise UsageError(f"{places[0]}: there is no such folder or file, and no path is like it")
+        raise UsageError(f"{places[0]}: there is no such folder or file, and no path matches it")
 
 
 def _package_names(root: Path) -> list[str]:
@@ -298,7 +299,7 @@ def _package_names(root: Path) -> list[str]:
 
 
 def _share_of(root: Path, any_package: bool) -> Share:
-    """Find packages in the checkout, whose folders hold what is installed as their share."""
+    """Find packages in the checkout, whose folders contain what is installed as their share."""
 
     def share(package: str) -> str:
         if (root / package / "package.xml").is_file():

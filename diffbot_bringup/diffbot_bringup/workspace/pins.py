@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write constraints.txt from pip's own resolutions, one for each supported Python.
+"""Writes constraints.txt from pip's own resolutions, one per supported Python.
 
 Used by hand when requirements change (see CONTRIBUTING.md), not by ./diffbot:
 
     pythonX.Y -m pip install --dry-run --ignore-installed --report X.Y.json -r requirements.txt
     python3 -m diffbot_bringup.workspace.pins 3.10.json 3.11.json ... > constraints.txt
 
-The result names every package with one exact version for each Python. Because nothing is left
-open, ./diffbot installs it without pip's resolver, which saves time and gives every user the same.
+The result pins every package to an exact version for each Python. So ./diffbot installs without
+pip's resolver, which saves time and gives every user the same versions.
 """
 
 import json
@@ -32,7 +32,7 @@ def read_report(path: Path) -> tuple[str, dict[str, str]]:
 
 
 def normalized(name: str) -> str:
-    """Return a package's name as the index compares it."""
+    """Return a package's name in the normalized form that the index compares."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

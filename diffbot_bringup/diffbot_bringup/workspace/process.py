@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a tool of the set-up, with its output in a log file, and show how far it is."""
+"""Runs a tool of the set-up, with its output in a log file, and shows its progress."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 from types import TracebackType
 
 _TAIL = 25
-"""Lines that are kept of what a tool has printed last."""
+"""Number of the last output lines of a tool that are kept."""
 _PATIENCE = 5.0
-"""Seconds that an interrupted tool has to end by itself before it is killed."""
+"""Time that an interrupted tool has to end before it is killed, s."""
 _BAR = 24
 _WIDTH = 100
 _TICK = 1.0
-"""Seconds after which a terminal shows that a step still runs."""
+"""Update period on a terminal, to show that a step still runs, s."""
 _PLAIN_TICK = 5.0
-"""Seconds after which a line says so where there is no terminal."""
+"""Period of the progress lines without a terminal, s."""
 
 
 class SetupError(Exception):
-    """The set-up cannot go on; the message is one line that says what to do (exit status 1)."""
+    """The set-up cannot continue; the message is one line with the remedy (exit status 1)."""
 
 
 class ChildError(Exception):
@@ -51,7 +51,7 @@ class SetupStep:
         self._terminal = sys.stderr.isatty()
         self._start = time.monotonic()
         self._fraction = 0.0
-        self._told = 0.0  # from the start to the last that was done, s
+        self._told = 0.0  # time from the start to the last update, s
         self._state = ""
         self._ended = threading.Event()
 
@@ -88,7 +88,7 @@ class SetupStep:
             say(said.rstrip())
 
     def _left(self, elapsed: float) -> str:
-        """How long the rest will take, by what is done; empty where it takes longer than that."""
+        """Return the estimated remaining time; empty once it has been exceeded."""
         left = self._told / self._fraction - elapsed
         return f", about {left:.0f} s left" if left > 0.0 and self._fraction < 1.0 else ""
 
@@ -116,8 +116,8 @@ def run(
 ) -> None:
     """Run command to its end, append its output to log and call watch for each of its lines.
 
-    The tool inherits the descriptor of the lock and works in folder, or here. It raises ChildError
-    when the tool fails.
+    The tool inherits the descriptor of the lock and works in folder, or in the current one. Raises
+    ChildError if the tool fails.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     tail: deque[str] = deque(maxlen=_TAIL)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dask distributed and pyarrow for studies, fleets and benchmarks, got when first wanted.
+"""Dask distributed and pyarrow for studies, fleets and benchmarks, installed when first needed.
 
-They go into a folder of their own beside the virtual environment, so that nobody else has them on
-the disk, and a new version of one does not touch the environment.
+They are in a folder of their own beside the virtual environment: they take disk space only where
+they are used, and updating one does not touch the environment.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 from diffbot_bringup.workspace.environment import Stamps, digest, without_other_ros
 from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
 
-# Commands of ./diffbot that may want them.
+# Commands of ./diffbot that may need them.
 STUDY_COMMANDS = ("study", "fleet", "test", "setup", "python")
 PART = "study"
-# What a script for ./diffbot python, as those in benchmarks/, imports to run on a cluster.
+# Module that a script for ./diffbot python, such as those in benchmarks/, imports to use a cluster.
 CLUSTER = "diffbot_study.task_cluster"
 _STEP = "study"
 
 
 def wants_study_packages(command: str, words: list[str]) -> bool:
-    """Tell whether a command line of ./diffbot is going to need them."""
+    """Return whether a command line of ./diffbot needs the packages."""
     if {"-h", "--help"} & set(words):
         return False
     if command == "test":
@@ -39,16 +39,16 @@ def _runs_on_a_cluster(script: Path) -> bool:
     try:
         return script.suffix == ".py" and CLUSTER in script.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        return False  # Python says what is wrong with it
+        return False  # Python reports what is wrong with it
 
 
 class StudyPackages:
     """The folder of the packages.
 
     Args:
-        root: of the checkout.
-        directory: of the environment.
-        python: its interpreter.
+        root: Root of the checkout.
+        directory: Folder of the environment.
+        python: Interpreter of the environment.
     """
 
     def __init__(self, root: Path, directory: Path, python: Path) -> None:
@@ -64,14 +64,14 @@ class StudyPackages:
         return digest(str(self._python), self._requirements.read_bytes())
 
     def is_ready(self) -> bool:
-        """Tell whether they are there."""
+        """Return whether the packages are installed."""
         return self._stamps.is_current(_STEP, self._key) and self.folder.is_dir()
 
     def prepare(self, lock: int) -> None:
-        """Get them.
+        """Install the packages.
 
         Raises:
-            SetupError: says what to do where they cannot be had.
+            SetupError: They are not available; the text states the remedy.
         """
         if self.is_ready():
             return
@@ -93,6 +93,6 @@ class StudyPackages:
         self._stamps.set(_STEP, self._key)
 
     def added(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Variables of the environment with the packages after all others, for workers, too."""
+        """Return the environment variables with the packages last in the path, for workers, too."""
         paths = [path for path in (variables.get("PYTHONPATH"), str(self.folder)) if path]
         return {**variables, "PYTHONPATH": os.pathsep.join(paths)}

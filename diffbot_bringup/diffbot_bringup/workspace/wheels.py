@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of a machine without ROS: ROS 2 as wheels in a virtual environment.
 
-The machine is checked first; pip then installs the exact versions of constraints.txt, and the
-paths in the wheels' CMake files, which are those of their builder, become this machine's.
+First the machine is checked. Then pip installs the exact versions of constraints.txt, and the
+builder's paths in the wheels' CMake files are replaced by this machine's.
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
 
 
-# What the suite made in .diffbot itself when there was one environment for all interpreters.
-_FORMER = ("build", "install", "hooks.json", "log/colcon", "venv")
-_FORMER_STAMPS = ("environment", "wheels", "hooks", "packages")
+# Contents of .diffbot from versions of the suite with one environment for all interpreters.
+_OLD_CONTENTS = ("build", "install", "hooks.json", "log/colcon", "venv")
+_OLD_STAMPS = ("environment", "wheels", "hooks", "packages")
 
 
 class WheelsEnvironment:
-    """A virtual environment in the checkout that holds everything but compiler and headers.
+    """A virtual environment in the checkout that contains everything but compiler and headers.
 
-    Each Python has one of its own, beside its build, and `.diffbot/venv` is a link to the one that
-    was made last.
+    Each Python has its own, with its own build; `.diffbot/venv` links to the one made last.
     """
 
     def __init__(self, root: Path) -> None:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-        # Two Pythons of one version, of the system and of a user, are different ones.
+        # Two Pythons of the same version, the system's and a user's, get different names.
         name = f"python{version}-{digest(sys.base_prefix)[:6]}"
         self.directory = root / ".diffbot" / name
         self._link = root / ".diffbot" / "venv"
@@ -58,15 +57,16 @@ class WheelsEnvironment:
         self._constraints = root / "constraints.txt"
         self._stamps = Stamps(self.directory / "stamps")
         self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
-        # Virtual environments hold their own path and that of their Python: they do not move.
+        # Virtual environments contain their own path and that of their Python: they cannot be
+        # moved.
         self._place = digest(str(self.prefix), version, sys.base_prefix)
 
     def key(self) -> str:
-        """Return a hash of the place, the Python and the wheels' exact versions."""
+        """Return a hash of the folder, the Python and the wheels' exact versions."""
         return digest(self._place, self._constraints.read_bytes())
 
     def is_ready(self) -> bool:
-        """Tell whether all is installed; a removed Python leaves a dangling link here."""
+        """Return whether all is installed; a removed Python leaves a dangling link here."""
         return self._is_installed() and self._link.exists()
 
     def _is_installed(self) -> bool:
@@ -78,7 +78,7 @@ class WheelsEnvironment:
             return
         if not self._is_installed():
             check_machine()
-            self._remove_former()
+            self._remove_old()
             self._make_environment(lock)
             self._install(lock)
             self._stamps.set(_WHEELS_STEP, self.key())
@@ -101,12 +101,12 @@ class WheelsEnvironment:
                 raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
         self._stamps.set(_ENVIRONMENT_STEP, self._place)
 
-    def _remove_former(self) -> None:
+    def _remove_old(self) -> None:
         former = self._link.parent
         if self._link.is_symlink() or not self._link.is_dir():
             return
         with SetupStep("Removing the environment that all Pythons of this checkout shared"):
-            for name in (*(f"stamps/{stamp}" for stamp in _FORMER_STAMPS), *_FORMER):
+            for name in (*(f"stamps/{stamp}" for stamp in _OLD_STAMPS), *_OLD_CONTENTS):
                 path = former / name
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
@@ -127,7 +127,7 @@ class WheelsEnvironment:
         rewrite(self.prefix, include, self._site)
 
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:
-        """Return the user's variables without any other ROS and with this one, an ament prefix."""
+        """Return the user's variables with this ROS, an ament prefix, instead of any other."""
         paths = {
             "PATH": [str(self.prefix / "bin")],
             "LD_LIBRARY_PATH": [
@@ -146,19 +146,19 @@ class WheelsEnvironment:
         return variables
 
     def has_package(self, name: str) -> bool:
-        """Tell whether the wheels have the ROS package."""
+        """Return whether the wheels contain the ROS package."""
         return (self.prefix / "share" / name / "package.xml").exists()
 
 
 OLDEST = (3, 10)
 NEWEST = (3, 14)
-"""The Pythons for which ROS 2 is to be had as wheels."""
+"""Oldest and newest Python for which ROS 2 is available as wheels."""
 
 _SYSTEM_PYTHON = Path("/usr/bin/python3")
 
 
 def check_machine() -> None:
-    """Raise SetupError with one line that says all that is missing and how to get it."""
+    """Raise SetupError with one line that lists everything missing and how to get it."""
     _check_platform()
     missing = missing_debian_packages()
     if missing:
@@ -190,7 +190,7 @@ def _text(version: tuple[int, ...]) -> str:
 
 
 def missing_debian_packages() -> list[tuple[str, str]]:
-    """Return (what is missing, the Debian package that has it) for everything missing."""
+    """Return (what is missing, its Debian package) for everything missing."""
     missing = []
     if not _compiler_works():
         missing.append(("a working C++ compiler", "g++"))
@@ -202,7 +202,7 @@ def missing_debian_packages() -> list[tuple[str, str]]:
 
 
 def _python_package(suffix: str) -> str:
-    """Return python3-<suffix>, or the version's own package when this is not Debian's default."""
+    """Return python3-<suffix>, or the version's own package if this is not Debian's default."""
     base = getattr(sys, "_base_executable", None) or sys.executable
     is_default = os.path.realpath(base) == os.path.realpath(_SYSTEM_PYTHON)
     version = "3" if is_default else _text(sys.version_info[:2])
@@ -210,7 +210,7 @@ def _python_package(suffix: str) -> str:
 
 
 def _compiler_works() -> bool:
-    """Compile and link a small program: a compiler without its library would fail late."""
+    """Compile and link a small program: a compiler without its library would fail only later."""
     cxx = os.environ.get("CXX", "").split() or [shutil.which("c++") or shutil.which("g++") or ""]
     cc = os.environ.get("CC", "").split() or [shutil.which("cc") or shutil.which("gcc") or ""]
     if not cxx[0] or not cc[0]:
@@ -228,8 +228,8 @@ def _compiler_works() -> bool:
 _OPTIONS = [
     "--disable-pip-version-check",
     "--no-input",
-    "--no-deps",  # constraints.txt is complete, so that nothing has to be resolved
-    "--no-compile",  # Python compiles what is used when it is used
+    "--no-deps",  # constraints.txt is complete, so nothing has to be resolved
+    "--no-compile",  # Python compiles modules when they are first used
     "--no-warn-script-location",
     "--retries=2",
     "--progress-bar=off",
@@ -241,22 +241,22 @@ _NETWORK = re.compile(
 )
 _ITEM = re.compile(r"^(?:Collecting|Processing|Requirement already satisfied:) ?([^=\s]*)")
 _DOWNLOADS = 0.7
-"""Share of the time that downloading takes; installing takes the rest."""
+"""Fraction of the time that downloading takes; installing takes the rest."""
 
 
 def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -> None:
     """Install everything that constraints names; raise SetupError with one line if it fails."""
     total = sum(1 for line in constraints.read_text().splitlines() if _applies(line))
     environment = without_other_ros(os.environ)
-    environment["PIP_USER"] = "0"  # a user's setting that a virtual environment refuses
+    environment["PIP_USER"] = "0"  # overrides a user's setting that a virtual environment refuses
     environment["PYTHONUNBUFFERED"] = "1"
     pip: list[str | Path] = [python, "-m", "pip", "install", *_OPTIONS]
     log.unlink(missing_ok=True)
     with SetupStep(f"Installing {total} Python packages") as step:
         count = _Counter(step, total)
         try:
-            # Packages that come as source are built with this setuptools and not with whatever
-            # version is the newest today.
+            # Source packages are built with this setuptools and not with the newest version of the
+            # day.
             run([*pip, _setuptools(constraints)], environment, log, lock)
             command = [*pip, "--no-build-isolation", "-r", constraints]
             run(command, environment, log, lock, count.watch)
@@ -274,7 +274,7 @@ def _setuptools(constraints: Path) -> str:
 
 
 def _applies(line: str) -> bool:
-    """Tell whether a line of constraints.txt is for this Python."""
+    """Return whether a line of constraints.txt applies to this Python."""
     requirement, _, marker = line.partition(";")
     if not requirement.strip() or requirement.lstrip().startswith("#"):
         return False
@@ -297,7 +297,7 @@ def _explanation(error: ChildError) -> str:
 
 
 class _Counter:
-    """Turns pip's lines into progress."""
+    """Turns pip's output lines into progress."""
 
     def __init__(self, step: SetupStep, total: int) -> None:
         self._step = step
@@ -305,7 +305,7 @@ class _Counter:
         self._seen = 0
 
     def watch(self, line: str) -> None:
-        """Take one line of pip's output."""
+        """Process one line of pip's output."""
         match = _ITEM.match(line)
         if match is None:
             if line.startswith("Installing collected packages"):
@@ -317,10 +317,10 @@ class _Counter:
 
 
 def incomplete(site: Path) -> list[Path]:
-    """Return the metadata folders of the distributions in site that miss some of their files.
+    """Return the metadata folders of the distributions in site that lack some of their files.
 
-    pip writes the list of a distribution's files last but its name first, so that a pip that was
-    killed leaves distributions that look installed and are not.
+    pip writes a distribution's list of files last but its name first, so a killed pip leaves
+    distributions that look installed and are not.
     """
     return [info for info in sorted(site.glob("*.dist-info")) if not _is_complete(site, info)]
 
@@ -339,23 +339,23 @@ def remove_incomplete(site: Path) -> None:
     """Remove the metadata of incomplete distributions, so that pip installs them again."""
     for info in incomplete(site):
         shutil.rmtree(info)
-    for leftover in site.glob("~*"):  # pip's name for what it was about to remove
+    for leftover in site.glob("~*"):  # pip's name for what it was going to remove
         shutil.rmtree(leftover, ignore_errors=True)
 
 
 _BUILDER = "/opt/python/"
 _NUMPY = re.compile(r'/opt/python/[^";]*/site-packages/numpy/(?:_core|core)/include')
-# Without its encoding CMake reads ASCII only, and cuts the path of a checkout at the first umlaut.
+# Without an encoding, CMake reads ASCII only and cuts the path of a checkout at the first umlaut.
 _STRINGS = re.compile(r'(file\(STRINGS "[^"]*" \w+)\)')
 _PYTHON = re.compile(r'/opt/python/[^";/]+/include/python3\.\d+t?')
 
 
 def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
-    """Replace the include folders of the wheels' builder by this machine's; read paths as UTF-8.
+    """Replace the builder's include folders by this machine's; make CMake read paths as UTF-8.
 
-    prefix is where the wheels are installed, python_include holds Python.h and site is the
-    site-packages folder that has NumPy. Returns the number of files changed; raises SetupError
-    when a path of the builder is left, because a build would fail on it.
+    `prefix` is where the wheels are installed, `python_include` contains Python.h, and `site` is
+    the site-packages folder that has NumPy. Returns the number of changed files. Raises SetupError
+    if a path of the builder remains, because a build would fail on it.
     """
     numpy_include = site / "numpy" / "_core" / "include"
     if not numpy_include.is_dir():
@@ -369,7 +369,7 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
         if _BUILDER in text:
             raise SetupError(f"{path} names a folder of its builder that is not known here")
         if text != found:
-            # Whoever is killed meanwhile leaves the old file: pip would not mend half of one.
+            # If the process is killed here, the old file stays: pip would not repair half a file.
             partial = path.with_suffix(".partial")
             partial.write_text(text, encoding="utf-8")
             os.replace(partial, path)

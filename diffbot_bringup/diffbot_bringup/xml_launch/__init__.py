@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs XML launch files where ROS 2's own ``launch`` is not installed.
+"""Runner for XML launch files where ROS 2's own ``launch`` is not installed.
 
-The files mean here what they mean to ``ros2 launch``; what is not supported is refused by file
-and line before anything starts. Supported:
+A file means the same here as it does to ``ros2 launch``. Unsupported elements are refused, with
+file and line, before any process starts. Supported:
 
 elements
     launch, arg (with choice), let, include (with arg), group (scoped), push_ros_namespace,
@@ -13,8 +13,8 @@ substitutions
     ``$(command 'COMMAND' [fail|ignore|warn|capture])``, ``$(dirname)``,
     ``$(find-pkg-share PACKAGE)``, ``$(find-pkg-prefix PACKAGE)``, ``$(find-exec NAME)``
 
-Known differences, all on the strict side: an argument that no file declares is an error, and so
-is a value of another kind than the argument's default; a mistake anywhere is found before the
-first process starts; a process that fails makes the exit status 1; output "screen" goes to the
-terminal as it is, without the process's name.
+Known differences, each stricter than ``ros2 launch``: an argument that no file declares is an
+error, and so is a value whose type differs from that of the argument's default; all mistakes are
+found before the first process starts; a process that fails makes the exit status 1. Output "screen"
+goes to the terminal unchanged, without the name of the process.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of a launch: what its files declare, what is given, and whether that can be.
+"""Arguments of a launch: which ones its files declare, which are given, and their validation.
 
-Standard library only: arguments are checked before there is an environment.
+Uses the standard library only: arguments are checked before the environment exists.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from diffbot_bringup.xml_launch.substitutions import parse as parse_template
 
 @dataclass(frozen=True)
 class Argument:
-    """One ``<arg>``. `default` is the text in the file; `conditional` means behind an if/unless."""
+    """One ``<arg>``. `default` is the raw text; `conditional`: it stands behind an if or unless."""
 
     name: str
     default: str | None
@@ -41,7 +41,7 @@ class Argument:
 
     @property
     def needed(self) -> bool:
-        """True when a launch cannot do without a value from outside."""
+        """Whether the launch needs a value from outside."""
         return self.default is None and not self.conditional
 
     @classmethod
@@ -73,11 +73,12 @@ def _has_condition(element: Element) -> bool:
 
 @dataclass(frozen=True)
 class Arguments:
-    """All that can be given to a launch.
+    """All arguments that a launch accepts.
 
     Attributes:
-        declared: by its file and by those included, in their order; the first of a name counts.
-        complete: whether all included files are known before the launch.
+        declared: Arguments that the file and its includes declare, in file order. Of several with
+            the same name the first counts.
+        complete: Whether all included files are known before the launch.
     """
 
     declared: list[Argument]
@@ -85,10 +86,10 @@ class Arguments:
 
     @classmethod
     def of(cls, root: Element, share: Share | None = None) -> Arguments:
-        """Return those of a launch file, and with `share` those of the files that it includes.
+        """Collect the arguments of a launch file and, with `share`, of the files it includes.
 
         Raises:
-            LaunchError: an included file is not well-formed.
+            LaunchError: An included file is not well-formed.
         """
         arguments: dict[str, Argument] = {}
         complete = True
@@ -113,20 +114,21 @@ class Arguments:
         return cls(list(arguments.values()), complete)
 
     def check_names(self, given: Iterable[str], met: Iterable[str] = ()) -> None:
-        """Refuse a name that is neither declared nor was `met` during the launch.
+        """Refuse a name that is neither declared nor was met during the launch (`met`).
 
         Raises:
-            UsageError: it names the one that was probably meant.
+            UsageError: For the first unknown name; the text suggests a similar one.
         """
         names = {argument.name for argument in self.declared} | set(met)
         for name in given:
             check_one_of("argument", name, sorted(names), "the arguments are")
 
     def check(self, given: Mapping[str, str], share: Share = installed_share) -> None:
-        """Refuse a name that no file declares, and a value that cannot be.
+        """Refuse undeclared names and invalid values.
 
         Raises:
-            UsageError: the first one; it names the argument and says what it has to be.
+            UsageError: For the first invalid argument; the text names it and states the valid
+                values.
         """
         if self.complete:
             self.check_names(given)
@@ -144,7 +146,7 @@ class Arguments:
                 raise UsageError(f"argument {argument.name!r} is {value!r}, {complaint}{about}")
 
     def _defaults(self, share: Share) -> dict[str, str]:
-        """Values of the arguments when none is given, as far as they are known."""
+        """Evaluate the defaults of all arguments, as far as they are known before the launch."""
         scope = Scope(os.environ, share)
         for argument in self.declared:
             if argument.default is not None:
@@ -155,7 +157,7 @@ class Arguments:
 
 
 def _included(element: Element, share: Share) -> Path | None:
-    """Return the path of an include, or None when only the launch itself can tell."""
+    """Return the path of an include, or None when it is known only during the launch."""
     folder = element.file.parent
     scope = Scope(os.environ, share)
     scope.announce(folder)
@@ -204,9 +206,9 @@ def _description(argument: Argument) -> str:
     return f"{argument.description.removesuffix('.')}. Valid choices are: {choices}"
 
 
-# The command line of `diffbot launch`: what is to be launched, and whether that can be.
+# The command line of `diffbot launch`, and its validation.
 #
-# Standard library only: ./diffbot refuses what is wrong before there is an environment.
+# Standard library only: ./diffbot refuses a wrong command line before the environment exists.
 
 _EPILOG = """\
 NAME is a launch file of the suite (ident, ident.launch.xml) or a path; PACKAGE FILE works too.
@@ -218,14 +220,14 @@ launch file, nothing was started; 130 stopped by Ctrl-C (143 SIGTERM, 129 SIGHUP
 
 @dataclass(frozen=True)
 class Request:
-    """A launch file with arguments that fit it.
+    """A launch file with valid arguments.
 
     Attributes:
-        root: content of the file.
-        arguments: all that could be given.
-        given: their values, by name.
-        show_args: list the arguments instead.
-        dry_run: print what would be run instead.
+        root: Root element of the file.
+        arguments: All arguments that the launch accepts.
+        given: Values of the given arguments, by name.
+        show_args: List the arguments instead of launching.
+        dry_run: Print the commands instead of running them.
     """
 
     root: Element
@@ -241,11 +243,11 @@ class Request:
 
 
 def understand(words: Sequence[str], share: Share = installed_share) -> Request | None:
-    """Read a command line; None: nothing is named, and the launch files are to be listed.
+    """Parse a command line; return None when it is empty: then the launch files are listed.
 
     Raises:
-        UsageError: the launch file, or the first argument that cannot be, in one sentence.
-        SystemExit: after --help, and for a wrong option.
+        UsageError: The launch file, or the first invalid argument, in one sentence.
+        SystemExit: After --help, and for a wrong option.
     """
     options = _parser().parse_intermixed_args(words)
     if options.name is None and not words:
@@ -280,24 +282,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# What the value of an argument has to be, by its default and its name.
+# Which values an argument accepts, derived from its default and its name.
 #
-# A value has to be of its default's kind: a whole number, a number, or a row of as many numbers.
-# Some names mean the same in all launch files of the suite, and their default says too little:
-# robots, poses, files of parameters, loads, precisions, rooms, windows, what is never below zero.
-# Everything else is text. All other limits of numbers are for the node to tell that takes them.
+# A value must have the type of its default: a whole number, a number, or a list of as many numbers.
+# Some names have the same meaning in all launch files of the suite, but their default does not
+# reveal it: robots, poses, parameter files, loads, precisions, rooms, windows, and non-negative
+# numbers. Everything else is text. All other limits are checked by the node that takes the number.
 
 Form = Callable[[str], "str | None"]
-"""Returns what is wrong with a value, None where nothing is."""
+"""Checks a value: returns what is wrong with it, or None when it is valid."""
 
-# As YAML reads it, which makes text of 1e-3 and an octal number of 010.
+# Numbers as YAML reads them: 1e-3 is text, and 010 is an octal number.
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9]\d*)")
 _DECIMAL = re.compile(r"(?:[-+]?\d+\.\d*|\.\d+)(?:[eE][-+]\d+)?")
 _PI = re.compile(r"[-+]?(?:[\d.]+\*)?pi(?:/[\d.]+)?")
 _SHARE = re.compile(r"[-+]?[\d.]+%")
 _PRECISION = re.compile(r"(?:K[5-8][\s=]+[\d.]+\s*%?[\s,]*)+", re.IGNORECASE)
 _NONE = ("none", "")
-# What a file of parameters may be instead of a file, by name and default of the argument.
+# Keywords accepted in place of a parameter file, by name and default of the argument.
 _INSTEAD_OF_FILE = {
     ("parameters", "robot"): ("robot", "topic", "adaptive"),
     ("parameters", "sigma"): ("sigma",),
@@ -308,13 +310,13 @@ _INSTEAD_OF_FILE = {
 
 
 def form_of(name: str, default: str, share: Share, has_choices: bool = False) -> Form | None:
-    """Return how the values of an argument are judged; None: any text will do.
+    """Return the check for the values of an argument, or None when any text is valid.
 
     Args:
-        name: of the argument.
-        default: its value when it is not given.
-        share: finds the package that has the robots.
-        has_choices: whether the launch file lists its values, of which each may be of another kind.
+        name: Name of the argument.
+        default: Its value when it is not given.
+        share: Finds the share folder of the package with the robots.
+        has_choices: Whether the launch file lists the valid values, which may differ in type.
     """
     if has_choices:
         return _window if name == "gui" else None
@@ -407,7 +409,7 @@ def _file(instead: Sequence[str], text: str) -> str | None:
 
 
 def _robots(share: Share) -> list[str]:
-    """Names of the robots that come with the suite."""
+    """Return the names of the robots that the suite provides."""
     try:
         folder = Path(share("diffbot_description"), "config")
     except ValueError:
@@ -433,10 +435,10 @@ def _robot(known: Sequence[str], text: str) -> str | None:
 
 
 def _not_yaml(path: Path) -> str | None:
-    """What is wrong with a YAML file at first sight."""
+    """Return what is obviously wrong with a YAML file, or None."""
     try:
         import yaml
-    except ImportError:  # there is no environment yet; in it this is asked again
+    except ImportError:  # there is no environment yet; inside it, this check runs again
         return None
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -452,14 +454,14 @@ def _not_yaml(path: Path) -> str | None:
 
 
 def _check_robot(path: Path) -> None:
-    """Refuse a file that every node would refuse by itself. Raises UsageError."""
+    """Refuse a robot file that every node would refuse, too. Raises UsageError."""
     try:
         from diffbot_description import load_robot
-    except ImportError:  # as above
+    except ImportError:  # no environment yet, as in _not_yaml
         return
     try:
         load_robot(path)
-    except ValueError as error:  # it names file, field, limit and what to change
+    except ValueError as error:  # the text names the file, the field, its limit and the remedy
         raise UsageError(str(error)) from error
 
 
@@ -501,7 +503,7 @@ _NAMED: dict[str, Form] = {
 }
 
 
-# Least values of numbers that mean the same in all launch files.
+# Minimum of numbers that have the same meaning in all launch files.
 _LEAST = {"encoder_counts": -1} | dict.fromkeys(
     (
         "amplitude", "angular_velocity", "arena", "dead_time", "duration", "hold", "laps",

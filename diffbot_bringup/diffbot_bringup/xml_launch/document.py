@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch file: read into elements that remember their line, and checked by the supported schema.
+"""Launch files, read into elements that know their line and checked against the supported schema.
 
-The whole file is checked before anything runs, branches that are not taken included; the rest of
-ROS's launch XML is refused by file and line.
+The whole file is checked before anything runs, including branches that are not taken. Parts of
+ROS's launch XML that are not supported are refused, with file and line.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from diffbot_bringup.xml_launch.substitutions import Scope, Share, Template, Tex
 
 
 class LaunchError(UsageError):
-    """A launch file cannot be used: ``file:line: message`` where the place is known."""
+    """A launch file cannot be used. The text starts with ``file:line:`` if known."""
 
     def __init__(self, message: str, file: Path | None = None, line: int | None = None) -> None:
         super().__init__(message if file is None else f"{file}:{line}: {message}")
 
 
-DEEPEST = 50  # elements inside one another; who walks them calls itself for each
+DEEPEST = 50  # nested elements; functions that walk them recurse once per level
 
 
 @dataclass
 class Element:
-    """One XML element: tag, raw attributes, children, and where it stands."""
+    """One XML element: its tag, raw attributes, children, and its file and line."""
 
     tag: str
     attributes: dict[str, str]
@@ -49,7 +49,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Document:
-    """A launch file: its root element and its comments (text, in file order)."""
+    """A launch file: its root element and its comments (texts, in file order)."""
 
     root: Element
     comments: tuple[str, ...]
@@ -60,8 +60,8 @@ def read(path: Path) -> Document:
 
     Raises LaunchError when the file cannot be read or is not well-formed XML.
     """
-    if path.exists() and not path.is_file():  # a device may have no end
-        raise LaunchError(f"cannot read the launch file {path}: it is no regular file")
+    if path.exists() and not path.is_file():  # reading a device might never end
+        raise LaunchError(f"cannot read the launch file {path}: it is not a regular file")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -76,7 +76,7 @@ def read(path: Path) -> Document:
 
 
 class _Reader:
-    """Collects expat's events; expat is used directly because it knows the line numbers."""
+    """Collects the events of expat, which is used directly because it reports line numbers."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -99,11 +99,11 @@ class _Reader:
         self.stack.append(element)
 
 
-# Finds the launch files of the suite by name, and tells what each is for.
+# Search for the suite's launch files by name, and their one-line descriptions.
 
 SUFFIX = ".launch.xml"
 NO_FILES = "no launch files found; is the workspace sourced?"
-# Where a bare NAME is looked up, in this order.
+# Packages that are searched for a bare NAME, in this order.
 PACKAGES = (
     "diffbot_bringup",
     "diffbot_description",
@@ -116,7 +116,7 @@ PACKAGES = (
 
 
 def launch_files(share: Share) -> dict[str, Path]:
-    """Return name (without ``.launch.xml``) -> path of the suite's launch files."""
+    """Return the suite's launch files: name (without ``.launch.xml``) -> path."""
     files: dict[str, Path] = {}
     for package in PACKAGES:
         for path in _of_package(package, share):
@@ -125,16 +125,16 @@ def launch_files(share: Share) -> dict[str, Path]:
 
 
 def find(name: str, words: list[str], share: Share) -> tuple[Path, list[str]]:
-    """Return the absolute path of a launch file, and the words that are left.
+    """Return the absolute path of a launch file, and the remaining words.
 
     Args:
-        name: of a launch file of the suite (``ident`` or ``ident.launch.xml``), a path, or a
-            package whose launch file is the first word, as `ros2 launch` takes it.
-        words: that follow it on the command line.
-        share: finds the packages.
+        name: Name of a launch file of the suite (``ident`` or ``ident.launch.xml``), a path, or a
+            package. For a package the first word names the launch file, as with `ros2 launch`.
+        words: Words that follow the name on the command line.
+        share: Finds the share folder of a package.
 
     Raises:
-        UsageError: there is none; it lists the known names.
+        UsageError: No such launch file; the text lists the known names.
     """
     if words and ":=" not in words[0]:
         files = {path.name: path for path in _of_package(name, share)}
@@ -165,7 +165,7 @@ def headline(path: Path) -> str:
 
 
 def _of_package(package: str, share: Share) -> list[Path]:
-    """Return the launch files of one package; none where it is not installed."""
+    """Return the launch files of one package, or an empty list when it is not installed."""
     try:
         return sorted(Path(share(package), "launch").glob(f"*{SUFFIX}"))
     except ValueError:
@@ -181,7 +181,7 @@ _ACTIONS = (
 
 @dataclass(frozen=True)
 class Rule:
-    """What one element may hold. `text` may hold substitutions, `literal` may not."""
+    """What one element may contain. `text` may contain substitutions, `literal` may not."""
 
     text: tuple[str, ...] = ()
     literal: tuple[str, ...] = ()
@@ -222,7 +222,7 @@ RULES: dict[str, Rule] = {
     "log": Rule(("message",), (), ("message",)),
 }
 _INCLUDE_ARG = Rule(_PAIR, (), _PAIR, conditions=False)
-# Types of the value of a parameter: of the scalar, or None for YAML's choice; whether it is a list.
+# Types of parameter values: scalar type (None: YAML decides), and whether the value is a list.
 TYPES: dict[str, tuple[type | None, bool]] = {
     "int": (int, False),
     "float": (float, False),
@@ -234,9 +234,9 @@ TYPES: dict[str, tuple[type | None, bool]] = {
     "list_of_str": (str, True),
     "yaml": (None, False),
 }
-# Literals that may only have these values; the rest of what launch allows is refused.
+# Literals of which only these values are supported, although launch accepts more.
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
-_ONLY = {
+_SUPPORTED_VALUES = {
     "on_exit": ("shutdown",),
     "respawn": ("false", "False", "0"),
     "shell": ("false", "False", "0"),
@@ -256,7 +256,7 @@ def flag(value: str | None, default: bool) -> bool:
 
 
 def check(root: Element) -> None:
-    """Check a whole launch file and parse its templates. Raises LaunchError at the first fault."""
+    """Check a whole launch file and parse its templates. Raises LaunchError at the first error."""
     if root.tag != "launch":
         raise root.error(f"the root element is <{root.tag}>, expected <launch>")
     _check(root, RULES["launch"])
@@ -270,10 +270,10 @@ def _check(element: Element, rule: Rule) -> None:
                 f"attribute {name!r} of <{element.tag}> is not supported"
                 f"{suggestion(name, known)}; supported are {', '.join(known) or 'none'}"
             )
-        if name in _ONLY and value not in _ONLY[name]:
+        if name in _SUPPORTED_VALUES and value not in _SUPPORTED_VALUES[name]:
             raise element.error(
                 f"{name}={value!r} of <{element.tag}> is not supported; "
-                f"supported are {', '.join(_ONLY[name])}"
+                f"supported are {', '.join(_SUPPORTED_VALUES[name])}"
             )
         if name not in rule.literal:
             _parse(element, name, value)
@@ -337,18 +337,18 @@ def _check_parameter(element: Element) -> None:
         raise element.error(f"value={element.attributes['value']!r}: {error}") from None
 
 
-# The value of a parameter: which type the text of ``<param value=...>`` means.
+# Parameter values: which type the text of ``<param value=...>`` has.
 #
 # Without ``type`` the text is read as YAML (``5`` int, ``5.0`` float, ``true`` bool, ``[1, 2]``
 # list, ``'5'`` in quotes text). A substitution is performed first and its text is read as YAML.
 
 _SCALARS = (int, float, bool, str)
-_MOST_BRACKETS = 20  # of a value; lists of scalars need one
+_MAX_BRACKETS = 20  # brackets in a value; a list of scalars needs one
 
 
 @dataclass(frozen=True)
 class ParameterValue:
-    """A value whose substitutions are still to be performed.
+    """A parameter value whose substitutions have not been performed yet.
 
     `value` is a scalar, a template, or a list of both.
     """
@@ -359,7 +359,7 @@ class ParameterValue:
 
     @classmethod
     def parse(cls, text: str, identifier: str | None) -> ParameterValue:
-        """Read the attributes `value` and `type`. Raises ValueError when they do not fit."""
+        """Parse the attributes `value` and `type`. Raises ValueError when they do not fit."""
         scalar, is_list = TYPES[identifier or "yaml"]
         value = _interpolate(_coerce(text, scalar, is_list, text_allowed=True))
         _check_type(value, scalar, is_list)
@@ -384,7 +384,7 @@ class ParameterValue:
 
 
 def _coerce(text: str, scalar: type | None, is_list: bool, text_allowed: bool) -> Any:
-    """Convert text; with `text_allowed`, text that does not convert yet stays (a substitution)."""
+    """Convert text. With `text_allowed`, text that does not convert stays (a substitution)."""
     if scalar is None:
         return _from_yaml(text, text_allowed)
     if is_list:
@@ -426,10 +426,10 @@ def _from_yaml(text: str, text_allowed: bool) -> Any:
 
 
 def read_scalar(text: str) -> Any:
-    """Value of a YAML text; raises ValueError, in one line, where it has none."""
-    if text.count("[") + text.count("{") > _MOST_BRACKETS:
-        raise ValueError(f"{text!r} has more than {_MOST_BRACKETS} brackets")
-    import yaml  # ./diffbot reads launch files before it is there
+    """Return the value of a YAML text. Raises ValueError, in one line, when it is not valid."""
+    if text.count("[") + text.count("{") > _MAX_BRACKETS:
+        raise ValueError(f"{text!r} has more than {_MAX_BRACKETS} brackets")
+    import yaml  # not at the top: ./diffbot reads launch files before yaml is installed
 
     try:
         return yaml.safe_load(text)
@@ -437,7 +437,7 @@ def read_scalar(text: str) -> Any:
         problem = " ".join((getattr(error, "problem", None) or str(error)).split())
         raise ValueError(f"{text!r} is not YAML: {problem}") from None
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
-        # What PyYAML lets through of values such as `!!int ""` and 2001-99-99.
+        # Errors that PyYAML itself raises for values such as `!!int ""` and 2001-99-99.
         raise ValueError(f"{text!r} is no value of its kind: {error}") from None
 
 
@@ -451,7 +451,7 @@ def _valid(value: Any, text_allowed: bool) -> bool:
 
 
 def _interpolate(value: Any) -> Any:
-    """Parse the substitutions in text; text without any stays text, escapes taken out."""
+    """Parse the substitutions in text; text without any stays text, with escapes removed."""
     kinds = set()
 
     def one(item: Any) -> Any:
@@ -472,7 +472,7 @@ def _interpolate(value: Any) -> Any:
 
 
 def _check_type(value: Any, scalar: type | None, is_list: bool) -> None:
-    """Refuse a value without substitutions that is not of the type asked for."""
+    """Refuse a value without substitutions that does not have the requested type."""
     if isinstance(value, tuple) or scalar is None:
         return
     if isinstance(value, list) != is_list:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the processes of a launch until all have ended, and leaves nothing behind.
+"""Runner for the processes of a launch: waits until all have ended and leaves none behind.
 
-Other than with `ros2 launch`, a process that fails ends the others too. Nodes whose names begin
-with an underscore, which ROS calls hidden, only look on: the others go on without them, and they
-end with the others.
+Unlike with `ros2 launch`, a process that fails ends the others, too. Nodes whose names begin with
+an underscore (hidden, in ROS terms) are observers: the others continue without them, and they end
+with the others.
 
 Exit status
-    0    every process ended with 0, or well after being asked to stop by ``on_exit="shutdown"``
+    0    every process ended with 0, or stopped cleanly when ``on_exit="shutdown"`` asked it to
     1    a process failed or could not be started (it is named on standard error)
-    130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP: 128 + the signal, as shells have it)
+    130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP: 128 + the signal, as in shells)
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TextIO
 
-# Ends the processes of a launch when the launch itself is killed and can no longer do so.
+# The guard ends the processes of a launch when the launch itself is killed and cannot do so.
 #
-# The guard is a fork of the runner in a session of its own. It knows the process groups from a
-# pipe; the end of the pipe without a word of farewell means that the runner is gone. It then does
-# what the runner would have done: SIGINT first, so that a node can still command zero torque.
+# It is a fork of the runner in a session of its own. Through a pipe it receives the process groups
+# that run. When the pipe closes while groups are still listed, the runner is gone. The guard then
+# does what the runner would have done: SIGINT first, so that a node can still command zero torque.
 
-# Seconds that a process has after SIGINT, and after SIGTERM, before the next signal.
+# Time in s that a process has after SIGINT, and after SIGTERM, before the next signal.
 GRACE = (5.0, 5.0)
 
 
 def signal_group(group: int, number: int) -> bool:
-    """Send a signal (0: only ask) to a process group; False when nobody is left in it."""
+    """Send a signal (0: only test) to a process group; return False when the group is empty."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
@@ -49,7 +49,7 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> None:
-    """Signal groups step by step: (signal, seconds to wait) until none is left."""
+    """Send groups a sequence of signals: (signal, seconds to wait) until none is left."""
     left = list(groups)
     for number, patience in ladder:
         left = [group for group in left if signal_group(group, number)]
@@ -63,7 +63,7 @@ class Guard:
     """The runner's end of the pipe. Start it before the first process and close it last."""
 
     def __init__(self) -> None:
-        reading, self._writing = os.pipe()  # both close on exec, so only fork and runner have them
+        reading, self._writing = os.pipe()  # both close on exec, so only guard and runner have them
         self._pid = os.fork()
         if self._pid == 0:
             os.close(self._writing)
@@ -71,22 +71,22 @@ class Guard:
         os.close(reading)
 
     def add_myself(self) -> None:
-        """Announce the calling process as a group; called in a child before it runs its program."""
+        """Register the calling process as a group; called in a child before it runs its program."""
         os.write(self._writing, b"+%d\n" % os.getpid())
 
     def remove(self, group: int) -> None:
         """Forget a group that has ended."""
-        with contextlib.suppress(BrokenPipeError):  # somebody has killed the guard
+        with contextlib.suppress(BrokenPipeError):  # the guard was killed
             os.write(self._writing, b"-%d\n" % group)
 
     def close(self) -> None:
-        """End the guard; groups that it still knows are ended by it."""
+        """End the guard, which ends the groups that are still registered."""
         os.close(self._writing)
         os.waitpid(self._pid, 0)
 
 
 def _watch(pipe: int) -> None:
-    """Body of the guard; never returns."""
+    """Run the guard; never returns."""
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -107,8 +107,8 @@ def _watch(pipe: int) -> None:
 
 
 OUTPUTS = ("screen", "log", "both")
-LAST_LINES = 20  # of the log file, shown when a process fails
-_READS = 16  # at a time: who writes without end must not keep the runner from all else
+LAST_LINES = 20  # lines of the log file that are shown when a process fails
+_READS = 16  # reads per turn: a process with endless output must not block the runner
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class ParameterText:
 
 @dataclass(frozen=True)
 class ProcessDescription:
-    """What to run, where, with which environment, and what its end means.
+    """What to run, with which environment and output, and what its end means for the launch.
 
     `name` labels the process in messages (``ident-2``). `output` is one of OUTPUTS: "screen"
     (straight to the terminal), "log" (to a file, standard error also to the terminal), "both".
@@ -132,11 +132,11 @@ class ProcessDescription:
     directory: str | None = None
     output: str = "log"
     shutdown_on_exit: bool = False
-    looks_on: bool = False  # a hidden node: the others go on without it, and it ends with them
+    looks_on: bool = False  # a hidden node: the others continue without it, and it ends with them
     place: str = ""  # file:line of the element, for messages
 
     def arguments(self, folder: Path) -> list[str]:
-        """Return the command line; parameter texts become files in a folder."""
+        """Return the command line; parameter texts are written to files in `folder`."""
         words = []
         for number, word in enumerate(self.command):
             if isinstance(word, ParameterText):
@@ -147,7 +147,7 @@ class ProcessDescription:
         return words
 
     def __str__(self) -> str:
-        """Return the command as a shell would take it, parameter texts shown in place."""
+        """Return the command in shell syntax, with the parameter texts inserted."""
         return " ".join(
             f"<{' '.join(word.text.split())}>"
             if isinstance(word, ParameterText)
@@ -157,10 +157,10 @@ class ProcessDescription:
 
 
 class LogDirectory:
-    """A folder for one launch, made when something is logged.
+    """The log folder of one launch; it is created when something is logged.
 
-    It lies in ROS's log folder: ROS_LOG_DIR, else ``.diffbot/log`` of a checkout that is the
-    current folder, else ``$ROS_HOME/log``, else ``~/.ros/log``.
+    It lies in ROS's log folder: ROS_LOG_DIR; otherwise ``.diffbot/log`` when the current folder is
+    a checkout; otherwise ``$ROS_HOME/log``, or ``~/.ros/log``.
     """
 
     def __init__(self, launch: str) -> None:
@@ -174,12 +174,12 @@ class LogDirectory:
         self.commands = self._path / "launch.log"
 
     def file(self, name: str) -> Path:
-        """Return the path of a log file; its folder exists afterwards."""
+        """Return the path of a log file; creates its folder."""
         self._path.mkdir(parents=True, exist_ok=True)
         return self._path / f"{name}.log"
 
     def note(self, description: ProcessDescription) -> None:
-        """Keep a command line. A disk that is full costs the note, not the launch."""
+        """Log a command line. A full disk costs the log entry, not the launch."""
         with contextlib.suppress(OSError):
             self._path.mkdir(parents=True, exist_ok=True)
             with self.commands.open("a", encoding="utf-8") as file:
@@ -198,11 +198,11 @@ class Tee:
         os.set_blocking(source.fileno(), False)
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the file descriptor to wait on."""
         return self._source.fileno()
 
     def pump(self) -> bool:
-        """Copy what is there, of much only a part; False at the end of the output."""
+        """Copy the available output, at most _READS pieces; return False at its end."""
         for _ in range(_READS):
             try:
                 data = os.read(self.fileno(), 65536)
@@ -219,12 +219,12 @@ class Tee:
         if not lines:
             return
         text = "".join(f"{self._prefix}{line.decode(errors='replace')}\n" for line in lines)
-        with contextlib.suppress(BrokenPipeError):  # the reader of our output has gone
+        with contextlib.suppress(BrokenPipeError):  # the reader of our output is gone
             self._screen.write(text)
             self._screen.flush()
 
     def close(self) -> None:
-        """Copy the last piece, an unfinished line too, and close."""
+        """Copy the remaining output, including an unfinished line, and close."""
         if self._source.closed:
             return
         self.pump()
@@ -233,9 +233,9 @@ class Tee:
 
 
 class Process:
-    """A child in a session of its own, so that the terminal's Ctrl-C reaches it through us only.
+    """A child in a session of its own, so that Ctrl-C reaches it only through the runner.
 
-    With output "screen" it inherits the terminal: a node may draw and redraw a table there.
+    With output "screen" it inherits the terminal, so a node can draw and redraw a table there.
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class Process:
                     self.tees.append(Tee(pipe, screen, description.name, sink))
 
     def poll(self) -> bool:
-        """True once the process has ended; `code` is then its exit code (negative: the signal)."""
+        """Return whether it has ended; `code` is then its exit code (negative: the signal)."""
         self.code = self._popen.poll()
         if self.code is None:
             return False
@@ -286,34 +286,35 @@ class Process:
         return True
 
     def close(self) -> None:
-        """Read what is left of the output and close the log file; call it after the end."""
+        """Read the remaining output and close the log file; call it after the process has ended."""
         for tee in self.tees:
             tee.close()
         if self._sink:
             self._sink.close()
 
     def signal(self, number: int) -> None:
-        """Send a signal to the process and to what it has started."""
+        """Send a signal to the process and its descendants in the same group."""
         signal_group(self.pid, number)
 
     def group_alive(self) -> bool:
-        """True while the process or something it has started is there."""
+        """Return whether the process or one it has started still runs."""
         return signal_group(self.pid, 0)
 
     def last_lines(self) -> str:
-        """Return the end of the log file, to explain a failure."""
+        """Return the last lines of the log file, to explain a failure."""
         if self.log_file is None or not os.path.exists(self.log_file):
             return ""
         lines = self.log_file.read_text(errors="replace").splitlines()[-LAST_LINES:]
         return "\n".join([f"last lines of {self.log_file}:", *(f"    {line}" for line in lines)])
 
 
-# Of diffbot_node.running, which the reports read it with; to load ROS for it takes half a second.
+# Environment variable with the path of the failures file, which the reports read. It repeats the
+# name in diffbot_node.running, because importing that would load ROS (half a second).
 FAILURES = "DIFFBOT_LAUNCH_FAILURES"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
-_STUCK = 0.3  # s for which nobody has read our output, after which it does not delay a stop
-# Exit codes of a process that has stopped because it was asked to, by the signal sent.
+_STUCK = 0.3  # s without anybody reading our output; after that, output no longer delays a stop
+# Exit codes of a process that stopped as requested, by the signal that was sent.
 _STOPPED_WELL = {
     signal.SIGINT: (0, -signal.SIGINT, 128 + signal.SIGINT),
     signal.SIGTERM: (0, -signal.SIGINT, 128 + signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGTERM),
@@ -321,7 +322,7 @@ _STOPPED_WELL = {
 
 
 class Supervisor:
-    """Starts processes, waits for them, and stops them: SIGINT, later SIGTERM, later SIGKILL."""
+    """Starts processes, waits for them and stops them: SIGINT, then SIGTERM, then SIGKILL."""
 
     def __init__(
         self,
@@ -329,21 +330,21 @@ class Supervisor:
         name: str,
         grace: tuple[float, float] = GRACE,
     ) -> None:
-        """`name` names the log folder; `grace` is [s] after SIGINT and after SIGTERM."""
+        """`name` names the log folder; `grace`: times [s] after SIGINT and after SIGTERM."""
         self._descriptions = descriptions
         self._log = LogDirectory(name)
         self._grace = grace
         self._running: list[Process] = []
-        self._leftovers: list[int] = []  # groups whose first process has ended but others have not
+        self._leftovers: list[int] = []  # groups whose first process has ended while others run
         self._received: list[int] = []
         self._stopped_by: int | None = None
-        self._failed: dict[str, str] = {}  # what, and its last words
-        # (signal, when), 0: give up; None: not stopping
+        self._failed: dict[str, str] = {}  # what failed -> the reason it gave
+        # (signal, time at which to send it), signal 0: give up; None: not stopping
         self._ladder: list[tuple[int, float]] | None = None
         self._sent = signal.SIGINT
 
     def run(self) -> int:
-        """Run everything and return the exit status described above."""
+        """Run all processes and return the exit status described above."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._selector = selectors.DefaultSelector()
@@ -356,9 +357,9 @@ class Supervisor:
             self._guard = Guard()
             try:
                 self._start(Path(files))
-                self._obey()
+                self._handle_signals()
                 while self._running:
-                    self._turn()
+                    self._process_events()
                 self._sweep()
             finally:
                 self._guard.close()
@@ -369,7 +370,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Turn signals, the end of a child included, into something that wakes the selector."""
+        """Make signals, including the end of a child, wake the selector."""
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
@@ -420,8 +421,8 @@ class Supervisor:
             for tee in process.tees:
                 self._selector.register(tee, selectors.EVENT_READ, tee.pump)
 
-    def _turn(self) -> None:
-        """Wait for a signal, output, an end or a deadline, and deal with it."""
+    def _process_events(self) -> None:
+        """Wait for a signal, output, the end of a process or a deadline, and handle it."""
         timeout = None
         if self._ladder:
             timeout = max(0.0, self._ladder[0][1] - time.monotonic())
@@ -429,11 +430,11 @@ class Supervisor:
             more_to_come = key.data()
             if not more_to_come:
                 self._selector.unregister(key.fileobj)
-        self._obey()
+        self._handle_signals()
         for process in [process for process in self._running if process.poll()]:
             self._ended(process)
         if self._ladder and time.monotonic() >= self._ladder[0][1]:
-            self._climb(self._ladder.pop(0)[0])
+            self._escalate(self._ladder.pop(0)[0])
 
     def _sweep(self) -> None:
         """End what ended processes have left running (a shell's background job ignores SIGINT)."""
@@ -441,7 +442,7 @@ class Supervisor:
         for group in self._leftovers:
             self._guard.remove(group)
 
-    def _obey(self) -> None:
+    def _handle_signals(self) -> None:
         while self._received:
             self._interrupt(self._received.pop(0))
 
@@ -455,7 +456,7 @@ class Supervisor:
         self._stop("Ctrl-C (SIGINT)" if number == signal.SIGINT else name)
 
     def _stop(self, reason: str) -> None:
-        """Begin to stop everything; a second call changes nothing."""
+        """Begin to stop all processes; a second call has no effect."""
         if self._ladder is not None:
             return
         if self._running:
@@ -469,7 +470,7 @@ class Supervisor:
         ]
         self._signal_all(signal.SIGINT)
 
-    def _climb(self, number: int) -> None:
+    def _escalate(self, number: int) -> None:
         names = ", ".join(process.description.name for process in self._running)
         if not number:
             say("ERROR", f"not even SIGKILL ends {names}; left behind")
@@ -488,11 +489,11 @@ class Supervisor:
             process.signal(number)
 
     def _fail(self, what: str, number: int | None = None) -> None:
-        """Note it, where the others can read it when they are told to end.
+        """Record a failure in the file that the other processes read when they are stopped.
 
         Args:
-            what: has failed, and how.
-            number: of the process, for its last words; None: it was none.
+            what: What failed, and how.
+            number: Number of the process, to look up the reason it gave; None: not a process.
         """
         self._failed[what] = "" if number is None else last_words(self._failures, number)
         told = [f"{what}: {why}" if why else what for what, why in self._failed.items()]
@@ -520,7 +521,7 @@ class Supervisor:
             )
             if lines := process.last_lines():
                 print(lines, file=sys.stderr, flush=True)
-            # What is left of a graph that moves a robot has no business going on.
+            # The rest of a graph that moves a robot must not continue.
             self._stop(f"{description.name} has failed")
         elif description.shutdown_on_exit:
             self._stop(f"{description.name} has ended")
@@ -529,7 +530,7 @@ class Supervisor:
 
 
 def tell_failures(path: Path, failed: Sequence[str]) -> None:
-    """Write the file at one stroke. A disk that is full costs the explanation, not the launch."""
+    """Write the file atomically. A full disk costs the explanation, not the launch."""
     partial = path.with_name(path.name + ".partial")
     with contextlib.suppress(OSError):
         partial.write_text("".join(f"{name}\n" for name in failed), encoding="utf-8")
@@ -537,16 +538,16 @@ def tell_failures(path: Path, failed: Sequence[str]) -> None:
 
 
 def last_words(failures: Path, number: int) -> str:
-    """What a process has said of its end beside that file, in a line; else empty."""
+    """Return the reason, in one line, that a process wrote next to `failures`; empty if none."""
     with contextlib.suppress(OSError):
         return Path(f"{failures}.{number}").read_text(encoding="utf-8", errors="replace")
     return ""
 
 
 def _drop_stuck_output() -> None:
-    """Let a write that blocks, to a stopped terminal or an unread pipe, go on to nowhere.
+    """Redirect output to /dev/null if a write blocks (stopped terminal or unread pipe).
 
-    Called in a signal handler: afterwards Python repeats the write that the signal has interrupted.
+    Called in a signal handler; afterwards Python repeats the interrupted write.
     """
     for descriptor in (1, 2):
         with contextlib.suppress(OSError, ValueError):
@@ -557,5 +558,5 @@ def _drop_stuck_output() -> None:
 
 
 def say(level: str, text: str, source: str = "launch") -> None:
-    """Tell the person who waits, as `ros2 launch` does."""
+    """Print a message to standard error, formatted as by `ros2 launch`."""
     print(f"[{level}] [{source}]: {text}", file=sys.stderr, flush=True)

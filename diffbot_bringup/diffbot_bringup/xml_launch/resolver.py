@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walks a launch file and lists its processes, with command lines as launch_ros makes them.
+"""Walks a launch file and lists its processes, with the command lines that launch_ros makes.
 
-Everything is resolved before the first process starts, so a mistake starts nothing.
+Everything is resolved before the first process starts, so with a mistake nothing is started.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def executables(package: str) -> dict[str, str]:
 
 
 def find_executable(package: str, name: str) -> str:
-    """Return the path of an executable. Raises ValueError that lists the ones the package has."""
+    """Return the path of an executable. The ValueError lists those that the package has."""
     known = executables(package)
     if name in known:
         return known[name]
@@ -90,7 +90,7 @@ def node_command(element: Element, scope: Scope) -> Command:
         result += ["-r", f"__ns:={namespace}"]
     for key, value in scope.configurations.get("global_params", []):
         result += ["-p", f"{key}:={value}"]
-    # Only a node whose full name is known is addressed by it; else the wildcard reaches it.
+    # Address the parameters to the node's full name if it is known, otherwise use the wildcard.
     full_name = "/**"
     if name is not None and namespace is not None:
         full_name = f"{namespace.rstrip('/')}/{name}"
@@ -111,7 +111,7 @@ def pair(element: Element, first: str, second: str, scope: Scope) -> tuple[str, 
 
 
 def _parameters(element: Element, scope: Scope, full_name: str) -> Command:
-    """One ``--params-file`` for each ``<param>``, in file order: a later one wins."""
+    """Return one ``--params-file`` per ``<param>``, in file order: a later one wins."""
     result: Command = []
     for param in element.all("param"):
         if "from" in param.templates:
@@ -146,9 +146,9 @@ def _flatten(param: Element, scope: Scope, prefix: str) -> dict[str, Any]:
 
 
 def join(base: str | None, namespace: str | None) -> str | None:
-    """Return the absolute namespace of `namespace` seen from `base`; None when both are None.
+    """Return the absolute form of `namespace` relative to `base`; None when both are None.
 
-    An absolute `namespace` (leading slash) wins over the base; a trailing slash is dropped.
+    An absolute `namespace` (leading slash) overrides the base; a trailing slash is dropped.
     """
     if namespace is None:
         combined = base
@@ -182,12 +182,12 @@ def check_namespace(namespace: str) -> None:
 
 
 class Resolver:
-    """Turns launch files into processes; `processes` and `messages` grow while it walks."""
+    """Turns launch files into processes; appends to `processes` and `messages` while it walks."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.scope = Scope(environment)
         self.processes: list[ProcessDescription] = []
-        self.messages: list[str] = []  # of <log>
+        self.messages: list[str] = []  # texts of <log>
         self.declared: set[str] = set()  # names of all arguments met on the way
         self._including: list[Path] = []
 
@@ -227,7 +227,7 @@ class Resolver:
         return default if template is None else substitutions.perform(template, self.scope)
 
     def _wanted(self, element: Element) -> bool:
-        """Evaluate `if` / `unless`: only true, 1, false, 0 (any case, blanks around) count."""
+        """Evaluate `if` / `unless`: valid are true, 1, false, 0 (any case, surrounding blanks)."""
         for name, wanted in (("if", True), ("unless", False)):
             if name in element.templates:
                 text = self._text(element, name)

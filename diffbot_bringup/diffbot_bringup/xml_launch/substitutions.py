@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What a launch file can see and change, and the substitutions ``$(name arguments)`` that read it.
+r"""State of a launch file while it is read, and the substitutions ``$(name arguments)``.
 
-Standard library only, but for the search for packages: arguments are checked before there are any.
+Standard library only, except to find packages: arguments are checked before any package exists.
 
 A template is plain text mixed with substitutions. Arguments of a substitution are separated by
-exactly one space; an argument is bare, or a template in single or double quotes. Inside quotes
-a nested substitution cannot hold quotes again. A backslash takes the meaning away from the next
-character (``\$(`` is plain text) and disappears.
+exactly one space; an argument is bare, or a template in single or double quotes. Inside quotes a
+nested substitution cannot contain quotes again. A backslash makes the next character literal
+(``\$(`` is plain text) and is removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from diffbot_bringup.usage import suggestion
 
 @dataclass(frozen=True)
 class Text:
-    """Plain text, escapes already taken out."""
+    """Plain text, with escapes already removed."""
 
     value: str
 
@@ -46,10 +46,10 @@ class Call:
 Template = tuple["Text | Call", ...]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-# A dollar is plain when no parenthesis follows or a backslash stands before it.
+# A dollar is literal when no parenthesis follows or a backslash precedes it.
 _DOLLAR = r"\$(?!\()|(?<=\\)\$"
 _PARENTHESIS = r"(?<=\\)[()]"
-# Text of a template and text of a bare argument, by the quotes around it.
+# Patterns for the text of a template and of a bare argument, by the enclosing quotes.
 _STRING = {
     "": re.compile(rf"(?:[^$]|{_DOLLAR})+"),
     "'": re.compile(rf"(?:\\'|[^'\\$]|{_DOLLAR}|\\)+"),
@@ -67,11 +67,11 @@ def unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-MOST_CALLS = 100  # substitutions in one text; they may be inside one another
+MOST_CALLS = 100  # substitutions in one text, including nested ones
 
 
 def parse(text: str) -> Template:
-    """Parse a whole attribute value. Raises ValueError with the column of the mistake."""
+    """Parse a whole attribute value. Raises ValueError that states the column of the mistake."""
     if not text:
         return (Text(""),)
     if text.count("$(") > MOST_CALLS:
@@ -84,7 +84,7 @@ def parse(text: str) -> Template:
 
 
 class _Parser:
-    """Recursive descent over one attribute value; `quote` is the quote we are inside of."""
+    """Recursive descent parser for one attribute value; `quote` is the enclosing quote."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -97,7 +97,7 @@ class _Parser:
         return ValueError(f"bad substitution: expected {expected} but {found} at {where}")
 
     def template(self, quote: str) -> Template:
-        """Text and substitutions up to the closing quote (or to the end)."""
+        """Parse text and substitutions up to the closing quote (or to the end)."""
         parts: list[Text | Call] = []
         while (part := self._part(_STRING[quote], quote)) is not None:
             parts.append(part)
@@ -150,10 +150,10 @@ class _Parser:
 def split(template: Template) -> list[Template]:
     """Split a template at the spaces of its plain text, as launch does.
 
-    Each piece of plain text is split by the shell's quoting rules on its own; what a substitution
-    gives is never split. Quotes therefore cannot reach around a substitution. Blank text between
-    two words gives an empty word where nothing stands before it: ``args=""`` is one empty word.
-    Raises ValueError for unbalanced quotes.
+    Each piece of plain text is split separately, by the shell's quoting rules; the result of a
+    substitution is never split. Quotes therefore cannot enclose a substitution. Blank text gives an
+    empty word when no word precedes it: ``args=""`` is one empty word. Raises ValueError for
+    unbalanced quotes.
     """
     words: list[Template] = []
     word: list[Text | Call] = []
@@ -188,18 +188,18 @@ def split(template: Template) -> list[Template]:
     return words
 
 
-# Evaluates the expression of ``$(eval ...)`` without running Python code.
+# Evaluation of the expression of ``$(eval ...)`` without running Python code.
 #
 # Numbers, strings, True, False, None, arithmetic, comparison, in / not in, and / or / not,
 # ``a if c else b``, tuples and lists, and the names of the math module (``pi``, ``sqrt(2)``).
-# Everything here means what it means in Python, so the real launch gives the same text.
+# Everything has its meaning in Python, so the real launch gives the same text.
 
-# An expression is a line of a file: no need for more, and what a few characters can ask of Python
-# (9**9**9, 'a'*10**10) would take all time and memory.
-LONGEST = 2000  # characters of an expression
-LARGEST = 4000  # bits of a power, items or characters of a repetition
+# The limits below do not restrict one-line expressions, but a few characters (9**9**9, 'a'*10**10)
+# could otherwise use up all time and memory.
+LONGEST = 2000  # maximum length of an expression, characters
+LARGEST = 4000  # maximum size of a power in bits, of a repetition in items or characters
 _COMBINATORIAL = ("factorial", "comb", "perm")
-_LARGEST_COUNT = 1000  # that these take
+_LARGEST_COUNT = 1000  # maximum argument of the functions in _COMBINATORIAL
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -251,9 +251,9 @@ SUPPORTED = (
 
 
 def evaluate(text: str) -> str:
-    """Return the value of the expression as text, as `str()` writes it.
+    """Return the value of the expression as text, as `str()` formats it.
 
-    Raises ValueError when the expression is wrong or uses what is not supported.
+    Raises ValueError when the expression is wrong or uses an unsupported feature.
     """
     if len(text) > LONGEST:
         raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
@@ -308,7 +308,7 @@ def _name(node: ast.Name) -> Any:
 
 
 def _logical(node: ast.BoolOp) -> Any:
-    """Python's `and` / `or`: the last value looked at, and no further."""
+    """Evaluate Python's `and` / `or`: return the first operand that decides, or the last one."""
     stop_at = isinstance(node.op, ast.Or)
     value: Any = None
     for operand in node.values:
@@ -333,7 +333,7 @@ def _compare(node: ast.Compare) -> Any:
 
 
 Share = Callable[[str], str]
-"""Finds the share folder of a package; raises ValueError where there is none."""
+"""Finds the share folder of a package; raises ValueError when there is none."""
 
 
 def installed_share(package: str) -> str:
@@ -360,16 +360,16 @@ def _find(package: str, finder: Callable[[str], str]) -> str:
 
 
 class Scope:
-    """The state that the elements of a launch file share, with the rules of ROS 2 launch.
+    """State shared by the elements of a launch file, with the rules of ROS 2 launch.
 
-    A scoped group gives back the configurations and the environment it found; an include does
-    not: what an included file declares or sets stays visible to the file that includes it.
-    The keys ``ros_namespace`` (text), ``global_params`` and ``ros_remaps`` (lists of pairs) are
-    configurations too, as in launch_ros.
+    A scoped group restores the configurations and the environment at its end. An include does not:
+    what an included file declares or sets stays visible to the including file. The keys
+    ``ros_namespace`` (text), ``global_params`` and ``ros_remaps`` (lists of pairs) are
+    configurations, too, as in launch_ros.
 
     Args:
-        environment: variables of the processes.
-        share: finds the share folder of a package; raises ValueError without one.
+        environment: Environment variables of the processes.
+        share: Finds the share folder of a package; raises ValueError when there is none.
     """
 
     def __init__(self, environment: Mapping[str, str], share: Share = installed_share) -> None:
@@ -381,10 +381,10 @@ class Scope:
 
     @contextmanager
     def saved(self) -> Iterator[None]:
-        """Give back configurations and environment afterwards (a scoped group).
+        """Restore configurations and environment at the end of the context (a scoped group).
 
-        The copy is shallow, as in launch: a list of parameters or remaps that exists before the
-        group is shared, so what a group adds to it stays.
+        The copy is shallow, as in launch: lists of parameters or remaps that exist before the group
+        are shared, so entries that a group adds to them remain.
         """
         configurations, environment = dict(self.configurations), dict(self.environment)
         try:
@@ -409,9 +409,9 @@ class Scope:
     def directory(self) -> str:
         """Return the folder of the current launch file.
 
-        ROS 2 launch answers with the folder of the file included last, even after that include
-        has ended. Raises ValueError where that differs from the file's own folder, because
-        neither answer would be right in both worlds.
+        ROS 2 launch returns the folder of the file included last, even after that include has
+        ended. Raises ValueError where that differs from the file's own folder: either answer would
+        be wrong in one of the two.
         """
         if self._last_included != self._directory:
             raise ValueError(
@@ -460,7 +460,7 @@ def _part(part: Text | Call, scope: Scope) -> str:
 
 
 def _used(part: Call, scope: Scope) -> dict[str, str]:
-    """Names and values of the variables in a substitution: one of them is what is wrong."""
+    """Return names and values of the variables in a substitution, to explain its error."""
     used: dict[str, str] = {}
     for call in (inner for template in part.arguments for inner in template):
         if isinstance(call, Call):
@@ -527,7 +527,7 @@ def _command(scope: Scope, text: str, on_stderr: str = "fail") -> str:
 
 
 _KNOWN: dict[str, tuple[Callable[..., str], int, int]] = {
-    # name: (function of the scope and the arguments, fewest arguments, most arguments)
+    # name: (function of the scope and the arguments, minimum and maximum number of arguments)
     "var": (_variable, 1, 2),
     "env": (_environment, 1, 2),
     "eval": (lambda _scope, text: evaluate(text), 1, 1),

@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the 22 parameters: guesses beforehand, estimates, and how far they may be off.
+"""Estimation of the 22 parameters: prior guesses, estimates, and their uncertainty.
 
 Both estimators start from a guess with its deviations, x = start + deviation * theta,
-theta ~ N(0, I), and take in the rows A x = F of (4). All channels are noisy, those in A as well.
+theta ~ N(0, I), and use the rows A x = F of (4). All channels are noisy, including those in A.
 
-Kalman filter (section 3 and Fig. 5 of the paper). The parameters are constant, so Q = 0, and it is
-least squares that weighs each row by R, the variance of the row's noise; noise in the regressors
-counts in R with the parameters as they are estimated so far. But it also biases the estimate:
+Kalman filter (section 3 and Fig. 5 of the paper). The parameters are constant, so Q = 0, and the
+filter is least squares that weights each row by R, the variance of the row's noise. Noise in the
+regressors enters R with the current estimate of the parameters. But it also biases the estimate:
 random motion looks like motion that has no effect, so damping, stiffness and inertia come out too
-small, and the filter's covariance, which takes A for exact, knows nothing of it.
+small. The filter's covariance takes A as exact and does not include this bias.
 
 Errors in variables. The noise of the channels is white with known variance V (the sensors' data
-sheets). With e(x) = A x - F = D(x) y, y the 24 channels of a moment and D linear in x, the noise in
-e has the covariance S(x) = D V D', and the parameters are those that make small
+sheets). With e(x) = A x - F = D(x) y, y the 24 channels at one instant and D linear in x, the noise
+in e has the covariance S(x) = D V D'. The estimate minimises
 
     (1/2) sum e' S(x)^-1 e + (1/2) theta' theta
 
-S within the sum is what removes the bias: its expectation, (1/2) sum (A0 x - F0)' S^-1 (A0 x - F0)
-and a constant, A0 and F0 without noise, is least at the true x for noise of any distribution. This
-is the profile likelihood of x over the true channels. The information about x is A0' S^-1 A0, which
-A' S^-1 A exceeds by the noise's own share, and that is subtracted:
+S(x) within the sum removes the bias: the expectation, (1/2) sum (A0 x - F0)' S^-1 (A0 x - F0) and a
+constant, with A0 and F0 free of noise, is minimal at the true x for noise of any distribution. This
+is the profile likelihood of x over the true channels. The information about x is A0' S^-1 A0.
+A' S^-1 A exceeds it by the contribution of the noise, which is subtracted:
 
     J = I + sum (A' S^-1 A - E[dA' S^-1 dA])
 
-Where the difference would leave less than was known beforehand, along a direction that nothing has
-excited, the guess counts alone. The deviations are those of J^-1.
+If the difference is less than the prior information, along a direction that was not excited, only
+the prior is used. The deviations are those of J^-1.
 
-Rows are means over some samples (`window`): motion is slow against the sampling, and the equations
-are linear. For the filter the window decides how large the bias is; 1 is the paper's way. The other
-needs it only to be small against the motion.
+Rows are means over some samples (`window`): motion is slow compared with the sampling, and the
+equations are linear. For the filter the window determines the size of the bias; the paper's window
+is 1. For errors in variables it only has to be short compared with the motion.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ import numpy as np
 from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.model import SIZE, Array, channel_rows, row_covariance, rows
 
-# A drawn prior: by which factor positive parameters may be off, either way; how far the arm's base
-# may be off, m; the deviation of products of inertia from zero, kg m^2.
+# A drawn prior: factor by which positive parameters may be off, either way; maximum error of the
+# arm's base, m; deviation of products of inertia from zero, kg m^2.
 FACTOR = 2.0
 ARM_BASE, PRODUCT = 0.1, 0.05
 
 
 @dataclass(frozen=True)
 class ParameterPrior:
-    """What is known of the parameters before anything moves.
+    """Prior knowledge of the parameters.
 
     Attributes:
-        start: values, shape (22,).
-        deviation: how far they may be off, standard deviations, > 0, shape (22,).
+        start: Initial values, shape (22,).
+        deviation: Their standard deviations, > 0, shape (22,).
 
     Raises:
-        ValueError: a shape or a deviation is not as said.
+        ValueError: A shape or a deviation is invalid.
     """
 
     start: Array
@@ -78,21 +78,21 @@ def draw_prior(
     arm_base: float = ARM_BASE,
     product: float = PRODUCT,
 ) -> ParameterPrior:
-    """A rough guess for a simulated base, drawn from the seed.
+    """Draw a rough guess for a simulated base from the seed.
 
-    Positive parameters are off by up to `factor` either way, evenly in the logarithm, the place of
-    the arm's base by up to `arm_base` along each axis, and products of inertia are taken for zero.
-    The deviations are those of these draws.
+    Positive parameters are off by up to `factor` either way, uniformly in the logarithm. The
+    position of the arm's base is off by up to `arm_base` along each axis. Products of inertia are
+    set to zero. The deviations are those of these draws.
 
     Args:
-        truth: shape (22,).
-        seed: >= 0.
-        factor: > 1.
-        arm_base: m, > 0.
-        product: deviation of the products of inertia, kg m^2, > 0.
+        truth: True parameters, shape (22,).
+        seed: Seed, >= 0.
+        factor: Maximum factor, > 1.
+        arm_base: Maximum error of the arm's base, m, > 0.
+        product: Deviation of the products of inertia, kg m^2, > 0.
 
     Raises:
-        ValueError: the factor is not above 1, or another number not above 0.
+        ValueError: The factor is not above 1, or another number not above 0.
     """
     if not factor > 1.0:
         raise ValueError(f"factor = {factor}: must be > 1")
@@ -107,11 +107,11 @@ def draw_prior(
 
 
 class ParameterEstimator(Protocol):
-    """What the experiment and the planner need of an estimator."""
+    """Interface of an estimator for the experiment and the planner."""
 
     @property
     def estimate(self) -> Array:
-        """Parameters, shape (22,)."""
+        """Estimated parameters, shape (22,)."""
 
     @property
     def deviation(self) -> Array:
@@ -119,36 +119,36 @@ class ParameterEstimator(Protocol):
 
     @property
     def information(self) -> Array:
-        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
+        """Inverse covariance in units of the prior deviations, shape (22, 22)."""
 
     def update(self, measured: Array, noise: Array) -> None:
-        """Take in n samples of all modes.
+        """Process n samples of all modes.
 
         Args:
-            measured: channels, shape (3 modes, n, 8, 3), n a multiple of the window.
-            noise: standard deviations of the channels, shape (8, 3).
+            measured: Channels, shape (3 modes, n, 8, 3), n a multiple of the window.
+            noise: Standard deviations of the channels, shape (8, 3).
 
         Raises:
             ValueError: n is not a multiple of the window.
         """
 
 
-# Variance of a row that is taken for exact, as a share of the row's mean square.
+# Minimum variance of a row, as a fraction of the row's mean square, for rows without noise.
 EXACT = 1e-12
 
 
 @dataclass(frozen=True)
 class PublishedFilter:
-    """What the paper leaves open of its Kalman filter.
+    """Choices for the Kalman filter that the paper leaves open.
 
     Attributes:
-        drift: of the parameters as Q assumes, in deviations beforehand per square root of an
+        drift: Drift of the parameters that Q assumes, in prior deviations per square root of an
             update, >= 0.
-        outputs_only: R is the noise of F alone.
-        caution: standard deviations that R has for one of the noise, > 0.
+        outputs_only: Whether R is the noise of F alone.
+        caution: Standard deviation in R over that of the noise, > 0.
 
     Raises:
-        ValueError: the drift or the caution is not finite, or too small.
+        ValueError: The drift or the caution is not finite, or too small.
     """
 
     drift: float = 0.0
@@ -163,14 +163,14 @@ class PublishedFilter:
 
 
 class _Scaled:
-    """An estimate in units of the deviations beforehand.
+    """An estimate in units of the prior deviations.
 
     Args:
-        prior: what it begins with.
-        window: samples whose rows are averaged, >= 1.
+        prior: Initial knowledge.
+        window: Number of samples whose rows are averaged, >= 1.
 
     Raises:
-        ValueError: the window is not >= 1.
+        ValueError: The window is not >= 1.
     """
 
     def __init__(self, prior: ParameterPrior, window: int) -> None:
@@ -180,7 +180,7 @@ class _Scaled:
 
     @property
     def estimate(self) -> Array:
-        """Parameters, shape (22,)."""
+        """Estimated parameters, shape (22,)."""
         return self._prior.start + self._prior.deviation * self._theta
 
     @property
@@ -190,20 +190,20 @@ class _Scaled:
 
     @property
     def information(self) -> Array:
-        """Inverse covariance in units of the deviations beforehand, shape (22, 22)."""
+        """Inverse covariance in units of the prior deviations, shape (22, 22)."""
         return self._information
 
 
 class ParameterKalmanFilter(_Scaled):
-    """The paper's filter; all rows of an update at once, which is the same without drift.
+    """The paper's filter, with all rows of an update at once, which is equivalent without drift.
 
     Args:
-        prior: what it begins with.
-        window: samples whose rows are averaged, >= 1.
-        kind: of filter.
+        prior: Initial knowledge.
+        window: Number of samples whose rows are averaged, >= 1.
+        kind: Variant of the filter.
 
     Raises:
-        ValueError: the window is not >= 1.
+        ValueError: The window is not >= 1.
     """
 
     def __init__(
@@ -227,23 +227,23 @@ class ParameterKalmanFilter(_Scaled):
         self._theta = self._theta + np.linalg.solve(self._information, regressors.T @ surprise)
 
 
-# Steps of Gauss and Newton per update, halvings of a step, and the step, in deviations of the
-# estimate, that ends them.
+# Maximum Gauss-Newton steps per update, maximum halvings of a step, and the step, in deviations of
+# the estimate, below which the iteration ends.
 _STEPS, _HALVINGS, _SMALL = 20, 12, 1e-4
 
 
 class ErrorsInVariables(_Scaled):
-    """Parameters from rows in which everything is noisy, see above.
+    """Parameters from rows in which all channels are noisy, see the module's description.
 
-    What is kept of the rows are their second moments, one set per update, so the time of an update
-    does not depend on the number of samples.
+    It stores second moments of the rows, one set per update, so the time of an update does not
+    depend on the number of samples.
 
     Args:
-        prior: what it begins with.
-        window: samples whose rows are averaged, >= 1.
+        prior: Initial knowledge.
+        window: Number of samples whose rows are averaged, >= 1.
 
     Raises:
-        ValueError: the window is not >= 1.
+        ValueError: The window is not >= 1.
     """
 
     def __init__(self, prior: ParameterPrior, window: int = 1) -> None:
@@ -267,12 +267,12 @@ class ErrorsInVariables(_Scaled):
         self._solve()
 
     def _in_units(self, z: Array) -> Array:
-        """[A, -F] for [theta, 1] from that for [x, 1]: (..., 23) -> (..., 23)."""
+        """Convert [A, -F] for [x, 1] to that for [theta, 1]: (..., 23) -> (..., 23)."""
         offset = z[..., :SIZE] @ self._prior.start + z[..., SIZE]
         return np.concatenate((z[..., :SIZE] * self._prior.deviation, offset[..., None]), axis=-1)
 
     def _solve(self) -> None:
-        """Gauss-Newton from the last estimate, each step halved until it lessens the cost."""
+        """Run Gauss-Newton from the last estimate, halving each step until it reduces the cost."""
         theta = self._theta
         cost, gradient, information = self._expand(theta)
         for _ in range(_STEPS):
@@ -291,7 +291,7 @@ class ErrorsInVariables(_Scaled):
         self._theta, self._information = theta, information
 
     def _expand(self, theta: Array) -> tuple[float, Array, Array]:
-        """Cost, its gradient, shape (22,), and J, shape (22, 22)."""
+        """Return the cost, its gradient, shape (22,), and J, shape (22, 22)."""
         x, channels = np.append(theta, 1.0), self._channels
         gain = channels @ x
         spread = gain * self._variances
@@ -300,7 +300,7 @@ class ErrorsInVariables(_Scaled):
         squares = once @ x  # sum of e e', shape (updates, 6, 6)
         weighted = inverse @ squares @ inverse
         cost = 0.5 * float((inverse * squares).sum() + theta @ theta)
-        # Of A, and of the noise that e shows to be in it.
+        # Contributions of A, and of the noise in it that e reveals.
         own = np.tensordot(inverse, once, 3)
         noise = np.tensordot((weighted @ spread).sum(axis=0), channels, ((0, 1), (0, 1)))
         gram = np.tensordot(inverse, self._moments, 3)
@@ -323,7 +323,7 @@ def _deviation(prior: ParameterPrior, information: Array) -> Array:
 
 
 def averaged(values: Array, window: int) -> Array:
-    """Means over windows along the second axis: (modes, n, ...) -> (modes, n / window, ...).
+    """Return means over windows along the second axis: (modes, n, ...) -> (modes, n / window, ...).
 
     Raises:
         ValueError: n is not a multiple of the window.
@@ -336,13 +336,13 @@ def averaged(values: Array, window: int) -> Array:
 
 
 def pseudo_inverse(measured: Array) -> Array:
-    """Least squares over all rows at once, (A'A)^-1 A'F, shape (22,); columns of equal length.
+    """Return least squares over all rows, (A'A)^-1 A'F, shape (22,), with normalised columns.
 
     Args:
-        measured: channels, shape (..., 8, 3).
+        measured: Channels, shape (..., 8, 3).
 
     Raises:
-        ValueError: the rows do not fix all parameters.
+        ValueError: The rows do not determine all parameters.
     """
     a, f = rows(measured)
     a, f = a.reshape(-1, SIZE), f.ravel()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's two tests: constant excitation, and one that is chosen anew every 0.4 s.
+"""The paper's two tests: constant excitation, and excitation that is chosen again every 0.4 s.
 
-All choices rest on the estimates and on what was measured; the truth is in the simulation alone.
-How noisy the sensors are is known, as from their data sheets. An ensemble is the same experiment
-over many seeds: other noise, other rough guesses to start with.
+All choices depend only on estimates and measurements; the truth is used only by the simulation. The
+noise of the sensors is known, as from their data sheets. An ensemble is the same experiment over
+many seeds, with different noise and different initial guesses.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ from diffbot_papers.compliant_base.simulation import (
     changed,
 )
 
-# What a state of the base is made of, in the order that predictions take it.
+# Components of a state of the base, in the order that predictions use.
 STATE = (model.POSITION, model.ANGLE, model.VELOCITY, model.RATE)
 
-# Half the width of a 95 % interval in standard deviations.
+# Half width of a 95 % interval in standard deviations.
 NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
 class Run:
-    """An experiment with k intervals of n samples in all.
+    """An experiment with k intervals and n samples in total.
 
     Attributes:
-        prior: what was known before.
-        times: ends of the intervals, s, shape (k,).
-        estimates: of the parameters then, shape (k, 22).
-        deviations: their standard deviations as the estimator has them, shape (k, 22).
+        prior: Prior knowledge.
+        times: Ends of the intervals, s, shape (k,).
+        estimates: Estimates of the parameters at these times, shape (k, 22).
+        deviations: Their standard deviations by the estimator, shape (k, 22).
         shares: I / I_max of (15) and (16), shape (k, 22).
-        sinusoids: excitation of each interval.
-        motion: of the arm at all samples, each (n,).
-        measured: channels, see model.QUANTITIES, shape (3 modes, n, 8, 3).
-        noise: standard deviations of the channels in each interval, shape (k, 8, 3).
+        sinusoids: Excitation of each interval.
+        motion: Motion of the arm at all samples, each (n,).
+        measured: Channels, see model.QUANTITIES, shape (3 modes, n, 8, 3).
+        noise: Standard deviations of the channels in each interval, shape (k, 8, 3).
     """
 
     prior: ParameterPrior
@@ -68,10 +68,10 @@ class Run:
     noise: Array
 
     def estimate_again(self, estimator: ParameterEstimator) -> None:
-        """Give the measurements of the run to another estimator, interval by interval.
+        """Feed the measurements of the run to another estimator, interval by interval.
 
         Args:
-            estimator: which has seen nothing yet.
+            estimator: A new estimator.
         """
         parts = np.split(self.measured, len(self.times), axis=1)
         for part, noise in zip(parts, self.noise, strict=True):
@@ -88,14 +88,14 @@ def run(
     """Excite, measure and estimate.
 
     Args:
-        truth: of the simulated base; nothing else sees it.
-        prior: what the estimator and the planner start with.
-        metric: a name of METRICS, or None for the constant excitation (24).
-        seed: of the noise and of the optimiser, >= 0.
-        settings: of the experiment.
+        truth: Parameters of the simulated base; used only by the simulation.
+        prior: Initial knowledge of the estimator and the planner.
+        metric: A name of METRICS, or None for the constant excitation (24).
+        seed: Seed of the noise and of the optimiser, >= 0.
+        settings: Settings of the experiment.
 
     Raises:
-        ValueError: there is no such metric.
+        ValueError: There is no such metric.
     """
     if metric is not None and metric not in METRICS:
         raise ValueError(f"metric = {metric!r}: must be None or one of {list(METRICS)}")
@@ -145,14 +145,14 @@ def run(
 
 
 def make_estimator(prior: ParameterPrior, settings: ExperimentSettings) -> ParameterEstimator:
-    """The estimator of the settings, which has seen nothing yet."""
+    """Return a new estimator according to the settings."""
     if settings.published_filter is None:
         return ErrorsInVariables(prior, settings.window)
     return ParameterKalmanFilter(prior, settings.window, settings.published_filter)
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:
-    """Move as in (24) without measuring; the motion until now, and (24) from now on."""
+    """Move as in (24) without measuring; return the motion until now, and (24) from now on."""
     count = round(settings.settled / settings.period)
     still = Sinusoid(REST, 0.0, 0.0)
     if count == 0:
@@ -165,13 +165,13 @@ def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Runs and what they are measured against.
+    """Runs, and the true parameters to compare them with.
 
     Attributes:
-        runs: one per seed.
-        starts: mean errors of the rough guesses, %, shape (seeds,).
-        errors: mean errors at the end, %, shape (seeds,).
-        truth: shape (22,).
+        runs: One run per seed.
+        starts: Mean errors of the initial guesses, %, shape (seeds,).
+        errors: Mean errors at the end, %, shape (seeds,).
+        truth: True parameters, shape (22,).
     """
 
     runs: tuple[Run, ...]
@@ -193,19 +193,19 @@ class Ensemble:
 
     @property
     def coverage(self) -> Array:
-        """Share of the runs whose 95 % interval holds the truth at the end, shape (22,)."""
+        """Fraction of the runs whose 95 % interval contains the truth at the end, shape (22,)."""
         return np.asarray((np.abs(self.scores) < NORMAL_95).mean(axis=0))
 
 
 def trust(scores: Array) -> tuple[float, float]:
-    """How far intervals can be trusted.
+    """Return how reliable intervals are.
 
     Args:
-        scores: errors in the estimator's own standard deviations, any shape.
+        scores: Errors in the estimator's own standard deviations, any shape.
 
     Returns:
-        Share of 95 % intervals that hold the truth, and the root mean square of the scores; 0.95
-        and 1 where the deviations are right.
+        Fraction of 95 % intervals that contain the truth, and the root mean square of the scores;
+        0.95 and 1 if the deviations are correct.
     """
     held = float((np.abs(scores) < NORMAL_95).mean())
     return held, float(np.sqrt(np.square(scores).mean()))
@@ -218,14 +218,14 @@ def ensemble(
     settings: ExperimentSettings,
     factor: float = FACTOR,
 ) -> Ensemble:
-    """Run every seed; the same seed begins with the same guess whatever the metric.
+    """Run every seed; the same seed starts with the same guess, whatever the metric.
 
     Args:
-        truth: shape (22,).
-        metric: a name of METRICS, or None for the constant excitation.
-        seeds: >= 0 each.
-        settings: of all runs.
-        factor: of `draw_prior`.
+        truth: True parameters, shape (22,).
+        metric: A name of METRICS, or None for the constant excitation.
+        seeds: Seeds, >= 0 each.
+        settings: Settings of all runs.
+        factor: See `draw_prior`.
     """
     priors = {seed: draw_prior(truth, seed, factor) for seed in seeds}
     base = BaseParameters.from_array(truth)
@@ -236,13 +236,13 @@ def ensemble(
 
 
 def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSettings:
-    """The settings with sensors whose full scale is what the constant excitation makes of them.
+    """Return settings whose sensors' full scale is their maximum under the constant excitation.
 
-    Their noise is then the same whatever the arm does.
+    Their noise then does not depend on the arm's motion.
 
     Args:
-        truth: shape (22,).
-        settings: with the noise's share.
+        truth: True parameters, shape (22,).
+        settings: Settings, including the noise as a fraction of full scale.
     """
     times = settings.period * np.arange(1.0, settings.samples * settings.intervals + 1)
     base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
@@ -252,12 +252,12 @@ def equal_sensors(truth: Array, settings: ExperimentSettings) -> ExperimentSetti
 
 
 def true_channels(truth: Array, motion: ArmMotion, settings: ExperimentSettings) -> Array:
-    """What sensors without noise read in a run, shape (3 modes, n, 8, 3).
+    """Return the readings of noise-free sensors in a run, shape (3 modes, n, 8, 3).
 
     Args:
-        truth: parameters of the base, shape (22,).
-        motion: of the run's arm.
-        settings: of the run.
+        truth: True parameters of the base, shape (22,).
+        motion: Motion of the run's arm.
+        settings: Settings of the run.
     """
     base = CompliantBase(BaseParameters.from_array(truth), settings.arm, REST, settings.period)
     _settle(base, settings)

@@ -7,36 +7,35 @@ Parameters
     m      mass, kg
     I      inertia about the centre of gravity, kg m^2: the tensor's elements xx yy zz yz zx xy
     c      from the centre of gravity to the base of the arm (r2 of the paper), m
-    b, k   damping and stiffness of the suspension, [x y z] in N s/m and N/m and, for turns about
-           [x y z] = [pitch roll yaw], in N m s/rad and N m/rad
+    b, k   damping and stiffness of the suspension, [x y z] in N s/m and N/m and, for rotations
+           about [x y z] = [pitch roll yaw], in N m s/rad and N m/rad
 
-Axes: x to the side, y forwards, z up, as the paper's Table 2 implies (pitch goes with I_x). The
-paper gives kg/s and kg/s^2 for all of b and k; for turns that must be kg m^2/s and kg m^2/s^2, and
-its second "I_yz" can only be I_zx.
+Axes: x to the side, y forwards, z up, as the paper's Table 2 implies (pitch belongs to I_x). The
+paper gives kg/s and kg/s^2 for all of b and k; for rotations this must be kg m^2/s and kg m^2/s^2.
+Its second "I_yz" can only be I_zx.
 
 Arm, (1)
     F12 = m2 (a2 - g)          N12 = r3 x F12 + d(I2 omega2)/dt + omega2 x I2 omega2
 
-The arm is a slender uniform rod. It turns by f about one axis of the base in each of three modes:
-about axis j it points along u = cos f e_(j+1) + sin f e_(j+2), the axes counted cyclically. So
-about x it goes from forwards to upwards. The paper gives the arm's mass and inertia but not where
-its centre of mass is; the rod of its inertia, m2 l^2 / 12 = 0.02 kg m^2, is l = 0.49 m long, and
-its centre is l / 2 from the base.
+The arm is a slender uniform rod. In each of three modes it turns by f about one axis of the base:
+about axis j it points along u = cos f e_(j+1) + sin f e_(j+2), with cyclic axes. So about x it
+turns from forwards to upwards. The paper gives the arm's mass and inertia but not its centre of
+mass. A rod with its inertia, m2 l^2 / 12 = 0.02 kg m^2, is l = 0.49 m long, and its centre is l / 2
+from the base.
 
 Sensors
-The paper's simulation adds "white noise of up to 10 % of the maximum sensed value". Here: noise
-that is even between -10 % and +10 % of the channel's largest value, independent from sample to
-sample and channel to channel. A channel is one axis of one sensor, in all three modes of the arm.
-The largest value is either that sensed so far, as the paper reads ("own"), or given beforehand as
-the sensor's full scale.
+The paper's simulation adds "white noise of up to 10 % of the maximum sensed value". Here this is
+uniform noise between -10 % and +10 % of the channel's maximum, independent between samples and
+channels. A channel is one axis of one sensor, in all three modes of the arm. The maximum is either
+the one sensed so far, as the paper reads ("own"), or the sensor's given full scale.
 
 Regression, (4) as A x = F, linear in all 22 parameters
     m (d(R'g) - r'') - b_r r' - k_r r                              = dF12
     -I theta'' - theta' x I theta' - c x dF12 - b_t theta' - k_t theta = dN12
 
 All vectors are in the axes of the base, and d is the change since the arm and base were at rest.
-No product of parameters occurs: c (r2) meets the measured force, not the mass. So the arm's mass
-and inertia are not needed in it, only the sensor at the arm's base.
+There are no products of parameters: c (r2) multiplies the measured force, not the mass. So the
+regression does not need the arm's mass and inertia, only the sensor at the arm's base.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ UNITS = (
     *("N m/rad",) * 3,
 )
 SIZE = len(NAMES)
-# Where each group is in the vector.
+# Positions of the groups in the vector.
 MASS = 0
 INERTIA, PRODUCTS = slice(1, 7), slice(4, 7)
 ARM_BASE = slice(7, 10)
@@ -81,11 +80,11 @@ class BaseParameters:
     """Parameters by group.
 
     Attributes:
-        mass: kg, > 0.
-        inertia: about the centre of gravity, kg m^2, shape (3, 3), positive definite.
-        arm_base: from the centre of gravity to the arm's base, m, shape (3,).
-        damping: of [x y z pitch roll yaw], N s/m and N m s/rad, shape (6,).
-        stiffness: of the same, N/m and N m/rad, shape (6,).
+        mass: Mass, kg, > 0.
+        inertia: Inertia about the centre of gravity, kg m^2, shape (3, 3), positive definite.
+        arm_base: Vector from the centre of gravity to the arm's base, m, shape (3,).
+        damping: Damping of [x y z pitch roll yaw], N s/m and N m s/rad, shape (6,).
+        stiffness: Stiffness of the same, N/m and N m/rad, shape (6,).
     """
 
     mass: float
@@ -95,17 +94,17 @@ class BaseParameters:
     stiffness: Array
 
     def as_array(self) -> Array:
-        """The vector, shape (22,), in the order of NAMES."""
+        """Return the vector, shape (22,), in the order of NAMES."""
         i = self.inertia
         own = [self.mass, i[0, 0], i[1, 1], i[2, 2], i[1, 2], i[2, 0], i[0, 1]]
         return np.concatenate((own, self.arm_base, self.damping, self.stiffness))
 
     @classmethod
     def from_array(cls, values: ArrayLike) -> BaseParameters:
-        """From the vector.
+        """Convert from the vector.
 
         Raises:
-            ValueError: the shape is not (22,), or a value is not finite.
+            ValueError: The shape is not (22,), or a value is not finite.
         """
         x = np.asarray(values, dtype=float)
         if x.shape != (SIZE,):
@@ -118,10 +117,10 @@ class BaseParameters:
         return cls(float(x[MASS]), inertia, x[ARM_BASE], x[10:16], x[16:22])
 
     def check_physical(self) -> None:
-        """Refuse what no body on a suspension can have.
+        """Refuse physically impossible parameters.
 
         Raises:
-            ValueError: mass, inertia, damping or stiffness is not positive (definite).
+            ValueError: Mass, inertia, damping or stiffness is not positive (definite).
         """
         if not self.mass > 0.0:
             raise ValueError(f"mass = {self.mass} kg: must be > 0")
@@ -142,16 +141,16 @@ TABLE_1 = np.array(
 
 
 def mean_error(estimate: Array, truth: Array) -> Array:
-    """Mean of |estimate - truth| / |truth| over parameters that are not zero in truth, %.
+    """Return the mean of |estimate - truth| / |truth| over the parameters with nonzero truth, %.
 
-    A relative error of a zero is infinite, so these have no part in it, as in the paper's tables.
+    A relative error of a zero is infinite, so zeros are excluded, as in the paper's tables.
 
     Args:
-        estimate: shape (..., 22).
-        truth: shape (22,).
+        estimate: Estimates, shape (..., 22).
+        truth: True parameters, shape (22,).
 
     Returns:
-        Shape (...).
+        Mean errors, shape (...).
     """
     counts = truth != 0.0
     errors = np.abs(estimate[..., counts] - truth[counts]) / np.abs(truth[counts])
@@ -162,7 +161,7 @@ def mean_error(estimate: Array, truth: Array) -> Array:
 
 MODES = 3
 GRAVITY = np.array([0.0, 0.0, -9.81])
-# Of each mode: the axis of rotation, where the arm points at f = 0, and at f = 90 degrees.
+# Per mode: axis of rotation, direction of the arm at f = 0, and at f = 90 degrees.
 AXIS = np.eye(3)
 FIRST, SECOND = np.roll(AXIS, -1, axis=0), np.roll(AXIS, -2, axis=0)
 _NEXT, _AFTER_NEXT = np.array([1, 2, 0]), np.array([2, 0, 1])
@@ -170,12 +169,12 @@ _NEXT, _AFTER_NEXT = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 @dataclass(frozen=True)
 class Arm:
-    """The rod.
+    """The arm, a rod.
 
     Attributes:
         mass: m2, kg, > 0.
-        across: inertia about its centre, across the rod, kg m^2, > 0.
-        along: inertia about the rod itself, kg m^2, >= 0.
+        across: Inertia about its centre, transverse to the rod, kg m^2, > 0.
+        along: Inertia about the rod's axis, kg m^2, >= 0.
     """
 
     mass: float = 1.0
@@ -191,32 +190,32 @@ class Arm:
 
     @property
     def reach(self) -> float:
-        """From its base to its centre of mass, m."""
+        """Distance from its base to its centre of mass, m."""
         return 0.5 * math.sqrt(12.0 * self.across / self.mass)
 
     def centre(self, angle: Array) -> Array:
-        """Centre of mass from the arm's base, m: (...) -> (3 modes, ..., 3)."""
+        """Return the centre of mass from the arm's base, m: (...) -> (3 modes, ..., 3)."""
         return self.reach * _combine(np.cos(angle), np.sin(angle))
 
     def tangent(self, angle: Array) -> Array:
-        """Derivative of `centre` by the angle, m/rad: (...) -> (3 modes, ..., 3)."""
+        """Return the derivative of `centre` by the angle, m/rad: (...) -> (3 modes, ..., 3)."""
         return self.reach * _combine(-np.sin(angle), np.cos(angle))
 
     def inertia(self, angle: Array) -> Array:
-        """Tensor about its centre in the base's axes: (...) -> (3 modes, ..., 3, 3), kg m^2."""
+        """Return the tensor about the centre, base axes: (...) -> (3 modes, ..., 3, 3), kg m^2."""
         u = _combine(np.cos(angle), np.sin(angle))
         return self.across * np.eye(3) - (self.across - self.along) * u[..., None] * u[..., None, :]
 
 
 def _combine(first: Array, second: Array) -> Array:
-    """Components along FIRST and SECOND of each mode: (...) -> (3 modes, ..., 3)."""
+    """Combine components along FIRST and SECOND of each mode: (...) -> (3 modes, ..., 3)."""
     one, two = np.asarray(first), np.asarray(second)
     shape = (MODES, *(1,) * one.ndim, 3)
     return FIRST.reshape(shape) * one[..., None] + SECOND.reshape(shape) * two[..., None]
 
 
 def cross_matrix(vector: Array) -> Array:
-    """[v]x with [v]x w = v x w: (..., 3) -> (..., 3, 3)."""
+    """Return [v]x with [v]x w = v x w: (..., 3) -> (..., 3, 3)."""
     matrix = np.zeros((*vector.shape, 3))
     for row, column, part in ((2, 1, 0), (0, 2, 1), (1, 0, 2)):
         matrix[..., row, column] = vector[..., part]
@@ -225,7 +224,7 @@ def cross_matrix(vector: Array) -> Array:
 
 
 def cross(left: Array, right: Array) -> Array:
-    """Vector product of (..., 3); several times faster than NumPy's for a few vectors."""
+    """Return the cross product of (..., 3); several times faster than NumPy's for few vectors."""
     first = left.take(_NEXT, -1) * right.take(_AFTER_NEXT, -1)
     return first - left.take(_AFTER_NEXT, -1) * right.take(_NEXT, -1)
 
@@ -244,8 +243,9 @@ class SensorNoise:
     """White, uniform noise of every channel.
 
     Attributes:
-        share: bound of the noise as a share of the scale, >= 0; of all channels or shape (8, 3).
-        full_scale: of every channel, shape (8, 3); None for the largest value sensed so far.
+        share: Bound of the noise as a fraction of the scale, >= 0; for all channels or shape (8,
+            3).
+        full_scale: Scale of every channel, shape (8, 3); None for the maximum sensed so far.
     """
 
     share: float | Array = 0.1
@@ -256,21 +256,21 @@ class SensorNoise:
             raise ValueError(f"share = {self.share}: must be finite and >= 0")
 
     def deviation(self, largest: Array) -> Array:
-        """Standard deviation of the noise, shape (..., 8, 3).
+        """Return the standard deviation of the noise, shape (..., 8, 3).
 
         Args:
-            largest: largest value of each channel so far, shape (..., 8, 3).
+            largest: Maximum of each channel so far, shape (..., 8, 3).
         """
         scale = largest if self.full_scale is None else self.full_scale
         return np.asarray(self.share / math.sqrt(3.0) * np.broadcast_to(scale, np.shape(largest)))
 
     def disturb(self, values: Array, largest: Array, random: np.random.Generator) -> Array:
-        """Values with noise.
+        """Add noise to values.
 
         Args:
-            values: shape (..., 8, 3).
-            largest: as for `deviation`, shape (8, 3).
-            random: source of the noise.
+            values: Values, shape (..., 8, 3).
+            largest: See `deviation`, shape (8, 3).
+            random: Source of the noise.
         """
         bound = math.sqrt(3.0) * self.deviation(largest)
         return values + bound * random.uniform(-1.0, 1.0, values.shape)
@@ -282,10 +282,10 @@ _DIAGONAL = np.arange(3)
 
 
 def rows(measured: Array) -> tuple[Array, Array]:
-    """Regressors and outputs.
+    """Return regressors and outputs.
 
     Args:
-        measured: channels, see QUANTITIES, shape (..., 8, 3).
+        measured: Channels, see QUANTITIES, shape (..., 8, 3).
 
     Returns:
         A, shape (..., 6, 22), and F, shape (..., 6): forces [x y z] in N and moments in N m.
@@ -299,7 +299,7 @@ def rows(measured: Array) -> tuple[Array, Array]:
 
 
 def small_motion_rows(measured: Array) -> Array:
-    """A without what is of second order in angles and rates, shape (..., 6, 22)."""
+    """Return A without terms of second order in angles and rates, shape (..., 6, 22)."""
     a = np.zeros((*measured.shape[:-2], 6, SIZE))
     tilt = cross(GRAVITY, measured[..., ANGLE, :])
     a[..., :3, MASS] = tilt - measured[..., ACCELERATION, :]
@@ -312,7 +312,7 @@ def small_motion_rows(measured: Array) -> Array:
 
 @cache
 def channel_rows() -> Array:
-    """How [A, -F] answers to each channel by itself, for small motions, shape (6, 24, 23).
+    """Return the response of [A, -F] to each channel, for small motions, shape (6, 24, 23).
 
     A x - F of channels y, shape (24,), is then y @ channel_rows() @ [x, 1].
     """
@@ -323,16 +323,15 @@ def channel_rows() -> Array:
 
 
 def row_covariance(deviation: Array, estimate: Array) -> Array:
-    """Covariance of A x - F from the noise of all channels, shape (..., 6, 6).
+    """Return the covariance of A x - F due to the noise of all channels, shape (..., 6, 6).
 
-    The noise of the regressors counts with the parameters that they belong to. Rows share
-    channels: the force is an output of (4) and, with c, a regressor of the moments; the angle
-    tilts gravity and turns springs. Noise of products of two rates or angles is left out: it is
-    small of second order.
+    Noise of the regressors is multiplied by their parameters. Rows share channels: the force is an
+    output of (4) and, with c, a regressor of the moments; the angle tilts gravity and turns
+    springs. Noise of products of two rates or angles is neglected, as it is of second order.
 
     Args:
-        deviation: of the channels, shape (..., 8, 3).
-        estimate: of the parameters, shape (22,).
+        deviation: Standard deviations of the channels, shape (..., 8, 3).
+        estimate: Estimate of the parameters, shape (22,).
     """
     gain = channel_rows() @ np.append(estimate, 1.0)
     variance = deviation.reshape(*deviation.shape[:-2], 1, -1) ** 2
@@ -344,7 +343,7 @@ _TURN_GRAVITY = cross_matrix(GRAVITY)
 
 
 def gravity_change(angle: Array) -> Array:
-    """R'g - g in the base's axes, m/s^2, for rotation vectors: (..., 3) -> (..., 3).
+    """Return R'g - g in the base's axes, m/s^2, for rotation vectors: (..., 3) -> (..., 3).
 
     Rodrigues' formula: -sin(t)/t theta x g + (1 - cos t)/t^2 theta x (theta x g), t = |theta|.
     """
@@ -358,7 +357,7 @@ def gravity_change(angle: Array) -> Array:
 
 
 def inertia_matrix(vector: Array) -> Array:
-    """W with W [xx yy zz yz zx xy] = I vector: (..., 3) -> (..., 3, 6)."""
+    """Return W with W [xx yy zz yz zx xy] = I vector: (..., 3) -> (..., 3, 6)."""
     x, y, z = np.moveaxis(vector, -1, 0)
     w = np.zeros((*vector.shape, 6))
     w[..., _DIAGONAL, _DIAGONAL] = vector
@@ -369,7 +368,7 @@ def inertia_matrix(vector: Array) -> Array:
 
 
 def _set_diagonals(a: Array, damping: Array, stiffness: Array, first: int) -> None:
-    """Entries of damping and stiffness of the three rows from `first` on."""
+    """Set the entries of damping and stiffness in the three rows from `first` on."""
     which = first + _DIAGONAL
     a[..., which, LINEAR_DAMPING.start + which] = damping
     a[..., which, LINEAR_STIFFNESS.start + which] = stiffness

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The next motion of the arm: the one that is foreseen to tell most about the 22 parameters.
+"""Choice of the arm's next motion: the most informative one about the 22 parameters.
 
-Measures of an excitation, all to be made small. J0 and J1 are the information about the parameters
-now and after a foreseen motion, in units of what was not known beforehand.
+Measures of an excitation, all to be minimised. J0 and J1 are the information about the parameters
+now and after a predicted motion, in units of the prior uncertainty.
 
     sum of bits         -sum_i (1/2) log2(var0_i / var1_i)
     joint bits          -(1/2) log2(det J1 / det J0)                       (D-optimality)
-    condition number    log10 of that of A's columns, from J1 without the start's share
+    condition number    log10 of that of A's columns, from J1 without the prior's contribution
     published           sum_i (1 - rho_i + rho_i^2), rho_i = I_i / I_max                   (16)
     published, rising   sum_i (1 - rho_i)^2
 
 I_i is the published mutual information (15) between parameter i and a reading of it by a sensor
-of n = 2^I_max states. (16) is smallest at rho = 1/2: beyond half of the bits it prefers less
-information. The last measure is the paper's idea, a square that weighs uncertain parameters more,
-without this fault.
+with n = 2^I_max states. (16) is minimal at rho = 1/2: beyond half of the bits it prefers less
+information. The last measure follows the paper's idea, a square that gives uncertain parameters
+more weight, without this flaw.
 
-Foresight. The base moves little, so its motion is foreseen with the linear part of the model, about
-the arm's present posture:
+Prediction. The base moves little, so its motion is predicted with the linear part of the model,
+about the arm's present posture:
 
     M q'' + B q' + (K + G) q = Q(t),    q = [r, theta]
 
-Q is what the arm's motion does to a base at rest, G how gravity acts as the base tilts. The
-solution for forces that are straight lines over each step is exact (matrix exponential). From it
-follow the regressors, and with the noise of the sensors the information about the parameters.
+Q is the effect of the arm's motion on a base at rest, G the effect of gravity as the base tilts.
+The solution is exact for forces that are linear in time over each step (matrix exponential). It
+gives the regressors and, with the noise of the sensors, the information about the parameters.
 
-Choice (section 5). The paper minimises (16) by Levenberg and Marquardt's method, (17)-(23), from
-the present motion. The measures have several minima over the frequency, and with the limits of the
-arm the best motion often lies on a bound; so SciPy's differential evolution is used, which looks
-everywhere and takes many candidates at once.
+Choice (section 5). The paper minimises (16) by the Levenberg-Marquardt method, (17)-(23), from the
+present motion. The measures have several minima over the frequency, and with the limits of the arm
+the best motion often lies on a bound. So SciPy's differential evolution is used, which searches
+globally and evaluates many candidates at once.
 """
 
 from __future__ import annotations
@@ -69,19 +69,19 @@ Metric = Callable[[Array, Array], Array]
 
 # I_max = 10 bits, section 6.1.
 MOST_BITS = 10
-# The sensor of (15) reads from -RANGE to +RANGE deviations beforehand.
+# The sensor of (15) covers -RANGE to +RANGE prior deviations.
 RANGE = 3.0
 
 
 def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
-    """(11), (14) and (15): bits about a parameter in a reading of it, 0 to most_bits.
+    """(11), (14) and (15): return the bits about a parameter in a reading of it, 0 to most_bits.
 
-    The prior is even over n = 2^most_bits states. The reading has a normal error, cut off at the
-    range's ends; it is taken in the middle of the range's middle state, as where the parameter lies
-    is no merit of an excitation.
+    The prior is uniform over n = 2^most_bits states. The reading has a normal error, truncated at
+    the ends of the range. It is evaluated at the centre of the middle state, because the
+    parameter's place should not affect the rating of an excitation.
 
     Args:
-        deviation: of the estimate, as a share of the range's half, > 0, shape (...).
+        deviation: Deviation of the estimate as a fraction of half the range, > 0, shape (...).
         most_bits: I_max, >= 1.
     """
     states = 2**most_bits
@@ -91,23 +91,23 @@ def reading_information(deviation: Array, most_bits: int = MOST_BITS) -> Array:
     return np.asarray(most_bits + xlogy(q, q).sum(axis=-1) / np.log(2.0))
 
 
-# Evaluating (15) for thousands of candidates takes long; it is a smooth function of one number.
+# Table of (15), which is slow to evaluate for thousands of candidates but smooth in one number.
 _LOG_DEVIATION = np.linspace(-5.0, 1.0, 601)
 _READING = reading_information(10.0**_LOG_DEVIATION)
 
 
 def shares(information: Array) -> Array:
-    """I / I_max of (16) for every parameter, from their information: (..., p, p) -> (..., p)."""
+    """Return I / I_max of (16) for all parameters from the information: (..., p, p) -> (..., p)."""
     variances = np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
     position = 0.5 * np.log10(variances) - np.log10(RANGE)
     return np.asarray(np.interp(position, _LOG_DEVIATION, _READING) / MOST_BITS)
 
 
 def condition_number(_now: Array, after: Array) -> Array:
-    """log10 of the condition number of A, its columns in units of the parameters' deviations.
+    """Return log10 of the condition number of A, with columns in units of the prior deviations.
 
-    The start's share, the unit matrix, belongs to no motion. It is taken off but for a trace that
-    keeps the number finite while some parameter has not moved anything.
+    The prior's contribution, the unit matrix, is not due to motion. It is subtracted, up to a small
+    remainder that keeps the number finite while a parameter has had no effect.
     """
     values = np.linalg.eigvalsh(after)
     least = np.maximum(values[..., 0] - 1.0, 1e-9)
@@ -115,7 +115,7 @@ def condition_number(_now: Array, after: Array) -> Array:
 
 
 def published(_now: Array, after: Array) -> Array:
-    """(16) without its factor 1/2, as printed."""
+    """Return (16) without its factor 1/2, as printed."""
     rho = shares(after)
     return np.asarray((1.0 - rho + rho**2).sum(axis=-1))
 
@@ -129,17 +129,17 @@ METRICS: dict[str, Metric] = {
 }
 
 
-# Foresight.
+# Prediction.
 
-# Estimates that no body can have are raised to this share of the values beforehand.
+# Physically impossible estimates are raised to this fraction of the prior values.
 LEAST = 0.1
 
 
 def plausible(estimate: Array, start: Array) -> Array:
-    """The nearest parameters with which a motion can be foreseen, shape (22,).
+    """Return the nearest parameters with which motion can be predicted, shape (22,).
 
-    Early estimates may have a negative mass. Positive ones are raised to LEAST of the values
-    beforehand; products of inertia shrink until the tensor is positive definite.
+    Early estimates may have a negative mass. Positive parameters are raised to at least LEAST of
+    the prior values; products of inertia shrink until the tensor is positive definite.
     """
     x = estimate.copy()
     positive = np.ones(SIZE, dtype=bool)
@@ -154,15 +154,15 @@ def plausible(estimate: Array, start: Array) -> Array:
 
 
 class Foresight:
-    """The linear model with given estimates at a moment.
+    """The linear model for given estimates at one instant.
 
     Args:
-        estimate: parameters, physically plausible, shape (22,).
-        arm: on the base.
-        rest: angle of the arm when the sensors were set to zero, rad.
-        angle: of the arm now, rad.
-        state: measured [r, theta, r', theta'] now, shape (3 modes, 12).
-        step: of the prediction, s.
+        estimate: Parameters, physically plausible, shape (22,).
+        arm: Arm on the base.
+        rest: Angle of the arm when the sensors were zeroed, rad.
+        angle: Current angle of the arm, rad.
+        state: Current measured [r, theta, r', theta'], shape (3 modes, 12).
+        step: Step of the prediction, s.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class Foresight:
         springs[:, :3, 3:] -= (base.mass + arm.mass) * tilt
         springs[:, 3:, 3:] -= arm.mass * cross_matrix(centre) @ tilt
         inverse = np.linalg.inv(mass)
-        # [q, q', Q, Q']' = S [q, q', Q, Q'] while Q is a straight line.
+        # [q, q', Q, Q']' = S [q, q', Q, Q'] while Q is linear in time.
         system = np.zeros((MODES, 24, 24))
         system[:, :6, 6:12] = np.eye(6)
         system[:, 6:12, :6] = -inverse @ springs
@@ -189,16 +189,17 @@ class Foresight:
         self._advance = np.stack([expm(step * each)[:12] for each in system])
 
     def sense(self, motion: ArmMotion) -> Array:
-        """What the sensors would read without noise, shape (3 modes, n, k, 8, 3).
+        """Return the noise-free readings of the sensors, shape (3 modes, n, k, 8, 3).
 
         Args:
-            motion: of k candidates, n + 1 samples each, one step apart; the first is the present.
+            motion: Motion of k candidates, n + 1 samples each, one step apart; the first is the
+                present.
         """
         push, base = self._push(motion), self._base
         states, push = self._states(push), push[:, 1:]
         whole = np.concatenate((states, push), axis=-1)
         acceleration = whole @ self._accelerate.swapaxes(-1, -2)[:, None]
-        # The force and moment at the arm's base are what (4) leaves for them.
+        # Force and moment at the arm's base follow from (4).
         rest = -base.stiffness * states[..., :6] - base.damping * states[..., 6:]
         tilt = cross(GRAVITY, states[..., 3:6])
         force = rest[..., :3] + base.mass * (tilt - acceleration[..., :3])
@@ -209,7 +210,7 @@ class Foresight:
         return np.stack((force, moment, r, v, a, theta, omega, alpha), axis=-2)
 
     def _states(self, push: Array) -> Array:
-        """[q, q'] after each step under Q: (3 modes, n + 1, k, 6) -> (3 modes, n, k, 12)."""
+        """Return [q, q'] after each step under Q: (3 modes, n + 1, k, 6) -> (3 modes, n, k, 12)."""
         advance = self._advance.swapaxes(-1, -2)
         change = np.concatenate((push[:, :-1], np.diff(push, axis=1)), axis=-1)
         driven = change @ advance[:, None, 12:]
@@ -220,7 +221,7 @@ class Foresight:
         return states
 
     def _push(self, motion: ArmMotion) -> Array:
-        """Q(t): changes of force and moment on a base at rest, shape (3 modes, n + 1, k, 6)."""
+        """Return Q(t): changes of force and moment on a base at rest, (3 modes, n + 1, k, 6)."""
         angle, speed, change = (
             np.swapaxes(each, 0, 1) for each in (motion.angle, motion.speed, motion.acceleration)
         )
@@ -235,15 +236,15 @@ class Foresight:
 
 
 def information(values: Array, covariance: Array, unit: Array, window: int) -> Array:
-    """Information about the parameters in foreseen channels, shape (k, 22, 22).
+    """Return the information about the parameters in predicted channels, shape (k, 22, 22).
 
     Args:
-        values: shape (3 modes, n, k, 8, 3); n a multiple of the window.
-        covariance: of one sample's six rows, shape (k, 6, 6).
-        unit: in which parameters are counted, shape (22,).
-        window: samples that are averaged, see `estimation`.
+        values: Channels, shape (3 modes, n, k, 8, 3); n a multiple of the window.
+        covariance: Covariance of one sample's six rows, shape (k, 6, 6).
+        unit: Units of the parameters, shape (22,).
+        window: Number of samples that are averaged, see `estimation`.
     """
-    # Small motions: the rows of mean channels are the mean rows.
+    # For small motions, the rows of averaged channels are the averaged rows.
     a = small_motion_rows(averaged(values, window))
     a = np.linalg.inv(np.linalg.cholesky(covariance / window)) @ (a * unit)
     stacked = np.moveaxis(a, 2, 0).reshape(a.shape[2], -1, SIZE)
@@ -252,19 +253,19 @@ def information(values: Array, covariance: Array, unit: Array, window: int) -> A
 
 # Choice.
 
-# Cost beyond any measure's: of a motion beyond the limits, and more with the excess.
+# Cost of a motion beyond the limits, larger than any measure; it grows with the excess.
 FORBIDDEN = 1e6
 
 
 class ExcitationPlanner:
-    """Foresees what each motion would tell, with the estimates of the moment.
+    """Predicts the information from each motion with the current estimates, and chooses the best.
 
     Args:
-        metric: to be made small.
-        prior: what was known at the start.
-        rest: angle of the arm when the sensors were set to zero, rad.
-        settings: of the experiment.
-        seed: of the optimiser's candidates, >= 0.
+        metric: Measure to minimise.
+        prior: Initial knowledge.
+        rest: Angle of the arm when the sensors were zeroed, rad.
+        settings: Settings of the experiment.
+        seed: Seed of the optimiser's candidates, >= 0.
     """
 
     def __init__(
@@ -286,13 +287,13 @@ class ExcitationPlanner:
     def choose(
         self, old: Sinusoid, estimator: ParameterEstimator, state: Array, largest: Array
     ) -> Sinusoid:
-        """The motion that takes the place of the old one.
+        """Return the motion that replaces the old one.
 
         Args:
-            old: motion until now, its time counted from now.
-            estimator: with what is known now.
-            state: measured [r, theta, r', theta'] of the base, shape (3 modes, 12).
-            largest: value of each channel so far, shape (8, 3).
+            old: Motion until now, with its time counted from now.
+            estimator: Estimator with the current knowledge.
+            state: Measured [r, theta, r', theta'] of the base, shape (3 modes, 12).
+            largest: Maximum of each channel so far, shape (8, 3).
         """
         settings, now = self._settings, estimator.information
         estimate = plausible(estimator.estimate, self._prior.start)
@@ -311,7 +312,7 @@ class ExcitationPlanner:
             cost, [(0.0, 1.0)] * 3, vectorized=True, updating="deferred", polish=False, tol=0.0,
             popsize=settings.population, maxiter=settings.generations, seed=self._random,
         )  # fmt: skip
-        # The old motion goes on where no change is within the limits.
+        # The old motion continues if no change is within the limits.
         return self._candidates(best.x, old) if best.fun < FORBIDDEN else old
 
     def _candidates(self, unit: Array, old: Sinusoid) -> Sinusoid:
@@ -323,6 +324,6 @@ class ExcitationPlanner:
         settings = self._settings
         values = foresight.sense(motion)
         reached = np.maximum(largest, np.abs(values).max(axis=(0, 1)))
-        # Each step stands for `thin` samples.
+        # Each step represents `thin` samples.
         covariance = row_covariance(settings.noise.deviation(reached), estimate) / settings.thin
         return information(values, covariance, self._prior.deviation, settings.foreseen_window)

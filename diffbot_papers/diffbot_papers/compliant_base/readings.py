@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the paper's simulation may have been: an ensemble over all that it leaves open.
+"""Possible readings of the paper's simulation: an ensemble over everything that it leaves open.
 
-Table 1 is one run of each excitation, on a simulated robot of which the text gives the parameters
-and little else. What a single estimate of it can be compared with is the spread of what one gets
-from the text. A reading is one draw of everything that is open:
+Table 1 is one run per excitation, on a simulated robot of which the text gives the parameters and
+little else. A single estimate can only be compared with the spread of results that are consistent
+with the text. A reading is one draw of everything that is open:
 
-    sensors     of "noise of up to 10 % of the maximum sensed value": the largest value of that very
+    sensors     "noise of up to 10 % of the maximum sensed value": the maximum of that very
                 run so far, or of the run with the constant excitation; a bound of 10 % for all, or
                 of 0 to 10 % for each channel; from the arm's start, or after it has settled
     averages    of 1, 2, 4 or 8 samples of 5 ms; no filter is mentioned
     arm         the printed inertia about its centre of mass or about its base
     limits      0 to 90 or -45 to 135 degrees, 3 to 12 rad/s, 30 to 120 rad/s^2, 2 to 8 Hz; a new
-                motion takes the old one's place within 0.1 to 0.4 s
+                motion replaces the old one within 0.1 to 0.4 s
     guesses     off by a factor of up to 1.5 to 4, the arm's base by up to 0.1 to 1 m, products of
                 inertia by 0.05 to 0.5 kg m^2
-    filter      R of all noise or of F's alone, with 1 or up to 100 standard deviations for one;
-                Q = 0, or a random walk of the parameters by 0.01 to 1 of the deviations beforehand
-                in 0.4 s
+    filter      R of all noise or of F's alone, with 1 or up to 100 times its standard deviation;
+                Q = 0, or a random walk of the parameters by 0.01 to 1 of the prior deviations in
+                0.4 s
     measure     (16) as printed, or rising with the information, as it is meant
 
-The limits, the blend and the measure matter to the variable
-excitation alone.
+Limits, blend and measure only affect the variable excitation.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ class TextReading:
     """One draw.
 
     Attributes:
-        settings: of both runs.
-        prior: what both begin with.
-        metric: of the variable excitation, a name of METRICS.
+        settings: Settings of both runs.
+        prior: Initial knowledge of both runs.
+        metric: Measure of the variable excitation, a name of METRICS.
     """
 
     settings: ExperimentSettings
@@ -53,17 +52,17 @@ class TextReading:
 
 
 def draw_reading(truth: Array, seed: int, settings: ExperimentSettings) -> TextReading:
-    """A reading from the seed.
+    """Draw a reading from the seed.
 
     Args:
-        truth: parameters of the base, shape (22,).
-        seed: >= 0.
-        settings: whose duration, period, interval and optimiser are kept.
+        truth: True parameters of the base, shape (22,).
+        seed: Seed, >= 0.
+        settings: Settings whose duration, period, interval and optimiser are kept.
     """
     random = np.random.default_rng([seed, 2002])
 
     def between(low: float, high: float) -> float:
-        """Evenly in the logarithm."""
+        """Draw uniformly in the logarithm."""
         return low * float((high / low) ** random.uniform())
 
     share = (0.1, random.uniform(0.0, 0.1, (8, 3)))[random.integers(2)]
@@ -103,10 +102,10 @@ class TextReadings:
     """Estimates at the end of each reading's runs.
 
     Attributes:
-        constant: with the constant excitation, shape (readings, 22).
-        variable: with the variable one, shape (readings, 22).
-        ratios: mean error with the variable excitation as a share of that with the constant one,
-            shape (readings,).
+        constant: With the constant excitation, shape (readings, 22).
+        variable: With the variable one, shape (readings, 22).
+        ratios: Mean error with the variable excitation over that with the constant one, shape
+            (readings,).
     """
 
     constant: Array
@@ -117,12 +116,12 @@ class TextReadings:
 def simulate_readings(
     truth: Array, seeds: Iterable[int], settings: ExperimentSettings
 ) -> TextReadings:
-    """Both of the paper's tests for a reading per seed.
+    """Simulate both of the paper's tests for a reading per seed.
 
     Args:
-        truth: parameters of the base, shape (22,).
-        seeds: >= 0 each.
-        settings: see `draw_reading`.
+        truth: True parameters of the base, shape (22,).
+        seeds: Seeds, >= 0 each.
+        settings: See `draw_reading`.
     """
     base = BaseParameters.from_array(truth)
     constant: list[Array] = []

@@ -3,22 +3,22 @@
 
 Motions are f(t) = a0 + a sin(w t), (24), within limits, changed without jumps. The paper changes
 amplitude, frequency and offset every 0.4 s and does not say how the arm gets from one sinusoid to
-the next. Here the phase goes on, and over a fixed time the new motion takes the old one's place by
-a polynomial s(t) of fifth order, so that angle, speed and acceleration are continuous:
+the next. Here the phase continues, and over a fixed time the new motion replaces the old one by a
+polynomial s(t) of fifth order, so that angle, speed and acceleration are continuous:
 
     f = f_old + s (f_new - f_old)
 
-The base moves by Newton-Euler, (1)-(3), without approximation but for theta, which is the rotation
+The base moves by Newton-Euler, (1)-(3), without approximation except that theta is the rotation
 vector. With p = c + r3 from the centre of gravity to the arm's, v the velocity and omega the rate
-in the axes of the base, and a, alpha their changes as a body feels them:
+in the axes of the base, and a, alpha their inertial rates of change:
 
     [m + m2      -m2 [p]x           ] [  a  ]   [ forces of suspension, gravity, arm's motion ]
     [m2 [p]x   I + I2 - m2 [p]x [p]x] [alpha] = [ moments of the same                         ]
 
-The suspension is stiff: a turn fades with b / I = 2000 1/s. So its forces are taken by the
-trapezoidal rule (implicit), all small rest as it is foreseen. The accelerations that are handed
-out follow from the equations themselves, at the state reached: whatever the step does, what is
-measured obeys (4).
+The suspension is stiff: a rotation decays with b / I = 2000 1/s. So its forces are integrated with
+the implicit trapezoidal rule; all others, which are small, use predicted values. The returned
+accelerations follow from the equations themselves, at the new state: whatever the integration
+error, the measurements satisfy (4).
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from diffbot_papers.compliant_base.model import (
 
 @dataclass(frozen=True)
 class ArmLimits:
-    """What the arm can do.
+    """Limits of the arm.
 
     Attributes:
-        lowest: angle, rad.
-        highest: angle, rad.
-        speed: largest, rad/s, > 0.
-        acceleration: largest, rad/s^2, > 0.
-        slowest: least frequency of an excitation, rad/s, > 0.
-        fastest: largest frequency, rad/s, > slowest: the bandwidth.
+        lowest: Minimum angle, rad.
+        highest: Maximum angle, rad.
+        speed: Maximum speed, rad/s, > 0.
+        acceleration: Maximum acceleration, rad/s^2, > 0.
+        slowest: Minimum frequency of an excitation, rad/s, > 0.
+        fastest: Maximum frequency, rad/s, > slowest: the bandwidth.
     """
 
     lowest: float = 0.0
@@ -72,13 +72,13 @@ class ArmLimits:
             raise ValueError(f"slowest = {self.slowest}: must be > 0 and below {self.fastest}")
 
     def sinusoid(self, unit: Array) -> tuple[Array, Array, Array]:
-        """Offset, amplitude and frequency from three numbers of 0 to 1 each.
+        """Return offset, amplitude and frequency for three numbers from 0 to 1.
 
-        Every point of the cube is within the limits, so an optimiser needs no more than bounds:
-        the frequency comes first, then the largest amplitude at it, then the offset's room.
+        Every point of the cube is within the limits, so an optimiser needs only bounds. The
+        frequency determines the maximum amplitude, and the amplitude the range of the offset.
 
         Args:
-            unit: shape (3, ...).
+            unit: The three numbers, shape (3, ...).
         """
         frequency = self.slowest * (self.fastest / self.slowest) ** unit[1]
         largest = np.minimum(
@@ -90,13 +90,13 @@ class ArmLimits:
         return self.lowest + amplitude + unit[2] * room, amplitude, frequency
 
     def excess(self, motion: ArmMotion) -> Array:
-        """How far a motion goes beyond, as a share of each limit, summed; 0 within.
+        """Return how far a motion exceeds the limits, as a fraction of each, summed; 0 within.
 
         Args:
             motion: n samples each of (...) motions.
 
         Returns:
-            Shape (...).
+            Sums, shape (...).
         """
         middle, half = 0.5 * (self.lowest + self.highest), 0.5 * (self.highest - self.lowest)
         shares = (
@@ -123,10 +123,10 @@ class Sinusoid:
     """offset + amplitude sin(phase + frequency t), t counted from its start.
 
     Attributes:
-        offset: a0, rad; as all others a number or an array of candidates.
+        offset: a0, rad; like all others a number or an array of candidates.
         amplitude: a, rad.
         frequency: w, rad/s.
-        phase: at t = 0, rad.
+        phase: Phase at t = 0, rad.
     """
 
     offset: float | Array
@@ -135,7 +135,7 @@ class Sinusoid:
     phase: float | Array = 0.0
 
     def motion(self, times: Array) -> ArmMotion:
-        """At these times, s: numbers (...) and times (n,) give (..., n)."""
+        """Return the motion at these times, s: numbers (...) and times (n,) give (..., n)."""
         a0, a, w, phase = (
             np.asarray(each, dtype=float)[..., None]
             for each in (self.offset, self.amplitude, self.frequency, self.phase)
@@ -145,18 +145,18 @@ class Sinusoid:
         return ArmMotion(a0 + a * sine, a * w * cosine, -a * w * w * sine)
 
     def later(self, time: float) -> Sinusoid:
-        """The same motion with its start moved by this time, s."""
+        """Return the same motion with its start shifted by this time, s."""
         return replace(self, phase=self.phase + self.frequency * time)
 
 
 def changed(old: Sinusoid, new: Sinusoid, times: Array, blend: float) -> ArmMotion:
-    """From one motion to another that takes its place within `blend`.
+    """Return the transition from one motion to another within `blend`.
 
     Args:
-        old: motion until t = 0.
-        new: motion from t = blend on.
-        times: >= 0, s, shape (n,).
-        blend: how long the change takes, s, > 0.
+        old: Motion until t = 0.
+        new: Motion from t = blend on.
+        times: Times, >= 0, s, shape (n,).
+        blend: Duration of the transition, s, > 0.
     """
     x = np.minimum(times / blend, 1.0)
     s = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
@@ -182,31 +182,31 @@ CONSTANT = Sinusoid(REST, 2.0 * math.pi / 9.0, 0.5 * math.pi)
 
 @dataclass(frozen=True)
 class _Driven:
-    """What the arm's motion gives, each of shape (..., 3 modes, 3) or with one more axis."""
+    """Quantities given by the arm's motion, of shape (..., 3 modes, 3) or with one more axis."""
 
     centre: Array  # p, m
     push: Array  # acceleration of the arm's centre on a base at rest, m/s^2
-    slide: Array  # its velocity on the base, m/s
-    turn: Array  # angular velocity against the base, rad/s
-    spin: Array  # angular acceleration against the base, rad/s^2
+    slide: Array  # velocity of the arm's centre relative to the base, m/s
+    turn: Array  # angular velocity relative to the base, rad/s
+    spin: Array  # angular acceleration relative to the base, rad/s^2
     inertia: Array  # I2, kg m^2
 
     def at(self, k: int) -> _Driven:
-        """Of one sample."""
+        """Return the quantities of one sample."""
         return _Driven(*(getattr(self, each.name)[k] for each in fields(self)))
 
 
 class CompliantBase:
-    """The base in three modes of the arm at once, from rest.
+    """The base in three modes of the arm at once, starting at rest.
 
     Args:
-        truth: parameters of the base.
-        arm: on it.
-        angle: of the arm at rest, before t = 0, rad.
-        period: sampling time, s, > 0.
+        truth: True parameters of the base.
+        arm: Arm on the base.
+        angle: Angle of the arm at rest, before t = 0, rad.
+        period: Sampling time, s, > 0.
 
     Raises:
-        ValueError: the parameters are not those of a body, or the period is not > 0.
+        ValueError: The parameters are physically impossible, or the period is not > 0.
     """
 
     def __init__(self, truth: BaseParameters, arm: Arm, angle: float, period: float) -> None:
@@ -223,10 +223,10 @@ class CompliantBase:
         self._rest_at_arm = cross(reach, self._weight)
 
     def follow(self, motion: ArmMotion) -> Array:
-        """Go on while the arm moves, one sample per period.
+        """Advance while the arm moves, one sample per period.
 
         Args:
-            motion: n samples, the first one period after the last of before.
+            motion: n samples, the first one period after the previous call's last.
 
         Returns:
             True values of the channels, see QUANTITIES, shape (3 modes, n, 8, 3).
@@ -255,11 +255,11 @@ class CompliantBase:
         return _Driven(centre, push, speed * along, speed * AXIS, change * AXIS, inertia)
 
     def _step(self, driven: _Driven, implicit: Array) -> None:
-        """One period on; `implicit` is the inverse of mass with damping's and springs' shares."""
+        """Advance one period; `implicit`: inverse of mass plus terms of damping and springs."""
         h = self._period
         v, omega = self._motion[:, :3], self._motion[:, 3:]
         r, theta = self._place[:, :3], self._place[:, 3:]
-        # r and v change as the axes turn. Of the rotation vector's rate two terms are kept; the
+        # r and v change as the axes turn. Two terms of the rotation vector's rate are kept; the
         # next is of order theta^2 omega.
         motion = self._motion + 0.5 * h * self._acceleration
         motion[:, :3] -= h * cross(omega, v)
@@ -271,7 +271,7 @@ class CompliantBase:
         self._acceleration = a
 
     def _loads(self, driven: _Driven, motion: Array, place: Array) -> Array:
-        """Forces and moments but for the accelerations' own, shape (..., 3 modes, 6)."""
+        """Return forces and moments without those of the accelerations, shape (..., 3 modes, 6)."""
         base, omega = self._truth, motion[..., 3:]
         fall = gravity_change(place[..., 3:])
         push = self._arm.mass * (_swing(driven, omega) - fall - GRAVITY)
@@ -282,7 +282,7 @@ class CompliantBase:
         return rest - base.damping * motion - base.stiffness * place
 
     def _measured(self, driven: _Driven, motion: Array, place: Array, acceleration: Array) -> Array:
-        """Channels from n states, (n, 3 modes, 6) -> (3, n, 8, 3); at the arm's base from (1)."""
+        """Return channels of n states, (n, 3 modes, 6) -> (3, n, 8, 3); at arm's base by (1)."""
         (v, omega), (r, theta) = np.split(motion, 2, -1), np.split(place, 2, -1)
         a, alpha = np.split(acceleration, 2, -1)
         whole = a + cross(alpha, driven.centre) + _swing(driven, omega)
@@ -294,12 +294,12 @@ class CompliantBase:
 
 
 def _swing(driven: _Driven, omega: Array) -> Array:
-    """Acceleration of the arm's centre but for the shares of a and alpha, m/s^2."""
+    """Return the acceleration of the arm's centre without the terms of a and alpha, m/s^2."""
     return driven.push + cross(omega, cross(omega, driven.centre) + 2.0 * driven.slide)
 
 
 def _twist(driven: _Driven, omega: Array) -> Array:
-    """Rate of the arm's angular momentum but for the share of alpha, N m."""
+    """Return the rate of the arm's angular momentum without the term of alpha, N m."""
     whole = omega + driven.turn
     spin = driven.spin + cross(omega, driven.turn)
     own = driven.inertia @ np.stack((spin, whole), axis=-1)
@@ -307,13 +307,13 @@ def _twist(driven: _Driven, omega: Array) -> Array:
 
 
 def coupled_mass(base: BaseParameters, arm: Arm, centre: Array, inertia: Array) -> Array:
-    """Mass matrix of base and arm for [a, alpha], shape (..., 6, 6).
+    """Return the mass matrix of base and arm for [a, alpha], shape (..., 6, 6).
 
     Args:
-        base: its parameters.
-        arm: on it.
+        base: Parameters of the base.
+        arm: Arm on the base.
         centre: p, m, shape (..., 3).
-        inertia: of the arm about its centre, kg m^2, shape (..., 3, 3).
+        inertia: Inertia of the arm about its centre, kg m^2, shape (..., 3, 3).
     """
     p = cross_matrix(centre)
     matrix = np.zeros((*centre.shape[:-1], 6, 6))
@@ -326,26 +326,26 @@ def coupled_mass(base: BaseParameters, arm: Arm, centre: Array, inertia: Array) 
 
 @dataclass(frozen=True)
 class ExperimentSettings:
-    """What an experiment is made with: the paper's values where it gives them.
+    """Settings of an experiment: the paper's values where it gives them.
 
     Attributes:
-        arm: on the base.
-        limits: of the arm; the paper names "bandwidth constraints" without values.
-        noise: of the sensors.
-        duration: s, a multiple of the interval.
-        period: sampling time, s.
-        interval: between two choices of the excitation, s, a multiple of the period.
-        settled: how long the arm has moved as in (24), gently begun, before anything is measured,
-            s; 0: it starts from rest, as the paper's.
-        blend: how long the arm takes from one excitation to the next, that start included, s.
-        window: samples that the estimator averages, see `estimation`; 1 is the paper's way.
-        published_filter: the Kalman filter of the paper estimates; None: errors in variables do.
-        thin: sampling periods per step of a prediction.
-        population: candidates of the optimiser per number that it chooses.
-        generations: of candidates.
+        arm: Arm on the base.
+        limits: Limits of the arm; the paper mentions "bandwidth constraints" without values.
+        noise: Noise of the sensors.
+        duration: Duration, s, a multiple of the interval.
+        period: Sampling time, s.
+        interval: Time between two choices of the excitation, s, a multiple of the period.
+        settled: Time that the arm moves as in (24), after a smooth start, before measuring, s; 0:
+            start from rest, as in the paper.
+        blend: Duration of the arm's transition between excitations, including that start, s.
+        window: Number of samples that the estimator averages, see `estimation`; 1 in the paper.
+        published_filter: Kalman filter of the paper; None: estimate with errors in variables.
+        thin: Sampling periods per step of a prediction.
+        population: Candidates of the optimiser per chosen number.
+        generations: Generations of candidates.
 
     Raises:
-        ValueError: a time is not a multiple as said, or a number is not positive.
+        ValueError: A time is not a multiple as required, or a number is not positive.
     """
 
     arm: Arm = field(default_factory=Arm)
@@ -386,15 +386,15 @@ class ExperimentSettings:
 
     @property
     def intervals(self) -> int:
-        """Choices of a run."""
+        """Number of intervals of a run."""
         return round(self.duration / self.interval)
 
     @property
     def samples(self) -> int:
-        """Sampling periods of an interval."""
+        """Number of sampling periods per interval."""
         return round(self.interval / self.period)
 
     @property
     def foreseen_window(self) -> int:
-        """Steps of a prediction that are averaged."""
+        """Number of prediction steps that are averaged."""
         return max(1, self.window // self.thin)

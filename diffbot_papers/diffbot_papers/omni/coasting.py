@@ -3,24 +3,24 @@
 
     (16)-(18)  dV/dt = -b V - c,   b = B / M, c = C / M     (J in place of M for W)
 
-    V(t) = V0 exp(-b t) - c (1 - exp(-b t)) / b             until V = 0, then it rests
+    V(t) = V0 exp(-b t) - c (1 - exp(-b t)) / b             until V = 0, then standstill
 
-Fitting this closed form to the speeds needs no accelerations, and uses when the robot came to rest.
-Coasting is the motion of no force. It holds b and c, and no more: twice the mass with twice the
-friction coasts alike. B and C themselves need the mass from elsewhere.
+Fitting this closed form to the speeds needs no accelerations, and uses the time of standstill.
+Coasting is motion without driving force. It determines b and c only: twice the mass with twice the
+friction coasts alike. B and C themselves need the mass from another source.
 
-Methods 1 + 2: coasting holds B_w / J and C_w / J; method 1 gives B_w and C_w. What is not known of
-these two goes into J as well: dJ/d[B_w, C_w] follows from the least squares' own conditions.
+Methods 1 + 2: coasting determines B_w / J and C_w / J; method 1 gives B_w and C_w. The uncertainty
+of these two propagates to J: dJ/d[B_w, C_w] follows from the conditions of the least squares.
 
 As printed: accelerations by Euler's method, then least squares.
 
     dV/dt at k is (V(k + 1) - V(k)) / T,   regressed on V(k)
 
-The noise e of a reading stands in the regressor as e(k) and in the acceleration as -e(k) / T. The
-regression takes that for friction: with a noise of the standard deviation s, b comes out too
-large by about s^2 / (T var V), and c too small by that times the mean speed. Reading more often
-makes it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's;
-readings every 40 ms with 9 mm/s of noise do that.
+The noise e of a reading appears in the regressor as e(k) and in the acceleration as -e(k) / T. The
+regression mistakes that for friction: with a standard deviation s of the noise, b comes out too
+large by about s^2 / (T var V), and c too small by that times the mean speed. More frequent readings
+make it worse. In the paper, B_v and B_vn of method 2 are 0.5 and 0.9 N/(m/s) above method 1's,
+which readings every 40 ms with 9 mm/s of noise explain.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from diffbot_papers.omni.identification import (
 from diffbot_papers.omni.model import Array, decay_integral, time_to_rest
 
 LEAST_MOVING = 6
-"""Readings in motion below which a run of coasting says nothing useful about its curve."""
+"""Minimum number of readings in motion for a useful coasting curve."""
 
 
 @dataclass(frozen=True)
 class Coasting:
-    """Readings of one axis from when the motors were switched off.
+    """Readings of one axis after the motors were switched off.
 
     Attributes:
-        period: between two readings, s, > 0.
-        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; standstill at the end may be there.
+        period: Period of the readings, s, > 0.
+        speed: V, Vn or W, (n,) m/s or rad/s, of either sign; may include standstill at the end.
 
     Raises:
-        ValueError: the period is not > 0, a speed is not finite, or there are too few readings
+        ValueError: The period is not > 0, a speed is not finite, or there are too few readings
             before standstill.
     """
 
@@ -75,12 +75,12 @@ class Coasting:
 
     @property
     def forward(self) -> Array:
-        """The speeds with the sign that makes the start positive, (n,)."""
+        """The speeds, with the sign that makes the start positive, (n,)."""
         return self.speed * np.sign(np.mean(self.speed[:3])) if len(self.speed) else self.speed
 
     @property
     def moving(self) -> int:
-        """How many readings come before the speed is a tenth of that at the start."""
+        """Number of readings before the speed has fallen to a tenth of that at the start."""
         if len(self.speed) < 3:
             return len(self.speed)
         slow = np.flatnonzero(self.forward < 0.1 * np.mean(self.forward[:3]))
@@ -88,17 +88,17 @@ class Coasting:
 
     @property
     def time(self) -> Array:
-        """Of the readings from the first on, (n,) s."""
+        """Times of the readings since the first, (n,) s."""
         return self.period * np.arange(float(len(self.speed)))
 
 
 def coasting_speed(
     time: ArrayLike, start: float | Array, rate: float, deceleration: float
 ) -> tuple[Array, Array]:
-    """The speed while coasting, and what it depends on; exact.
+    """Return the speed while coasting, and its derivatives; exact.
 
     Args:
-        time: since the motors were switched off, (n,) s.
+        time: Time since the motors were switched off, (n,) s.
         start: V0, > 0; one number, or one for each time.
         rate: b, 1/s. Noise may make an estimate of it negative.
         deceleration: c, m/s^2 or rad/s^2.
@@ -116,30 +116,30 @@ def coasting_speed(
 
 
 def _integral_by_rate(rate: float, time: Array) -> Array:
-    """The derivative of decay_integral by the rate, s^2."""
+    """Return the derivative of decay_integral by the rate, s^2."""
     x = rate * time
     with np.errstate(all="ignore"):
         exact = (time * np.exp(-x) - decay_integral(rate, time)) / rate
-    # The difference above loses digits where x is small; its series does not.
+    # The difference above loses digits for small x; its series does not.
     return np.where(np.abs(x) < 1e-3, time**2 * (-0.5 + x / 3.0 - x**2 / 8.0), exact)
 
 
 Law = Callable[[Array], tuple[float, float, Array]]
-"""From k parameters of the law to the rate b, the deceleration c, and their derivatives (2, k)."""
+"""Returns the rate b, the deceleration c, and their derivatives (2, k) for k law parameters."""
 
 
 @dataclass(frozen=True)
 class CoastingSolution:
-    """Least squares of coasting to the readings of several runs.
+    """Least-squares fit of coasting to the readings of several runs.
 
     Attributes:
-        parameters: of the law, (k,).
-        starts: size of the speed at the first reading of each run, (m,).
-        inverse: of the normal matrix, of the parameters first and then the starts, (k + m, k + m).
-        jacobian: of the model's speeds by the same, (N, k + m).
-        by_law: of the model's speeds by [rate, deceleration], (N, 2).
-        variance: of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
-        freedom: degrees of freedom: readings in motion less parameters and starts.
+        parameters: Parameters of the law, (k,).
+        starts: Magnitude of the speed at the first reading of each run, (m,).
+        inverse: Inverse of the normal matrix, parameters first and then starts, (k + m, k + m).
+        jacobian: Derivatives of the model's speeds by the same, (N, k + m).
+        by_law: Derivatives of the model's speeds by [rate, deceleration], (N, 2).
+        variance: Variance of the readings in motion about the model, (m/s)^2 or (rad/s)^2.
+        freedom: Degrees of freedom: readings in motion minus parameters and starts.
     """
 
     parameters: Array
@@ -155,12 +155,12 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
     """Fit the parameters of a law, common to all runs, and the speed at each run's start.
 
     Args:
-        runs: at least one.
-        law: what the parameters mean.
-        guess: of the parameters, (k,).
+        runs: At least one run.
+        law: The law that maps the parameters to b and c.
+        guess: Initial parameters, (k,).
 
     Raises:
-        ValueError: there are no runs, or their readings do not determine the parameters.
+        ValueError: There are no runs, or their readings do not determine the parameters.
     """
     if not runs:
         raise ValueError("no runs of coasting: at least one is needed")
@@ -189,17 +189,17 @@ def solve_coasting(runs: Sequence[Coasting], law: Law, guess: ArrayLike) -> Coas
     freedom = int(moving.sum()) - len(found.x)
     if freedom < 1 or np.linalg.matrix_rank(jacobian) < len(found.x):
         raise ValueError("the readings of coasting do not determine friction; read more often")
-    # Readings at rest know nothing of the noise in motion: an encoder at rest has none.
+    # Readings at rest do not show the noise in motion: an encoder at rest has none.
     variance = float(np.sum((speeds - seen)[moving] ** 2)) / freedom
     inverse: Array = np.asarray(np.linalg.inv(jacobian.T @ jacobian), dtype=float)
     return CoastingSolution(found.x[:k], found.x[k:], inverse, jacobian, by_law, variance, freedom)
 
 
 def mean_deceleration(run: Coasting) -> float:
-    """That of a straight line through the readings in motion, m/s^2 or rad/s^2; to start from.
+    """Return the deceleration of a line through the readings in motion, m/s^2 or rad/s^2; a guess.
 
     Raises:
-        ValueError: the speed does not fall.
+        ValueError: The speed does not decrease.
     """
     n = run.moving
     found = -float(np.polyfit(run.time[:n], run.forward[:n], 1)[0])
@@ -216,13 +216,13 @@ def mean_deceleration(run: Coasting) -> float:
 
 @dataclass(frozen=True)
 class CoastingFit:
-    """What coasting says of one axis.
+    """Result of coasting for one axis.
 
     Attributes:
         rate: b = B / M, 1/s (B_w / J for W).
         deceleration: c = C / M, m/s^2 (C_w / J in rad/s^2 for W).
-        covariance: of [b, c], (2, 2). They are strongly correlated.
-        starts: fitted size of the speed at the first reading of each run, m/s or rad/s; () where
+        covariance: Covariance of [b, c], (2, 2). They are strongly correlated.
+        starts: Fitted magnitude of the speed at the first reading of each run, m/s or rad/s; () if
             a method has none.
     """
 
@@ -232,18 +232,18 @@ class CoastingFit:
     starts: tuple[float, ...] = ()
 
     def friction(self, mass: UncertainValue | float) -> tuple[UncertainValue, UncertainValue]:
-        """B and C for a mass in kg (J in kg m^2 for W), with the mass's own uncertainty."""
+        """Return B and C for a mass in kg (J in kg m^2 for W), including the mass's uncertainty."""
         return self.rate.scaled(mass), self.deceleration.scaled(mass)
 
 
 def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
     """Fit the closed form of coasting to one or more runs of one axis.
 
-    The intervals hold for readings with independent errors. A constant offset in time does not
+    The intervals are valid for readings with independent errors. A constant offset in time does not
     matter: the start of each run is free.
 
     Raises:
-        ValueError: there are no runs, or they do not determine b and c.
+        ValueError: There are no runs, or they do not determine b and c.
     """
     guess = [0.0, float(np.mean([mean_deceleration(run) for run in runs]))] if runs else [0.0, 0.0]
     found = solve_coasting(runs, lambda p: (p[0], p[1], np.eye(2)), guess)
@@ -253,10 +253,10 @@ def fit_coasting(runs: Sequence[Coasting]) -> CoastingFit:
 
 
 def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
-    """J in kg m^2 from runs of coasting in W and method 1's friction of W.
+    """Return J in kg m^2 from coasting runs in W and method 1's friction of W.
 
     Raises:
-        ValueError: there are no runs, they do not determine J, or the friction is not > 0.
+        ValueError: There are no runs, they do not determine J, or the friction is not > 0.
     """
     viscous, coulomb = steady.viscous.value, steady.coulomb.value
     if not (coulomb > 0.0 and viscous >= 0.0):
@@ -272,7 +272,7 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
     found = solve_coasting(runs, law, guess)
     inertia = float(found.parameters[0])
     noise = float(np.sqrt(found.variance * found.inverse[0, 0]))
-    # The fitted J moves against what B_w and C_w do to the model: b = B_w / J, c = C_w / J.
+    # The fitted J compensates the effect of B_w and C_w on the model: b = B_w / J, c = C_w / J.
     shift = -(found.inverse @ found.jacobian.T @ found.by_law)[0] / inertia
     friction = float(np.sqrt(shift @ steady.covariance @ shift))
     std, freedom = combined((noise, friction), (found.freedom, steady.viscous.freedom))
@@ -283,25 +283,25 @@ def fit_inertia(runs: Sequence[Coasting], steady: SteadyFit) -> UncertainValue:
 
 
 def euler_accelerations(runs: Sequence[Coasting]) -> tuple[Array, Array]:
-    """Speeds and accelerations while the robot moves, (N,) each.
+    """Return speeds and accelerations while the robot moves, (N,) each.
 
     Raises:
-        ValueError: there are no runs.
+        ValueError: There are no runs.
     """
     if not runs:
         raise ValueError("no runs of coasting: at least one is needed")
-    # The last reading before the limit of `moving` is there because its noise did not push it
-    # below: leaving it out keeps this choice from adding an error of its own.
+    # The last reading above the limit of `moving` was selected by its noise. Leave it out, so that
+    # this selection does not add a bias of its own.
     speeds = [run.forward[: run.moving - 1] for run in runs]
     rates = [np.diff(v) / run.period for v, run in zip(speeds, runs, strict=True)]
     return np.concatenate([v[:-1] for v in speeds]), np.concatenate(rates)
 
 
 def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
-    """(16)-(18) by Euler and ordinary least squares; biased by noise.
+    """Fit (16)-(18) by Euler and ordinary least squares; biased by noise.
 
     Raises:
-        ValueError: there are no runs.
+        ValueError: There are no runs.
     """
     speed, acceleration = euler_accelerations(runs)
     rows = np.column_stack((-speed, -np.ones_like(speed)))
@@ -310,13 +310,13 @@ def fit_coasting_published(runs: Sequence[Coasting]) -> CoastingFit:
 
 
 def inertia_published(runs: Sequence[Coasting], viscous: float, coulomb: float) -> UncertainValue:
-    """Methods 1 + 2 as printed: J from dW/dt = -(B_w W + C_w) / J by least squares.
+    """Return J by methods 1 + 2 as printed, from dW/dt = -(B_w W + C_w) / J by least squares.
 
-    The paper says only that (18) was "used"; this regresses dW/dt on the friction torque. The
-    interval takes B_w and C_w for exact, as the paper does.
+    The paper states only that (18) was "used"; this regresses dW/dt on the friction torque. The
+    interval takes B_w and C_w as exact, as the paper does.
 
     Args:
-        runs: coasting of W.
+        runs: Coasting runs of W.
         viscous: B_w, N m/(rad/s).
         coulomb: C_w, N m.
     """

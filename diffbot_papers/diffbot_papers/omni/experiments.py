@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three experiments of 2006 as simulations, once and many times over.
+"""Simulations of the three experiments of 2006, single and repeated.
 
-The robot is driven with a speed loop on what the sensors read: PI on [V, Vn, W], a voltage for each
-wheel by (12), duty steps of the motors.
+A speed loop on the sensor readings drives the robot: PI on [V, Vn, W], a voltage for each wheel by
+(12), duty steps of the motors.
 
     u = A (Kp e + Ki integral of e),   e = [V, Vn, W] wanted - read,   A the matrix of (12)
 
-Each wheel sees the error of its own rim speed. The integral is of the body's three velocities,
-not of four wheels' speeds: with a fourth one the noise would let the wheels work against each
+Each wheel sees the error of its own rim speed. The integral is of the body's three velocities, not
+of the four wheels' speeds: with a fourth integral the noise would make the wheels work against each
 other.
 
-Readings have white noise, then steps of a converter. Repeated with other noise, the experiments say
-whether the 95 % intervals hold the truth.
+Readings have white noise and the steps of a converter. Repetitions with different noise show
+whether the 95 % intervals contain the truth.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class SensorModel:
     """Noise and resolution of one kind of reading.
 
     Attributes:
-        noise: standard deviation of the white normal noise, in the unit of the reading, >= 0.
-        step: of the quantisation, in the unit of the reading, >= 0; 0: none.
+        noise: Standard deviation of the white normal noise, in the unit of the reading, >= 0.
+        step: Step of the quantisation, in the unit of the reading, >= 0; 0: none.
 
     Raises:
-        ValueError: a value is not finite or < 0.
+        ValueError: A value is not finite or < 0.
     """
 
     noise: float
@@ -77,7 +77,7 @@ class SensorModel:
                 raise ValueError(f"{name} = {value} of a reading: must be finite and >= 0")
 
     def of(self, truth: ArrayLike, random: np.random.Generator) -> Array:
-        """Readings of true values, in the same shape."""
+        """Return readings of true values, in the same shape."""
         truth = np.asarray(truth, dtype=float)
         noisy = truth + self.noise * random.standard_normal(truth.shape)
         return self.step * np.round(noisy / self.step) if self.step else noisy
@@ -87,14 +87,15 @@ class SensorModel:
 class OmniSensors:
     """Sensors of the experiments.
 
-    The paper states none. With this noise of the speeds, method 2 as printed errs about as much in
-    B_v and B_vn as Table 3 differs from Table 2; with that of the currents, method 1's forces
-    scatter about their line as in Table 1; with that of the angles, W looks as in Fig. 9(b).
+    The paper does not specify any. With this noise of the speeds, the errors of method 2 as printed
+    in B_v and B_vn are about as large as the differences between Tables 3 and 2. With that of the
+    currents, method 1's forces scatter about their line as in Table 1. With that of the angles, W
+    looks as in Fig. 9(b).
 
     Attributes:
-        wheel_speed: of a wheel's rim, m/s.
-        current: of a motor, A.
-        angle: of the hanging robot, from the camera, rad.
+        wheel_speed: Rim speed of a wheel, m/s.
+        current: Current of a motor, A.
+        angle: Angle of the hanging robot, from the camera, rad.
     """
 
     wheel_speed: SensorModel = SensorModel(0.012, 0.002)
@@ -104,7 +105,7 @@ class OmniSensors:
 
 @dataclass(frozen=True)
 class SpeedGains:
-    """Gains of the loop. The paper prints none; these settle in a second and saturate as it shows.
+    """Gains of the loop. The paper prints none; these settle in 1 s and saturate as in its figures.
 
     Attributes:
         proportional: Kp, V/(m/s) at the rim.
@@ -116,12 +117,12 @@ class SpeedGains:
 
 
 class SpeedLoop:
-    """The loop of any number of robots at once.
+    """Speed loop for any number of robots at once.
 
     Args:
-        robot: that is driven.
-        period: between two calls, s.
-        gains: of the loop.
+        robot: The robot that is driven.
+        period: Period of the calls, s.
+        gains: Gains of the loop.
     """
 
     def __init__(self, robot: OmniRobot, period: float, gains: SpeedGains | None = None) -> None:
@@ -130,14 +131,14 @@ class SpeedLoop:
         self._integral: Array | float = 0.0
 
     def update(self, wanted: Array, read: Array) -> Array:
-        """Duty of the motors in steps, (..., 4), for [V, Vn, W] wanted and read, (..., 3)."""
+        """Return the motors' duty in steps, (..., 4), for [V, Vn, W] wanted and read, (..., 3)."""
         robot, gains = self._robot, self._gains
         error = wanted - read
         integral = self._integral + self._period * error
         voltage = wheel_velocities(
             gains.proportional * error + gains.integral * integral, robot.wheel_distance
         )
-        # While a motor gives all it has, more integral would only be overshoot later.
+        # Anti-windup: while a motor is saturated, the integral is frozen.
         free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
         self._integral = np.where(free, integral, self._integral)
         return robot.motor.duty(voltage)
@@ -148,11 +149,11 @@ class OmniRecording:
     """n readings of each run; the leading dimensions count runs.
 
     Attributes:
-        period: between two readings, s.
+        period: Period of the readings, s.
         velocity: [V, Vn, W] from the wheels' readings by the inverse of (12), (..., n, 3).
-        current: readings of the motors' currents, (..., n, 4) A.
-        duty: that the motors get from each reading to the next, in steps, (..., n, 4).
-        driven: whether the motors are on after each reading, (n,).
+        current: Readings of the motors' currents, (..., n, 4) A.
+        duty: Duty of the motors from each reading to the next, in steps, (..., n, 4).
+        driven: Whether the motors are on after each reading, (n,).
     """
 
     period: float
@@ -163,7 +164,7 @@ class OmniRecording:
 
     @property
     def time(self) -> Array:
-        """Of the readings from the first on, (n,) s."""
+        """Times of the readings since the first, (n,) s."""
         return self.period * np.arange(float(len(self.driven)))
 
 
@@ -175,15 +176,15 @@ def record(
     sensors: OmniSensors,
     random: np.random.Generator,
 ) -> OmniRecording:
-    """Drive robots from rest with the speed loop on what the sensors read.
+    """Drive robots from rest with the speed loop on the sensor readings.
 
     Args:
-        robot: all runs are of this one.
-        wanted: [V, Vn, W], (..., 3); the leading dimensions are the runs.
-        driven: whether the motors are on, for each period, (n,).
-        period: of loop and readings, s.
-        sensors: noise and quantisation.
-        random: source of the noise.
+        robot: Robot of all runs.
+        wanted: Desired [V, Vn, W], (..., 3); the leading dimensions are the runs.
+        driven: Whether the motors are on, for each period, (n,).
+        period: Period of loop and readings, s.
+        sensors: Noise and quantisation.
+        random: Source of the noise.
     """
     wanted, driven = np.asarray(wanted, dtype=float), np.asarray(driven, dtype=bool)
     state, loop = OmniState.at_rest(*wanted.shape[:-1]), SpeedLoop(robot, period)
@@ -203,7 +204,7 @@ def record(
 # Method 1: drive at steady speeds, read speeds and currents, as in Figs. 2-4.
 
 DURATION, SETTLED = 5.0, 3.0
-"""Length of a run as in Figs. 2-4, and from when on the speed counts as steady, s."""
+"""Length of a run as in Figs. 2-4, and time from which the speed counts as steady, s."""
 
 
 def drive_steadily(
@@ -213,14 +214,14 @@ def drive_steadily(
     runs: int = 1,
     speeds: tuple[float, ...] = TABLE_1_SPEEDS,
 ) -> OmniRecording:
-    """Each axis at each speed by itself, from rest, 5 s long.
+    """Drive each axis separately at each speed, from rest, for 5 s.
 
     Args:
-        robot: that is driven.
-        sensors: noise and quantisation of its readings.
-        random: source of the noise.
-        runs: repetitions, each with noise of its own.
-        speeds: of each axis, m/s or rad/s.
+        robot: The robot that is driven.
+        sensors: Noise and quantisation of its readings.
+        random: Source of the noise.
+        runs: Repetitions, each with noise of its own.
+        speeds: Speeds of each axis, m/s or rad/s.
 
     Returns:
         Recordings with the leading dimensions (runs, 3 axes, speeds).
@@ -232,11 +233,11 @@ def drive_steadily(
 
 
 def steady_points(recording: OmniRecording, robot: OmniRobot) -> tuple[Array, Array]:
-    """Means over the steady part of each run: a table like the paper's Table 1.
+    """Return means over the steady part of each run: a table like the paper's Table 1.
 
     Args:
-        recording: from `drive_steadily`.
-        robot: gives l K_t / r and b of (4)-(8); nothing else of it is used.
+        recording: Recording from `drive_steadily`.
+        robot: The robot, of which only l K_t / r and b of (4)-(8) are used.
 
     Returns:
         Speeds and forces, each (runs, 3 axes, speeds); m/s and N, rad/s and N m.
@@ -244,19 +245,19 @@ def steady_points(recording: OmniRecording, robot: OmniRobot) -> tuple[Array, Ar
     steady = recording.time >= SETTLED
     speeds = recording.velocity[..., steady, :].mean(axis=-2)
     forces = steady_forces(recording.current[..., steady, :].mean(axis=-2), robot)
-    # The driven axis of each experiment, which is counted by the second dimension.
+    # Index of the driven axis of each experiment, which is counted by the second dimension.
     own = np.arange(3)[:, None]
     column = np.arange(speeds.shape[-2])[None, :]
     return speeds[..., own, column, own], forces[..., own, column, own]
 
 
-# Method 2: bring the robot to speed, switch the motors off, read on; Fig. 6.
+# Method 2: bring the robot to speed, switch the motors off, continue reading; Fig. 6.
 
 START_SPEEDS = (1.3, 0.9, 1.8)
 """[V, Vn in m/s, W in rad/s] from which the robot of Fig. 6 coasts."""
 
 DRIVEN, OFF = 65, 45
-"""Readings with the motors on and off; the robot rests before the last."""
+"""Number of readings with the motors on and off; the robot rests before the last."""
 
 
 def coast(
@@ -266,14 +267,14 @@ def coast(
     runs: int = 1,
     speeds: tuple[float, float, float] = START_SPEEDS,
 ) -> OmniRecording:
-    """Each axis by itself: from rest to its speed, then coasting to standstill.
+    """Drive each axis separately: from rest to its speed, then coasting to standstill.
 
     Args:
-        robot: that is driven.
-        sensors: noise and quantisation of its readings.
-        random: source of the noise.
-        runs: repetitions, each with noise of its own.
-        speeds: at which [V, Vn, W] are when the motors go off, m/s, m/s, rad/s.
+        robot: The robot that is driven.
+        sensors: Noise and quantisation of its readings.
+        random: Source of the noise.
+        runs: Repetitions, each with noise of its own.
+        speeds: Speeds of [V, Vn, W] when the motors are switched off, m/s, m/s, rad/s.
 
     Returns:
         Recordings with the leading dimensions (runs, 3 axes).
@@ -284,7 +285,7 @@ def coast(
 
 
 def coasting_of(recording: OmniRecording, run: int, axis: int) -> Coasting:
-    """The readings of one run and axis (0, 1, 2: V, Vn, W) from when the motors are off."""
+    """Return the readings of one run and axis (0, 1, 2: V, Vn, W) after the motors are off."""
     off = ~recording.driven
     return Coasting(recording.period, recording.velocity[run, axis, off, axis])
 
@@ -292,22 +293,23 @@ def coasting_of(recording: OmniRecording, run: int, axis: int) -> Coasting:
 # Method 3: a camera reads the angle of the hanging robot, as in Fig. 9(a).
 
 HANGING_DURATION, START_ANGLE = 4.5, 1.0
-"""s and rad, as in Fig. 9(a)."""
+"""Duration in s and initial angle in rad, as in Fig. 9(a)."""
 
 
 def hang(
     rig: HangingRig, inertia: float, sensor: SensorModel, random: np.random.Generator, runs: int = 1
 ) -> Array:
-    """Readings of theta every SAMPLE_PERIOD from the mass's release on, (runs, n) rad.
+    """Return readings of theta every SAMPLE_PERIOD from the mass's release on, (runs, n) rad.
 
-    Nothing but the falling mass turns the robot: no friction and no twist of the robot's own wire.
+    Only the falling mass turns the robot: there is no friction and no twist of the robot's own
+    wire.
 
     Args:
-        rig: mass and disc.
+        rig: Mass and disc.
         inertia: J, kg m^2.
-        sensor: noise and quantisation of the angle, rad.
-        random: source of the noise.
-        runs: repetitions, each with noise of its own.
+        sensor: Noise and quantisation of the angle, rad.
+        random: Source of the noise.
+        runs: Repetitions, each with noise of its own.
     """
     time = np.arange(0.0, HANGING_DURATION + 1e-9, SAMPLE_PERIOD)
     truth = START_ANGLE + 0.5 * rig.acceleration(inertia) * time**2
@@ -322,11 +324,11 @@ class Repeated:
     """One parameter by one method, over all runs.
 
     Attributes:
-        method: of identification.
-        quantity: the parameter.
-        truth: its value in the simulated robot, SI.
-        values: estimates of it, (runs,).
-        half_widths: of their 95 % intervals, (runs,).
+        method: Method of identification.
+        quantity: The parameter.
+        truth: Its value in the simulated robot, SI.
+        values: Estimates of it, (runs,).
+        half_widths: Half widths of their 95 % intervals, (runs,).
     """
 
     method: str
@@ -337,22 +339,22 @@ class Repeated:
 
     @property
     def bias(self) -> float:
-        """Mean error, as a share of the truth."""
+        """Mean error as a fraction of the truth."""
         return float(np.mean(self.values)) / self.truth - 1.0
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the estimates, as a share of the truth."""
+        """Standard deviation of the estimates as a fraction of the truth."""
         return float(np.std(self.values, ddof=1)) / self.truth
 
     @property
     def half_width(self) -> float:
-        """Mean half width of the 95 % intervals, as a share of the truth."""
+        """Mean half width of the 95 % intervals as a fraction of the truth."""
         return float(np.mean(self.half_widths)) / self.truth
 
     @property
     def coverage(self) -> float:
-        """Share of the intervals that hold the truth."""
+        """Fraction of the intervals that contain the truth."""
         return float(np.mean(np.abs(self.values - self.truth) <= self.half_widths))
 
 
@@ -371,17 +373,17 @@ def repeat_experiments(
     coastings: int = 5,
     sensors: OmniSensors | None = None,
 ) -> list[Repeated]:
-    """All methods on simulated experiments.
+    """Apply all methods to simulated experiments.
 
     Args:
-        robot: holds the truth. The methods get l K_t / r and b of it, and nothing else.
-        random: source of the noise.
-        runs: repetitions, at least 2.
-        coastings: of each axis in one repetition.
-        sensors: noise and quantisation; those of `OmniSensors` by default.
+        robot: The true robot. The methods only use its l K_t / r and b.
+        random: Source of the noise.
+        runs: Repetitions, at least 2.
+        coastings: Coasting runs of each axis in one repetition.
+        sensors: Noise and quantisation; those of `OmniSensors` by default.
 
     Raises:
-        ValueError: there are fewer than 2 runs or no coastings.
+        ValueError: There are fewer than 2 runs or no coasting runs.
     """
     if runs < 2 or coastings < 1:
         raise ValueError(f"runs = {runs}, coastings = {coastings}: at least 2 and 1 are needed")
@@ -406,7 +408,7 @@ def repeat_experiments(
 def _friction(
     robot: OmniRobot, steady: list[list[SteadyFit]], coasts: list[list[list[Coasting]]]
 ) -> list[Repeated]:
-    """Methods 1 and 2."""
+    """Evaluate methods 1 and 2."""
     found = []
     for i, axis in enumerate(AXES):
         b, c, name = robot.viscous[i], robot.coulomb[i], axis.lower()
@@ -429,7 +431,7 @@ def _friction(
 def _inertia_1_2(
     robot: OmniRobot, steady: list[SteadyFit], coasts: list[list[Coasting]]
 ) -> list[Repeated]:
-    """Methods 1 and 2 together."""
+    """Evaluate methods 1 and 2 together."""
     pairs = list(zip(coasts, steady, strict=True))
     ours = [fit_inertia(runs, fit) for runs, fit in pairs]
     old = [inertia_published(runs, fit.viscous.value, fit.coulomb.value) for runs, fit in pairs]
@@ -442,7 +444,7 @@ def _inertia_1_2(
 def _inertia_3(
     robot: OmniRobot, random: np.random.Generator, runs: int, sensors: OmniSensors
 ) -> list[Repeated]:
-    """Method 3 with the mass of the paper's first experiments."""
+    """Evaluate method 3 with the mass of the paper's first experiments."""
     rig = HangingRig(TABLE_4[0].load)
     angles = hang(rig, robot.inertia, sensors.angle, random, runs)
     ours = [rig.inertia(fit_acceleration(SAMPLE_PERIOD, angle)) for angle in angles]

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Methods 1 and 3 of 2006: friction from steady speeds, inertia from a falling mass.
 
-Method 1: the forces that keep the speed steady are a line over it.
+Method 1: the force that keeps a speed steady is linear in the speed.
 
     (13)  F_v = B_v V + C_v    (14)  F_vn = B_vn Vn + C_vn    (15)  Gamma = B_w W + C_w
 
-for positive speeds; with sgn(V) C for C they hold for both directions. Ordinary least squares, as
-in the paper; 95 % intervals by Student's t, from the scatter of the points about their line.
+for positive speeds; with sgn(V) C instead of C this is valid in both directions. Ordinary least
+squares, as in the paper; 95 % intervals by Student's t, from the scatter of the points about their
+line.
 
 Method 3: the robot hangs from the ceiling and is turned by a mass on a wire.
 
     (19)  Gamma = J dW/dt     (20)  Gamma = f_m r_m     (21)  f_m = m_o g     as printed
 
-The falling mass accelerates, too: with a = r_m dW/dt the wire pulls only with f_m = m_o (g - a),
-so
+The falling mass accelerates, too: with a = r_m dW/dt the wire pulls only with f_m = m_o (g - a), so
 
     Gamma = m_o (g - a) r_m     J = m_o r_m (g - r_m dW/dt) / (dW/dt)
 
-As printed, J holds m_o r_m^2 too much.
+As printed, J is too large by m_o r_m^2.
 
 Methods 2 and 1 + 2 are in coasting.py.
 """
@@ -46,12 +46,12 @@ from diffbot_papers.omni.model import (
 
 @dataclass(frozen=True)
 class UncertainValue:
-    """A value that was estimated.
+    """An estimated value.
 
     Attributes:
-        value: in its unit.
-        std: its standard deviation, in the same unit, >= 0.
-        freedom: degrees of freedom behind the standard deviation, > 0; infinite: it is known.
+        value: The value in its unit.
+        std: Its standard deviation, in the same unit, >= 0.
+        freedom: Degrees of freedom of the standard deviation, > 0; infinite: it is known.
     """
 
     value: float
@@ -69,12 +69,12 @@ class UncertainValue:
         return self.value - self.half_width, self.value + self.half_width
 
     def covers(self, truth: float) -> bool:
-        """Whether the 95 % interval holds a value."""
+        """Whether the 95 % interval contains a value."""
         low, high = self.interval
         return low <= truth <= high
 
     def scaled(self, factor: UncertainValue | float) -> UncertainValue:
-        """The product with an independent factor; first-order propagation of both."""
+        """Return the product with an independent factor; first-order propagation of both errors."""
         if not isinstance(factor, UncertainValue):
             factor = UncertainValue(factor, 0.0)
         parts = (factor.value * self.std, self.value * factor.std)
@@ -83,7 +83,7 @@ class UncertainValue:
 
 
 def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, float]:
-    """Standard deviation of a sum of independent errors, and its degrees of freedom.
+    """Return the standard deviation of a sum of independent errors, and its degrees of freedom.
 
     The latter by Welch and Satterthwaite: variances squared over degrees of freedom add up.
     """
@@ -94,10 +94,10 @@ def combined(stds: Sequence[float], freedoms: Sequence[float]) -> tuple[float, f
 
 
 def mean(values: Sequence[float]) -> UncertainValue:
-    """Mean of repeated experiments, with the spread between them as its only evidence.
+    """Return the mean of repeated experiments, with an interval from the spread between them only.
 
     Raises:
-        ValueError: there are fewer than two.
+        ValueError: There are fewer than two.
     """
     if len(values) < 2:
         raise ValueError(f"{len(values)} values: a mean with an interval needs at least 2")
@@ -107,12 +107,13 @@ def mean(values: Sequence[float]) -> UncertainValue:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """What ordinary least squares gives.
+    """Result of ordinary least squares.
 
     Attributes:
-        values: of the k parameters, (k,).
-        covariance: of them, (k, k), from the scatter of the outputs about the fit.
-        freedom: degrees of freedom.
+        values: Values of the k parameters, (k,).
+        covariance: Covariance of the parameters, (k, k), from the scatter of the outputs about the
+            fit.
+        freedom: Degrees of freedom.
     """
 
     values: Array
@@ -120,7 +121,7 @@ class LinearFit:
     freedom: int
 
     def estimate(self, index: int) -> UncertainValue:
-        """One parameter."""
+        """Return one parameter."""
         std = float(np.sqrt(self.covariance[index, index]))
         return UncertainValue(float(self.values[index]), std, self.freedom)
 
@@ -153,23 +154,23 @@ class SteadyFit:
 
 
 def steady_forces(current: ArrayLike, robot: OmniRobot) -> Array:
-    """(4)-(8): [F_v, F_vn, Gamma], (..., 3) N, N, N m, from currents of the motors, (..., 4) A.
+    """(4)-(8): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from motor currents, (..., 4) A.
 
-    An error of l K_t / r or of b scales B and C alike; no interval here knows of it.
+    An error of l K_t / r or of b scales B and C alike; no interval here includes it.
     """
     return body_forces(robot.motor.wheel_force(current), robot.wheel_distance)
 
 
 def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
-    """(13)-(15) for one axis, from one point per steady speed.
+    """Fit (13)-(15) for one axis, from one point per steady speed.
 
     Args:
         speeds: V, Vn or W of each experiment, (n,) m/s or rad/s, n >= 3, of either sign, not 0.
         forces: F_v, F_vn or Gamma, (n,) N or N m.
 
     Raises:
-        ValueError: too few points, unlike shapes, a value that is not finite, a speed of 0, or
-            speeds whose sizes do not differ.
+        ValueError: There are too few points, the shapes differ, a value is not finite, a speed is
+            0, or the speeds' magnitudes do not differ.
     """
     speeds, forces = np.asarray(speeds, dtype=float), np.asarray(forces, dtype=float)
     if speeds.ndim != 1 or speeds.shape != forces.shape:
@@ -198,11 +199,11 @@ class HangingRig:
 
     Attributes:
         load: m_o, kg, > 0.
-        radius: r_m, of the disc, m, > 0.
+        radius: r_m of the disc, m, > 0.
         gravity: g, m/s^2, > 0; the paper's by default.
 
     Raises:
-        ValueError: a value is not finite or out of its range.
+        ValueError: A value is not finite or out of its range.
     """
 
     load: float
@@ -213,22 +214,22 @@ class HangingRig:
         check_positive(load=self.load, radius=self.radius, gravity=self.gravity)
 
     def acceleration(self, inertia: float) -> float:
-        """dW/dt, rad/s^2, of a body with this J, kg m^2: the mass and the body move together."""
+        """Return dW/dt, rad/s^2, of a body with this J, kg m^2: mass and body move together."""
         m, r = self.load, self.radius
         return m * self.gravity * r / (inertia + m * r**2)
 
     def inertia_published(self, acceleration: UncertainValue | float) -> UncertainValue:
-        """(19)-(21): J = m_o g r_m / (dW/dt), kg m^2, too large by m_o r_m^2."""
+        """(19)-(21): return J = m_o g r_m / (dW/dt), kg m^2, too large by m_o r_m^2."""
         found = _estimate(acceleration)
         m, g, r = self.load, self.gravity, self.radius
         value = m * g * r / found.value
         return UncertainValue(value, value / found.value * found.std, found.freedom)
 
     def inertia(self, acceleration: UncertainValue | float) -> UncertainValue:
-        """J = m_o r_m (g - r_m dW/dt) / (dW/dt), kg m^2, from dW/dt, rad/s^2.
+        """Return J = m_o r_m (g - r_m dW/dt) / (dW/dt), kg m^2, from dW/dt, rad/s^2.
 
         Raises:
-            ValueError: the acceleration is not between 0 and that of the falling mass alone.
+            ValueError: The acceleration is not between 0 and that of the falling mass alone.
         """
         found = _estimate(acceleration)
         m, g, r = self.load, self.gravity, self.radius
@@ -253,14 +254,14 @@ def _estimate(acceleration: UncertainValue | float) -> UncertainValue:
 
 
 def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
-    """dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
+    """Return dW/dt, rad/s^2, by least squares of theta0 + W0 t + (dW/dt) t^2 / 2 to the angles.
 
     Args:
-        period: between two readings, s.
+        period: Period of the readings, s.
         angle: theta, (n,) rad, n >= 4, not wrapped.
 
     Raises:
-        ValueError: there are too few readings or one is not finite.
+        ValueError: There are too few readings or one is not finite.
     """
     angle = _angles(angle)
     time = period * np.arange(len(angle))
@@ -269,10 +270,10 @@ def fit_acceleration(period: float, angle: ArrayLike) -> UncertainValue:
 
 
 def fit_acceleration_published(period: float, angle: ArrayLike) -> UncertainValue:
-    """dW/dt, rad/s^2, as printed: W by differences of the angle, then a straight line, Fig. 9(b).
+    """Return dW/dt, rad/s^2, as printed: W by differences of the angle, then a line, Fig. 9(b).
 
-    Neighbouring differences share a reading with opposite signs. The value stays unbiased, but the
-    line's own interval, given here, takes them for independent and comes out far too wide.
+    Neighbouring differences share a reading with opposite signs. The value is unbiased, but the
+    line's own interval, given here, assumes independent differences and is far too wide.
     """
     angle = _angles(angle)
     time = period * np.arange(len(angle) - 1)

@@ -21,21 +21,21 @@ Viscous and Coulomb friction of each axis:
     (2)  F_vn  = M (dVn/dt + W V)  + B_vn Vn + C_vn sgn Vn
     (3)  Gamma = J  dW/dt          + B_w  W  + C_w  sgn W
 
-The paper's (1), (2) leave out W Vn and W V, by which the axes of the body turn under a velocity
-that keeps its direction in the world. With one of V, Vn, W at a time, as in its experiments, they
-are 0.
+The paper's (1), (2) omit W Vn and W V, which arise because the axes of the body turn under a
+velocity that is constant in the world. If only one of V, Vn, W is not 0, as in its experiments,
+they are 0.
 
-One axis under a constant force has an exact solution. At v = 0 the friction is whatever holds the
-axis, up to C; the printed sgn(0) = 0 would let any force move it, and a solver that follows it
-chatters about standstill. With b = B / M and a = (F - C s) / M, s the direction of motion:
+One axis under a constant force has an exact solution. At v = 0 the friction balances the force, up
+to C. With the printed sgn(0) = 0 any force would move the axis, and a solver would chatter about
+standstill. With b = B / M and a = (F - C s) / M, s the direction of motion:
 
     v(t) = v0 exp(-b t) + a (1 - exp(-b t)) / b      until v = 0, at t = ln(1 - b v0 / a) / b
 
-After that the axis rests where |F| <= C, and else moves on from rest in the direction of F.
+After that the axis rests if |F| <= C; otherwise it starts again from rest in the direction of F.
 
-A step of the simulation turns the axes, then solves motors and friction exactly for the voltages
-and the speed at its start. Standstill, saturation and coasting along one axis are therefore exact;
-the rest is first order in the step, some 0.1 % of a change of speed.
+A simulation step turns the axes, then solves motors and friction exactly for the voltages and the
+speed at its start. Standstill, saturation and coasting along one axis are therefore exact. All else
+is first order in the step: about 0.1 % of a change of speed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# What Conceicao, Moreira and Costa (2006) print: Tables 1 to 6. Data only.
+# Values printed by Conceicao, Moreira and Costa (2006), Tables 1 to 6. Data only.
 #
 # Source: Dynamic parameters identification of an omni-directional mobile robot, Proceedings of the
 # 3rd International Conference on Informatics in Control, Automation and Robotics (ICINCO 2006),
@@ -63,12 +63,12 @@ DISC_RADIUS = 0.25
 """r_m of (20), m."""
 
 SAMPLE_PERIOD = 0.04
-"""s, of Figs. 6 and 7, which count samples. Not printed: 1.3 m/s take 33 samples to stop there, and
-with the friction of Table 5 and M they take 1.3 s."""
+"""Sampling period of Figs. 6 and 7, s. Not printed; the figures count samples: coasting from 1.3
+m/s takes 33 samples there, and 1.3 s with the friction of Table 5 and M."""
 
 
 class AxisFriction(NamedTuple):
-    """Friction of the axes [V, Vn, W]; of [V, Vn] alone where the paper gives none of W.
+    """Friction of the axes [V, Vn, W]; of [V, Vn] only if the paper gives none for W.
 
     Attributes:
         viscous: [B_v, B_vn, B_w], N/(m/s), N/(m/s), N m/(rad/s).
@@ -152,13 +152,13 @@ def check_positive(**values: float) -> None:
 
 
 def columns(values: ArrayLike) -> tuple[Array, ...]:
-    """The last dimension taken apart, as into v, vn and w; (...,) each."""
+    """Split along the last dimension, for example into v, vn and w; (...,) each."""
     values = np.asarray(values, dtype=float)
     return tuple(values[..., i] for i in range(values.shape[-1]))
 
 
 def wheel_matrix(wheel_distance: float) -> Array:
-    """The matrix of (12), 4 rows of 3: wheel speeds, m/s, from [V, Vn, W].
+    """Return the matrix of (12), 4 rows of 3: wheel speeds, m/s, from [V, Vn, W].
 
     Args:
         wheel_distance: b, from the centre of the chassis to each wheel, m, > 0.
@@ -168,12 +168,12 @@ def wheel_matrix(wheel_distance: float) -> Array:
 
 
 def wheel_velocities(body: ArrayLike, wheel_distance: float) -> Array:
-    """(12): rim speeds of the wheels, (..., 4) m/s, from [V, Vn, W], (..., 3) m/s, m/s, rad/s."""
+    """(12): return rim speeds, (..., 4) m/s, from [V, Vn, W], (..., 3) m/s, m/s, rad/s."""
     return np.asarray(body, dtype=float) @ wheel_matrix(wheel_distance).T
 
 
 def body_velocities(wheels: ArrayLike, wheel_distance: float) -> Array:
-    """The inverse of (12) by least squares: [V, Vn, W], (..., 3), from rim speeds, (..., 4) m/s.
+    """Invert (12) by least squares: [V, Vn, W], (..., 3), from rim speeds, (..., 4) m/s.
 
     V = (v4 - v2) / 2, Vn = (v1 - v3) / 2, W = (v1 + v2 + v3 + v4) / (4 b).
     """
@@ -183,32 +183,32 @@ def body_velocities(wheels: ArrayLike, wheel_distance: float) -> Array:
 
 
 def wheel_conflict(wheels: ArrayLike) -> Array:
-    """What of the rim speeds (..., 4) no motion of the body explains, m/s: slip or a bad sensor.
+    """Return the part of rim speeds (..., 4) that contradicts (12), m/s: slip or a bad sensor.
 
-    Four wheels measure three velocities. (v1 + v3 - v2 - v4) / 4 is 0 where (12) holds; it is the
-    distance of every wheel from what `body_velocities` makes of them.
+    Four wheels measure three velocities. (v1 + v3 - v2 - v4) / 4 is 0 if (12) is satisfied; it is
+    the distance of every wheel speed from the one for the result of `body_velocities`.
     """
     v1, v2, v3, v4 = columns(wheels)
     return (v1 + v3 - v2 - v4) / 4.0
 
 
 def body_forces(wheel_forces: ArrayLike, wheel_distance: float) -> Array:
-    """(4)-(6): [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces f, (..., 4) N."""
+    """(4)-(6): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces f, (..., 4) N."""
     return np.asarray(wheel_forces, dtype=float) @ wheel_matrix(wheel_distance)
 
 
 def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
-    """(11) over a time in which [V, Vn, W] are constant; exact.
+    """Integrate (11) over a time in which [V, Vn, W] are constant; exact.
 
     Args:
         pose: [x in m, y in m, theta in rad] in the world, (..., 3).
         body: [V, Vn, W], (..., 3).
-        duration: s.
+        duration: Duration, s.
     """
     x, y, theta = columns(pose)
     v, vn, w = columns(body)
     turn = w * duration
-    # The chord of the arc: its direction is that of half the turn. np.sinc(x) is sin(pi x)/(pi x).
+    # Chord of the arc: its direction is that after half the turn. np.sinc(x) is sin(pi x)/(pi x).
     chord = duration * np.sinc(0.5 * turn / np.pi)
     cos, sin = np.cos(theta + 0.5 * turn), np.sin(theta + 0.5 * turn)
     moved = (x + chord * (v * cos - vn * sin), y + chord * (v * sin + vn * cos), theta + turn)
@@ -222,8 +222,8 @@ def advance_pose(pose: ArrayLike, body: ArrayLike, duration: float) -> Array:
 class GearedMotor:
     """Constants of one motor, its gear and its wheel.
 
-    The paper prints none of them. These stand in: a 24 V motor whose currents, duty and saturation
-    are of the size that Figs. 2-4 and 10-12 show. Only l K_t / r = 6 N/A enters the forces.
+    The paper prints none of them. These are substitutes: a 24 V motor with currents, duty and
+    saturation like those in Figs. 2-4 and 10-12. Only l K_t / r = 6 N/A affects the forces.
 
     Attributes:
         reduction: l, turns of the rotor per turn of the wheel.
@@ -232,11 +232,11 @@ class GearedMotor:
         emf_constant: K_v, V/(rad/s).
         resistance: R_a, ohm.
         inductance: L_a, H.
-        supply: voltage at full duty, V.
-        duty_steps: steps of the duty cycle from 0 to full, whole.
+        supply: Voltage at full duty, V.
+        duty_steps: Number of steps of the duty cycle from 0 to full.
 
     Raises:
-        ValueError: a value is not finite or not > 0.
+        ValueError: A value is not finite or not > 0.
     """
 
     reduction: float = 12.0
@@ -257,28 +257,28 @@ class GearedMotor:
         return self.reduction * self.torque_constant / self.wheel_radius
 
     def wheel_force(self, current: ArrayLike) -> Array:
-        """(7), (8): the force f at the wheel's rim, N, from the current i, A."""
+        """(7), (8): return the force f at the wheel's rim, N, for the current i, A."""
         return self.force_per_ampere * np.asarray(current, dtype=float)
 
     def duty(self, voltage: ArrayLike) -> Array:
-        """The step of the duty cycle nearest to a wanted voltage, within +-duty_steps."""
+        """Return the duty step nearest to a desired voltage, within +-duty_steps."""
         steps = np.round(np.asarray(voltage, dtype=float) / self.supply * self.duty_steps)
         return np.clip(steps, -self.duty_steps, self.duty_steps)
 
     def voltage(self, duty: ArrayLike) -> Array:
-        """The mean voltage u of a duty cycle given in steps, V."""
+        """Return the mean voltage u of a duty cycle given in steps, V."""
         return self.supply * np.asarray(duty, dtype=float) / self.duty_steps
 
     def advance(
         self, current: ArrayLike, voltage: ArrayLike, wheel_velocity: ArrayLike, duration: float
     ) -> tuple[Array, Array]:
-        """(9) over a time in which voltage and speed are constant; exact.
+        """Solve (9) over a time in which voltage and speed are constant; exact.
 
         Args:
             current: i at the start, A.
             voltage: u, V.
             wheel_velocity: v of the rim, m/s.
-            duration: s, > 0.
+            duration: Duration, s, > 0.
 
         Returns:
             The current at the end and its mean over the time, A.
@@ -295,18 +295,18 @@ class GearedMotor:
 class OmniRobot:
     """Masses and friction of (1)-(3), geometry of (12) and motors of (7)-(10).
 
-    As it stands it is the model robot of the paper's section 4, with the means of Tables 5 and 6.
+    The defaults are the model robot of the paper's section 4, with the means of Tables 5 and 6.
 
     Attributes:
         mass: M, kg, > 0.
-        inertia: J, about the vertical axis, kg m^2, > 0.
+        inertia: J about the vertical axis, kg m^2, > 0.
         viscous: [B_v, B_vn in N/(m/s), B_w in N m/(rad/s)], each >= 0.
         coulomb: [C_v, C_vn in N, C_w in N m], each >= 0.
         wheel_distance: b, from the centre to each wheel, m, > 0. Not in the paper.
-        motor: each of the four. Not in the paper.
+        motor: Each of the four motors. Not in the paper.
 
     Raises:
-        ValueError: a value is not finite or out of its range.
+        ValueError: A value is not finite or out of its range.
     """
 
     mass: float = MASS
@@ -327,18 +327,18 @@ class OmniRobot:
 
     @property
     def masses(self) -> Array:
-        """[M, M, J]: what each of [V, Vn, W] accelerates, (3,) kg, kg, kg m^2."""
+        """[M, M, J]: the masses and inertia accelerated by [V, Vn, W], (3,) kg, kg, kg m^2."""
         return np.array([self.mass, self.mass, self.inertia])
 
 
-# Its motion.
+# Motion of the robot.
 
 SMALL = 1e-8
-"""Of b t, below which two terms of a series are exact to rounding, and a division is not."""
+"""Value of b t below which two terms of a series are exact to rounding, unlike a division."""
 
 
 def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
-    """(1 - exp(-b t)) / b, s, the integral of exp(-b t) from 0 to t; t itself where b = 0."""
+    """Return (1 - exp(-b t)) / b, s, the integral of exp(-b t) from 0 to t; t if b = 0."""
     rate, time = np.asarray(rate, float), np.asarray(time, float)
     x = rate * time
     with np.errstate(all="ignore"):
@@ -347,11 +347,11 @@ def decay_integral(rate: ArrayLike, time: ArrayLike) -> Array:
 
 
 def time_to_rest(speed: ArrayLike, deceleration: ArrayLike, rate: ArrayLike) -> Array:
-    """When dv/dt = -b v - d comes from the speed v to 0, s; infinite where it never does.
+    """Return the time until dv/dt = -b v - d stops from speed v, s; infinite if it never does.
 
     Args:
         speed: v, >= 0, m/s or rad/s.
-        deceleration: d, beside the viscous one; only d > 0 stops.
+        deceleration: d, in addition to the viscous one; only d > 0 stops.
         rate: b, 1/s.
     """
     speed, deceleration, rate = (np.asarray(x, float) for x in (speed, deceleration, rate))
@@ -370,15 +370,15 @@ def advance(
     coulomb: ArrayLike,
     duration: float,
 ) -> Array:
-    """The velocity after a time with a constant force, by (1)-(3); all arguments broadcast.
+    """Return the velocity after a time with a constant force, by (1)-(3); all arguments broadcast.
 
     Args:
-        velocity: at the start, m/s or rad/s.
+        velocity: Velocity at the start, m/s or rad/s.
         force: F, N or N m.
         mass: M or J, kg or kg m^2, > 0.
         viscous: B, N/(m/s) or N m/(rad/s), >= 0.
         coulomb: C, N or N m, >= 0.
-        duration: s, >= 0.
+        duration: Duration, s, >= 0.
     """
     velocity, force, mass, viscous, coulomb = (
         np.asarray(x, float) for x in (velocity, force, mass, viscous, coulomb)
@@ -388,23 +388,23 @@ def advance(
     rest = time_to_rest(np.abs(velocity), -direction * drive, rate)
     rest = np.where(direction == 0.0, 0.0, rest)
     moving = velocity * np.exp(-rate * duration) + drive * decay_integral(rate, duration)
-    # From standstill: what the force has more than friction can hold.
+    # From standstill: only the force in excess of the friction accelerates.
     excess = np.sign(force) * np.maximum(np.abs(force) - coulomb, 0.0) / mass
     after = excess * decay_integral(rate, np.maximum(duration - rest, 0.0))
     return np.asarray(np.where(rest > duration, moving, after))
 
 
 STEP = 2e-3
-"""Largest step, s."""
+"""Maximum integration step, s."""
 
 
 @dataclass(frozen=True)
 class OmniState:
-    """Where robots are and how they move; the leading dimensions count robots.
+    """Velocities, currents and poses of robots; the leading dimensions count robots.
 
     Attributes:
         velocity: [V, Vn, W], (..., 3) m/s, m/s, rad/s.
-        current: of the armatures 1 to 4, (..., 4) A.
+        current: Currents of the armatures 1 to 4, (..., 4) A.
         pose: [x, y, theta] in the world, (..., 3) m, m, rad.
     """
 
@@ -414,24 +414,24 @@ class OmniState:
 
     @classmethod
     def at_rest(cls, *runs: int) -> OmniState:
-        """Robots at the origin, without speed or current; `runs` are the leading dimensions."""
+        """Return robots at the origin without speed or current; `runs`: leading dimensions."""
         return cls(np.zeros((*runs, 3)), np.zeros((*runs, 4)), np.zeros((*runs, 3)))
 
 
 def simulate(
     robot: OmniRobot, state: OmniState, voltage: ArrayLike | None, duration: float
 ) -> OmniState:
-    """The state after a time with constant voltages.
+    """Return the state after a time with constant voltages.
 
     Args:
-        robot: all robots are alike.
-        state: at the start.
-        voltage: u of the motors, (..., 4) V; None: the motors are off, their circuits open. (With
-            u = 0 they would brake.)
-        duration: s, > 0.
+        robot: Robot type; all robots are identical.
+        state: State at the start.
+        voltage: u of the motors, (..., 4) V; None: the motors are off, their circuits open. (With u
+            = 0 they would brake.)
+        duration: Duration, s, > 0.
 
     Raises:
-        ValueError: the duration is not > 0.
+        ValueError: The duration is not > 0.
     """
     if not duration > 0.0:
         raise ValueError(f"duration = {duration} s: must be > 0")
@@ -459,7 +459,7 @@ def _step(
 
 
 def _turned(velocity: Array, duration: float) -> Array:
-    """[V, Vn, W] in the axes of the body after it has turned by W times the duration."""
+    """Return [V, Vn, W] in the axes of the body after it has turned by W times the duration."""
     v, vn, w = columns(velocity)
     cos, sin = np.cos(w * duration), np.sin(w * duration)
     return np.stack((cos * v + sin * vn, cos * vn - sin * v, w), axis=-1)
