@@ -355,7 +355,8 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
     def at(times: Array) -> Array:
         """Interpolate by cubic Hermite splines.
 
-        Linear interpolation would err by up to an eighth of a period's change of the step.
+        Linear interpolation would err by an eighth of the change of speed in a period times the
+        period.
         """
         i = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
         step = (stamps[i + 1] - stamps[i])[..., None]
