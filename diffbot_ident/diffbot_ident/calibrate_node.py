@@ -81,7 +81,7 @@ class CalibrateParameters(RobotParameters):
         "empty: the topic pose",
     )
     lock_step: bool = parameter(
-        False, "tell who publishes imu/data and pose what was taken, so that a simulator waits"
+        False, "acknowledge what was received on imu/data and pose, so that a simulator waits"
     )
     results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
     sim: str = parameter("none", "who moves the robot, for summary.json")

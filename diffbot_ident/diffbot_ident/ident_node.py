@@ -80,8 +80,8 @@ class IdentParameters(EffortParameters):
     )
     excitation: str = parameter(
         "prbs",
-        "prbs: pseudo-random bits; multisine: sums of sines; optimised: the most informative "
-        "torques about K5..K8",
+        "prbs: pseudo-random bits; multisine: sums of sines; optimised: the torques most "
+        "informative about K5..K8",
         choices=KINDS,
     )
     arena: str = parameter(

@@ -48,7 +48,7 @@ class Progress:
         self._title, self._total, self._done = title, total, 0.0
         self._text = ""
         self._began = time.monotonic()
-        self._updated = 0.0  # time of the last `update` since then, s
+        self._updated = 0.0  # time from then to the last `update`, s
         self._ended = threading.Event()
         self._bar: Bar | None = None
         if console.is_terminal and not console.is_dumb_terminal:

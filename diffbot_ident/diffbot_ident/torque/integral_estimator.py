@@ -220,7 +220,7 @@ class IntegralEstimator:
         return self._geometry.body_velocity(left, right)
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update."""
+        """Process one joint sample; see Estimator.update."""
         if not self._check.passes(sample):
             self._examine(sample)
         (left, right), (torque_left, torque_right) = sample.position, sample.effort

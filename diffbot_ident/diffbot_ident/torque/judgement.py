@@ -50,8 +50,8 @@ MIN_WINDOWS = 15.0
 NO_TURNING = "the wheels move together; turn the robot, with unequal torques"
 NO_TORQUE = "too little torque in common; accelerate and brake the robot straight ahead"
 NO_YAW_RATE = (
-    "what a yaw rate does to the speed is not told: drive curves of 1 rad/s or more, both ways and "
-    "for longer"
+    "the effect of the yaw rate on the speed is not known: drive curves of 1 rad/s or more, both "
+    "ways and for longer"
 )
 
 

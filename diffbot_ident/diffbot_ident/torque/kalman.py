@@ -463,5 +463,5 @@ class KalmanEstimator:
             return []
         return [
             f"{self.skipped} readings did not fit the motion and were left out, {self.restarts} "
-            "restarts; check the encoders for jumps and the torques for what really acts"
+            "restarts; check the encoders for jumps, and whether the reported torques really act"
         ]
