@@ -136,7 +136,7 @@ class BodyInformation:
         wheel = 2.0 * (math.tau / (counts or PERFECT_COUNTS)) / math.sqrt(12.0) / period
         noise = np.array([radius / math.sqrt(2.0), radius / (math.sqrt(2.0) * half_track)]) * wheel
         self._scale = np.array(rows) / noise[:, None]
-        # Variance that (N m s)^2 of summed torque add to a window's, relative to that of the noise.
+        # Relative increase of a window's noise variance per (N m s)^2 of its integrated torque.
         gains = np.array([prior.values[2], -prior.values[3]])
         self._torque_error = (TORQUE_ERROR * gains / noise) ** 2 * period / (interval * period)
         self._period, self._interval = period, interval

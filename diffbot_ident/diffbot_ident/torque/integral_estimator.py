@@ -104,7 +104,7 @@ FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known before the first sample.
+    """Prior knowledge of the parameters, before the first sample.
 
     Attributes:
         values: [K5, K6, K7, K8].
