@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calibrate_node: collects a drive, and calibrates radii and track from it at its end.
+"""The calibrate_node: records a drive and then calibrates radii and track from it.
 
-Subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
-PoseStamped or Odometry, by the parameter `pose_type`) or, by `tf`, `/tf`, and looks at who
-publishes `reference`: the drive ends when nobody does any more. It commands nothing and publishes
-nothing but receipts, by which a simulator in lock-step waits for it (diffbot_node/kept_topic.py).
-What comes of it is written into `results`; the calculations are diffbot_ident/calibration's. The
-page is written by who starts the node, diffbot_report/executables.py.
+It subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
+PoseStamped or Odometry, see the parameter `pose_type`), or `/tf` instead of `pose` (parameter
+`tf`). The drive ends when no node publishes `reference` any more. It commands nothing and publishes
+only receipts, for which a simulator in lock-step waits (diffbot_node/kept_topic.py).
+The results are written into `results`; the calculations are in diffbot_ident/calibration. The
+caller that starts the node, diffbot_report/executables.py, provides the function for the page.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from diffbot_ident.calibration.results import WritePage
 
 IMU_TOPIC, POSE_TOPIC, REFERENCE_TOPIC, TF_TOPIC = "imu/data", "pose", "reference", "/tf"
-LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
-# Sensors have so long to be found once the robot is there, s of wall time.
+LOOK_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
+# Time for the discovery of sensors after the first joint state, s of wall time.
 DISCOVERY = 3.0
-# Who has left for so long does not come back, s of wall time.
+# A node counts as gone after being absent for this long, s of wall time.
 PARTING = 0.5
 POSE_TYPES: dict[str, Any] = {
     "pose_with_covariance": PoseWithCovarianceStamped,
@@ -59,13 +59,13 @@ POSE_TYPES: dict[str, Any] = {
     "odometry": Odometry,
 }
 MOTIONS = ("calibration", "umbmark")
-# Drivers of sensors publish as best effort, which a reliable subscriber would not hear.
+# Sensor drivers publish as best effort, which a reliable subscriber would not receive.
 SENSORS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @dataclass(frozen=True)
 class CalibrateParameters(RobotParameters):
-    """Of calibrate_node."""
+    """Parameters of the calibrate_node."""
 
     motion: str = parameter(
         "calibration",
@@ -81,7 +81,7 @@ class CalibrateParameters(RobotParameters):
         "empty: the topic pose",
     )
     lock_step: bool = parameter(
-        False, "tell who publishes imu/data and pose what was taken, so that a simulator waits"
+        False, "acknowledge what was received on imu/data and pose, so that a simulator waits"
     )
     results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
     sim: str = parameter("none", "who moves the robot, for summary.json")
@@ -95,22 +95,22 @@ class CalibrateParameters(RobotParameters):
 
 
 def _load() -> None:
-    """Load what the end of a drive needs while the robot drives: it takes seconds."""
+    """Import the modules for the calibration during the drive, as this takes seconds."""
     import diffbot_ident.calibration.calibrate
     import diffbot_ident.calibration.command
     import diffbot_ident.calibration.pictures  # noqa: F401
 
 
 def yaw_of(q: Quaternion) -> float:
-    """Heading of a quaternion, rad."""
+    """Return the heading of a quaternion, rad."""
     return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
 
 
 class CalibrateNode(Node):
-    """ROS side of a calibration.
+    """ROS interface of a calibration.
 
     Args:
-        write_page: of what came of it, or that nothing did; None: there is no page.
+        write_page: Writes the page with the result or the failure; None: there is no page.
     """
 
     def __init__(self, write_page: WritePage | None = None) -> None:
@@ -135,7 +135,7 @@ class CalibrateNode(Node):
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
-        """Nobody has to wait any more; a run that was interrupted says so."""
+        """Release waiting simulators; write the end of an interrupted run."""
         if self.exit_code is None and self.values.motion == MOTIONS[0]:
             self._write_end("stopped", "interrupted; nothing was calibrated")
         for receipts in self._receipts:
@@ -144,7 +144,7 @@ class CalibrateNode(Node):
     # Readings.
 
     def _subscribe(self) -> None:
-        """Listen, once the nodes of the own run are there."""
+        """Subscribe once the nodes of this run are present."""
         if self._listens or self._own_run.missing():
             return
         self._listens = True
@@ -198,7 +198,7 @@ class CalibrateNode(Node):
 
     def _on_pose(self, message: Any) -> None:
         stamp = seconds(message.header.stamp)
-        # PoseStamped holds the pose, the others a pose with its covariance.
+        # PoseStamped contains the pose, the others a pose with its covariance.
         pose = message.pose if isinstance(message, PoseStamped) else message.pose.pose
         place = pose.position
         self._collected.add_pose(stamp, place.x, place.y, yaw_of(pose.orientation))
@@ -236,11 +236,11 @@ class CalibrateNode(Node):
             )
 
     def _published(self, topic: str) -> bool:
-        """Whether anybody publishes a topic, by its remapped name."""
+        """Whether any node publishes a topic, by its remapped name."""
         return self.count_publishers(self.resolve_topic_name(topic)) > 0
 
     def _no_sensor(self) -> str | None:
-        """That the robot is there and no sensor is, as soon as it can be known; else None."""
+        """Return the problem if a robot has no sensor, after DISCOVERY; else None."""
         if self._begun is None or time.monotonic() - self._begun < DISCOVERY:
             return None
         poses = POSE_TOPIC if self._transforms is None else TF_TOPIC
@@ -256,7 +256,7 @@ class CalibrateNode(Node):
         )
 
     def _finish(self) -> int | None:
-        """Calibrate; returns the exit status, None where a signal came."""
+        """Calibrate; return the exit status, None after a signal."""
         if self.values.motion != MOTIONS[0]:
             self.get_logger().info(
                 "the square is driven: measure how far ahead (X) and left (Y) of its start the "
@@ -316,7 +316,7 @@ class CalibrateNode(Node):
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:
-        """Say why there is no calibration, in the log and in summary.json; the exit status."""
+        """Report a failure in the log and in summary.json; return the exit status."""
         self.get_logger().error(reason)
         self._write_end("failed", reason)
         return 1
@@ -332,7 +332,7 @@ class CalibrateNode(Node):
         self._page(None)
 
     def _page(self, calibration: Calibration | None) -> None:
-        """Write the page; without one the calibration is as good."""
+        """Write the page; a failure to do so does not affect the calibration."""
         if self._write_page is None:
             return
         try:
@@ -341,7 +341,7 @@ class CalibrateNode(Node):
             self.get_logger().warning(f"no page: {error}")
 
     def _about(self, outcome: str) -> dict[str, object]:
-        """What summary.json says of the run."""
+        """Return the entries of summary.json that describe the run."""
         values = self.values
         return {
             "name": "calibrate",

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dynamics_estimator node: K5..K8 of a robot that somebody else drives.
+"""The dynamics_estimator node: K5..K8 of a robot that another node drives.
 
-Subscribes to `joint_states` only, and publishes `ident/dynamic_parameters`
+It subscribes only to `joint_states`, and publishes `ident/dynamic_parameters`
 (diffbot_msgs/DynamicParameters) every `period` of robot time. It commands nothing. Its publisher
-appears with the first joint state: who waits for the publisher knows that no joint state is missed.
-Time is that of the joint states' stamps; with `leave_when_alone` it ends when nobody publishes them
-any more, or nobody is left who used the estimates: a real robot's driver goes on after the run.
+appears with the first joint state: a node that waits for the publisher knows that no joint state is
+missed. Time is that of the joint states' stamps. With `leave_when_alone` the node exits when no
+joint states are published any more, or when all nodes that used the estimates have left, as a real
+robot's driver continues after the run.
 """
 
 from __future__ import annotations
@@ -31,32 +32,32 @@ from diffbot_node.own_run import ESTIMATOR, OwnRun
 from diffbot_node.robot_messages import Presence, Takers, create_wall_timer
 
 DEFAULT = LiveSettings()
-PRESENCE_PERIOD = 0.05  # s of wall time between two looks at who is there
-# Who used the estimates and has been away for so long does not come back, s of wall time.
+PRESENCE_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
+# A user of the estimates counts as gone after being absent for this long, s of wall time.
 PARTING = 1.0
-# Estimates that are kept until somebody listens; in lock-step a controller waits for the next one
-# before it lets so many come.
-MAX_UNHEARD = 10
-# Estimates that are said again; the newest may be younger than the one that a controller waits for.
+# Maximum number of estimates queued until there is a subscriber; in lock-step a controller waits
+# for the next estimate before so many accumulate.
+MAX_PENDING = 10
+# Number of estimates that are published again; a controller may wait for one before the newest.
 REPEATED = 2
-# A rounding error of the stamps must not cost a control period, s.
+# Tolerance for rounding errors of the stamps, which must not cost a control period, s.
 TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class EstimatorParameters(RobotParameters):
-    """Of dynamics_estimator."""
+    """Parameters of the dynamics_estimator node."""
 
     period: float = parameter(
         0.2,
-        "robot time between two estimates, s; of the controller that waits for them, "
+        "robot time between two estimates, s; a controller that waits for them calls it "
         "`estimate_period`",
         minimum=0.02,
         maximum=10.0,
     )
     memory: float = parameter(
         DEFAULT.memory,
-        "robot time in which what was seen loses 63 % of its weight, s",
+        "robot time in which past data lose 63 % of their weight, s",
         minimum=0.5,
         maximum=1e6,
     )
@@ -72,8 +73,8 @@ class EstimatorParameters(RobotParameters):
     )
     friction_spread: float = parameter(
         DEFAULT.friction_spread,
-        "the same of the friction around the robot's description; 0.0003 of limits.traction at the "
-        "least, and 0.05 where the description has none",
+        "standard deviation of the friction around the robot's description, as a share of it; at "
+        "least 0.0003 of limits.traction, or 0.05 where the description has no friction",
         above=0.0,
         maximum=100.0,
     )
@@ -113,7 +114,7 @@ class EstimatorParameters(RobotParameters):
 
 
 class EstimatorNode(Node):
-    """ROS side of the live estimator."""
+    """ROS interface of the live estimator."""
 
     def __init__(self) -> None:
         super().__init__("dynamics_estimator")
@@ -139,8 +140,8 @@ class EstimatorNode(Node):
         self._complaints = Complaints()
         self._publisher: Publisher[Any] | None = None
         self._takers: Takers | None = None
-        self._unheard: deque[DynamicParameters] = deque(maxlen=MAX_UNHEARD)
-        self._said: deque[DynamicParameters] = deque(maxlen=REPEATED)
+        self._pending: deque[DynamicParameters] = deque(maxlen=MAX_PENDING)
+        self._sent: deque[DynamicParameters] = deque(maxlen=REPEATED)
         self._newest: float | None = None
         self._published = -values.period
         self._robot = Presence(values.patience)
@@ -151,7 +152,7 @@ class EstimatorNode(Node):
         create_wall_timer(self, PRESENCE_PERIOD, self._look_around)
 
     def close(self) -> None:
-        """Nothing has to be said."""
+        """Do nothing: no message is due at shutdown."""
 
     def _on_joint_state(self, message: JointState) -> None:
         if not self._reader.concerns(message.name):
@@ -159,13 +160,13 @@ class EstimatorNode(Node):
         if self._newest is None and self._own_run.missing():
             return
         stamp = seconds(message.header.stamp)
-        self._say_unheard()
+        self._publish_pending()
         if stamp == self._newest:
-            # A simulator in lock-step says a state again until it is answered: perhaps nobody has
-            # heard what the answer waits for.
+            # A simulator in lock-step repeats a state until it is answered: the controller may have
+            # missed the estimate that it waits for.
             if self._publisher is not None:
-                for said in self._said:
-                    self._publisher.publish(said)
+                for sent in self._sent:
+                    self._publisher.publish(sent)
             return
         try:
             sample = self._reader.read(
@@ -192,18 +193,18 @@ class EstimatorNode(Node):
             self._takers = Takers(self, self._publisher)
         message = DynamicParameters()
         parameters_message.fill(message, self._estimator.estimate(), stamp)
-        self._unheard.append(message)
-        self._say_unheard()
+        self._pending.append(message)
+        self._publish_pending()
 
-    def _say_unheard(self) -> None:
-        """Publish what there is once somebody listens: a publisher needs time to be found."""
+    def _publish_pending(self) -> None:
+        """Publish the queued estimates once there is a subscriber, as discovery takes time."""
         publisher = self._publisher
-        while self._unheard and publisher is not None and publisher.get_subscription_count():
-            self._said.append(self._unheard.popleft())
-            publisher.publish(self._said[-1])
+        while self._pending and publisher is not None and publisher.get_subscription_count():
+            self._sent.append(self._pending.popleft())
+            publisher.publish(self._sent[-1])
 
     def _look_around(self) -> None:
-        """Leave with the robot."""
+        """Exit when the robot or the users of the estimates have left."""
         absent = self._own_run.left() if self._newest is None else ""
         if self.exit_code is None and (why := self._own_run.met() or absent):
             self.get_logger().error(why)
@@ -212,7 +213,7 @@ class EstimatorNode(Node):
             self.exit_code = self._leave()
 
     def _leave(self) -> int | None:
-        """Exit status once the robot or who used the estimates has left; None before."""
+        """Return the exit status once the robot or all users of the estimates left; else None."""
         log, topic = self.get_logger(), self._joint_states.topic_name
         if self._takers is not None:
             used = self._takers.are_there()

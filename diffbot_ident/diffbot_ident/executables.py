@@ -12,17 +12,17 @@ dynamics_estimator = executable("diffbot_ident.estimator_node", "EstimatorNode")
 
 
 def identify() -> int:
-    """Identify a robot from a recording, see recording.identify; returns the exit status."""
+    """Identify a robot from a recording, see recording.identify; return the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from diffbot_ident.recording.identify import main
 
-    # From here on there is something to end cleanly.
+    # From here on an interrupt must end the command cleanly.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return main()
 
 
 def calibrate() -> int:
-    """Calibrate odometry from a recording or a tape, see calibration.command; the exit status."""
+    """Calibrate odometry from a recording or tape, see calibration.command; return exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from diffbot_ident.calibration.command import main
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One look for all pictures: colours that colour-blind readers tell apart, quiet frames."""
+"""Common style of all figures: colours that colour-blind readers distinguish, quiet frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDTH, DPI = 9.0, 110
 
 
 def new_figure(title: str, subtitle: str, height: float) -> Figure:
-    """An empty figure of this height (inch) with a left-aligned title; no pyplot state."""
+    """Return an empty figure of this height (inch) with a left-aligned title; no pyplot state."""
     figure = Figure(figsize=(WIDTH, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
     top = 1.0 - 0.10 / height
@@ -35,7 +35,7 @@ def new_figure(title: str, subtitle: str, height: float) -> Figure:
 
 
 def quiet(axes: Axes) -> None:
-    """Leave only what helps reading values: left and bottom lines, a light grid."""
+    """Show only what helps to read values: left and bottom lines, a light grid."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#BBBBBB")
     axes.grid(True, color="#E6E6E6", linewidth=0.8)
@@ -44,7 +44,7 @@ def quiet(axes: Axes) -> None:
 
 
 def panel_title(axes: Axes, bold: str, rest: str) -> None:
-    """Title at the panel's upper left: what it shows in bold, then its unit or value."""
+    """Put a panel's title at its upper left in bold, and its unit or value at its upper right."""
     axes.annotate(
         bold,
         (0, 1),
@@ -68,24 +68,24 @@ def panel_title(axes: Axes, bold: str, rest: str) -> None:
 
 
 def power_of_ten(value: float, _position: int = 0) -> str:
-    """Tick label such as 10⁻³ in plain text; matplotlib's own needs its slow formula engine."""
+    """Return a tick label such as 10⁻³ in plain text, as matplotlib's formula engine is slow."""
     exponent = round(math.log10(value))
     return f"10{str(exponent).translate(SUPERSCRIPTS)}"
 
 
 def say(axes: Axes, text: str) -> None:
-    """Write in the middle of a panel why it is empty."""
+    """Write text in the middle of a panel, e.g. why it is empty."""
     axes.text(0.5, 0.7, text, transform=axes.transAxes, ha="center", va="center", color=QUIET)
     if not axes.lines:
         axes.set_yticks([])
 
 
 def legend(figure: Figure, below: float | None = None) -> None:
-    """One legend for all panels, at the right below the title.
+    """Add one legend for all panels, at the right below the title.
 
     Args:
-        figure: all panels are drawn.
-        below: how far below the figure's top, inch; None: beside the subtitle.
+        figure: Figure with all panels drawn.
+        below: Distance from the figure's top, inch; None: beside the subtitle.
     """
     top = 0.94 if below is None else 1.0 - below / figure.get_figheight()
     entries: dict[str, Any] = {}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ident node: excites the robot, identifies K5..K8 on line, verifies and publishes them.
+"""The ident node: excites the robot, identifies K5..K8 online, verifies and publishes them.
 
-Lages (2017), section 5.3. Subscribes to `joint_states`, and to `imu/data` where the parameter `imu`
-says so; publishes `effort_controller/commands`, `~/dynamic_parameters` at each look at the estimate
-(5 times a second), `~/status` at most 50 times a second, `~/verification` (latched) and
-`diagnostics` once a second; all of robot time.
+It follows Lages (2017), section 5.3. It subscribes to `joint_states`, and to `imu/data` if the
+parameter `imu` is true. It publishes `effort_controller/commands`, `~/dynamic_parameters` at each
+update of the estimate (5 times a second), `~/status` at most 50 times a second, `~/verification`
+(latched) and `diagnostics` once a second. All rates are in robot time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from diffbot_node.stopping import LATCHED
 
 @dataclass(frozen=True)
 class IdentParameters(EffortParameters):
-    """Of ident."""
+    """Parameters of the ident node."""
 
     duration: float = parameter(60.0, "robot time to excite the robot for at most, s", above=0.0)
     until: str = parameter(
@@ -80,8 +80,8 @@ class IdentParameters(EffortParameters):
     )
     excitation: str = parameter(
         "prbs",
-        "prbs: pseudo-random bits; multisine: sums of sines; optimised: what tells most about "
-        "K5..K8",
+        "prbs: pseudo-random bits; multisine: sums of sines; optimised: the torques most "
+        "informative about K5..K8",
         choices=KINDS,
     )
     arena: str = parameter(
@@ -95,7 +95,7 @@ class IdentParameters(EffortParameters):
         0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
     )
     period: float = parameter(0.01, "control period, s", minimum=0.001, maximum=0.05)
-    seed: int = parameter(0, "of everything random in the excitation", minimum=0)
+    seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
     velocity_source: str = parameter(
         "position",
         "velocities from differences of the wheels' angles, or, with estimator rls only, as the "
@@ -111,7 +111,7 @@ class IdentParameters(EffortParameters):
     imu: bool = parameter(
         False,
         "take the yaw rate from a gyro, sensor_msgs/Imu on imu/data (angular_velocity.z, rad/s): "
-        "K5 and K8 then do not hang on wheels.separation",
+        "K5 and K8 then do not depend on wheels.separation",
     )
     results: str = parameter("", "folder for the parameter file, made if need be; empty: none")
     listeners: int = parameter(
@@ -132,10 +132,10 @@ DIAGNOSTICS_RATE = 1.0
 
 
 class IdentNode(EffortNode[IdentParameters]):
-    """ROS side of the identification; its course is Identification's.
+    """ROS interface of the identification; `Identification` implements its course.
 
     Attributes:
-        run: the course.
+        run: The identification run.
     """
 
     def __init__(self) -> None:
@@ -163,8 +163,8 @@ class IdentNode(EffortNode[IdentParameters]):
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._receipts: Receipts | None = None
         if self._gyro is not None:
-            # Drivers publish it as best effort or reliably: best effort hears both. A simulator in
-            # lock-step waits until every reading was taken.
+            # Drivers publish it as best effort or reliable: a best-effort subscription receives
+            # both. A simulator in lock-step waits until every reading has been processed.
             best_effort = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
             quality = KEPT if values.lock_step else best_effort
             self._imu = self.create_subscription(Imu, IMU_TOPIC, self._on_imu, quality)
@@ -194,12 +194,12 @@ class IdentNode(EffortNode[IdentParameters]):
                 )
             fleet = read_prior(values.prior, self.robot)
             self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
-            # Before gyro and dimensions: the fleet's robots were seen by their wheels, too.
+            # Applied before gyro and dimensions, as the fleet was identified from wheels alone.
             estimator = PriorEstimator(estimator, fleet, self.geometry.half_track)
         uncertainty = self.robot.uncertainty
         if wants_dimensions(uncertainty, gyro=values.imu):
             estimator = DimensionedEstimator(estimator, self.geometry, uncertainty, self._gyro)
-        # A different excitation: what a model has learnt by heart does not help it there.
+        # Verify with a different excitation, on which an overfitted model fails.
         other = "prbs" if values.excitation == "multisine" else "multisine"
         return Identification(
             estimator,
@@ -234,8 +234,8 @@ class IdentNode(EffortNode[IdentParameters]):
         )
 
     def waits_for(self) -> str:
-        """What is missing before the excitation may begin; empty when nothing is."""
-        # A run may end within some ms, and its last status says why: somebody has to hear it.
+        """Return what is missing before the excitation may begin; empty when nothing is."""
+        # A run may end within some ms, and its last status states why: subscribers must receive it.
         for topic in (self._parameters_topic, self._status_topic):
             if missing := topic.missing(self.values.listeners):
                 return missing
@@ -245,7 +245,7 @@ class IdentNode(EffortNode[IdentParameters]):
         return super().waits_for()
 
     def _on_imu(self, message: Imu) -> None:
-        """Take in a reading of the gyro."""
+        """Process a reading of the gyro."""
         if self._receipts is not None:
             self._receipts.taken(message.header.stamp)
         if self._gyro is None or self.run.ended:
@@ -257,29 +257,29 @@ class IdentNode(EffortNode[IdentParameters]):
 
     @property
     def in_lock_step(self) -> bool:
-        """By the parameter."""
+        """Whether the robot is a simulator in lock-step, as set by the parameter."""
         return self.values.lock_step
 
     def has_left(self) -> str:
-        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        """Return who has left the run: the simulator or the report; empty if nobody."""
         return self._status_topic.left_by(self.values.listeners) or super().has_left()
 
     def awaits(self, sample: JointSample) -> str:
-        """In lock-step: listeners that have fallen behind."""
+        """Return which subscribers have fallen behind in lock-step; empty if none."""
         return self._status_topic.holds() or self._parameters_topic.holds()
 
     def largest_torque(self) -> float:
-        """That of the excitation, N m."""
+        """Return the maximum torque of the excitation, N m."""
         return self.values.amplitude or self.robot.excitation.amplitude
 
     def required_fields(self) -> tuple[str, ...]:
-        """What the joint states must hold; the effort only where it is used."""
+        """Return the required fields of the joint states; the effort only where it is used."""
         if self.values.effort_source == "commands":
             return ("position", "velocity")
         return super().required_fields()
 
     def on_sample(self, sample: JointSample) -> tuple[float, float]:
-        """Identify from the sample and give the next torque, N m."""
+        """Identify from the sample and return the next torques, N m."""
         if self.run.phase is Phase.WAITING:
             self.get_logger().info(
                 f"exciting robot '{self.robot.name}' for {self.values.duration:g} s at most by "
@@ -300,7 +300,7 @@ class IdentNode(EffortNode[IdentParameters]):
         return torque
 
     def on_commanded(self, sample: JointSample, torque: tuple[float, float]) -> None:
-        """Look at the estimate, if that is due, and publish what is new."""
+        """Update the estimate if that is due, and publish what is new."""
         if self.exit_code is not None:
             return
         self.run.follow_up()
@@ -318,7 +318,10 @@ class IdentNode(EffortNode[IdentParameters]):
             self._publish_diagnostics()
 
     def on_left_out(self, sample: JointSample) -> None:
-        """What it tells counts; which commands acted while this node stood still nobody knows."""
+        """Use a skipped sample, unless torques are taken from commands.
+
+        Which commands acted while this node was blocked is unknown.
+        """
         self._newest = sample.stamp
         commands = self.values.effort_source == "commands"
         sample = sample.beyond(self.robot.drive.dead_band)
@@ -328,9 +331,9 @@ class IdentNode(EffortNode[IdentParameters]):
             self.complain(str(error))
 
     def on_stopped(self, sample: JointSample) -> None:
-        """The run stands still until it is enabled again; its status says why.
+        """Pause the run until it is enabled again; its status states why.
 
-        The odometry goes on: the robot may be pushed about, and the arena stays where it is.
+        The odometry continues: the robot may be pushed around, and the arena stays in place.
         """
         self._newest = sample.stamp
         try:
@@ -343,7 +346,7 @@ class IdentNode(EffortNode[IdentParameters]):
             self._publish_status()
 
     def close(self) -> None:
-        """On every way out: zero torque first, then save what there is."""
+        """Shut down on any exit: command zero torque first, then save the results so far."""
         super().close()
         ended = self.exit_code is not None
         if not self._closed and self.run.phase is not Phase.WAITING:

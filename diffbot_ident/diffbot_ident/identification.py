@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The course of an identification: excite and estimate, drive on and verify, brake, done.
 
-Knows no ROS: joint samples in, torques out. A node and a simulation run the same course.
+It is independent of ROS, with joint samples as input and torques as output. The node and
+simulations run the same course.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from diffbot_ident.torque.dimensions import as_wheels_see
 from diffbot_ident.torque.estimate import EstimateState, Estimator, Precision
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
-# Robot time between two looks at the estimate, s.
+# Robot time between two updates of the estimate, s.
 LOOK_PERIOD = 0.2
 # Robot time before which no precision counts as reached, s.
 MIN_TIME = 5.0
-# Looks in a row that have to find the estimate invalid before the run is stopped.
+# Successive invalid estimates after which the run is stopped.
 INVALID_LOOKS = 2
-# A longer time between two stamps is no time of the run, s.
+# A longer time between two stamps does not count as time of the run, s.
 MAX_STEP = 1.0
-# A rounding error of the stamps must not add a control period, s.
+# Tolerance for rounding errors of the stamps, which must not add a control period, s.
 ROUNDING = 1e-6
-# Longest braking, s; a robot that rolls on then is let go.
+# Maximum time of braking, s; a robot that still rolls then gets zero torque.
 MAX_BRAKING = 2.0
-# Wheel speed that counts as standing, rad/s.
+# Wheel speed below which the robot counts as standing, rad/s.
 STANDING = 0.2
-# A robot beyond a limit is braked, as commands that come late let it speed up. It runs away where
-# it is beyond by this share of the limit, or for so long, s.
+# A robot beyond a speed limit is braked, as late commands may have let it accelerate. It counts as
+# running away if it exceeds the limit by this share, or for this time, s.
 RUNAWAY_SHARE = 0.25
 RUNAWAY_TIME = 0.5
-# Share of a wheel's speed that one period of braking may take away: more could swing with a delay.
+# Share of a wheel's speed that one period of braking may remove: more could oscillate with a delay.
 MAX_DECAY = 0.15
 
 
 class Phase(IntEnum):
-    """Where the run is; the numbers are those of IdentStatus.msg."""
+    """Phase of the run; the numbers are those of IdentStatus.msg."""
 
     WAITING = 0
     EXCITING = 1
@@ -54,16 +55,18 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True)
 class RunawayLimits:
-    """Speeds beyond which a robot is braked; the first sample gets zero, and nothing is learnt.
+    """Speed limits of a run.
 
-    A run ends when a later one is beyond by RUNAWAY_SHARE, or all samples of RUNAWAY_TIME are.
+    The first sample beyond a limit is refused, with zero torque; then only torques that brake are
+    commanded. The run ends when a later sample exceeds a limit by RUNAWAY_SHARE, or when all
+    samples of RUNAWAY_TIME exceed one.
 
     Attributes:
-        velocity: m/s.
-        yaw_rate: rad/s.
-        torque: largest braking torque, N m.
-        robot: its name, for messages.
-        wheel_speed: rad/s; infinite: no limit.
+        velocity: Speed limit, m/s.
+        yaw_rate: Yaw rate limit, rad/s.
+        torque: Maximum braking torque, N m.
+        robot: Name of the robot, for messages.
+        wheel_speed: Wheel speed limit, rad/s; infinite: no limit.
     """
 
     velocity: float
@@ -74,21 +77,21 @@ class RunawayLimits:
 
 
 class _Braking:
-    """Brings a robot to rest, so that it does not roll out of its room when let go."""
+    """Brakes a robot to rest, so that it does not roll out of its room after the run."""
 
     def __init__(self, geometry: WheelGeometry, max_torque: float, k7: float, k8: float) -> None:
         self._geometry = geometry
         self._max_torque = max_torque
         r = 0.5 * (geometry.left_radius + geometry.right_radius)
-        # What a wheel gains by its own torque, from v' and omega' of (41).
+        # Acceleration of a wheel per unit of its own torque, from dv/dt and domega/dt of (41).
         self._gain = (k7 - geometry.half_track * k8) / r
         self._left = MAX_BRAKING
 
     def is_over(self, velocity: tuple[float, float] | None, period: float) -> bool:
         """Whether the robot stands or has been braked for long enough; call once a period, s.
 
-        The velocity is None where it is not known, as after a sample that was refused: nobody may
-        say then that the robot stands.
+        The velocity is None if unknown, e.g. after a refused sample; the robot then does not count
+        as standing.
         """
         self._left -= period
         if self._left < 0.0:
@@ -98,7 +101,7 @@ class _Braking:
         return max(map(abs, self._geometry.wheel_velocity(*velocity))) < STANDING
 
     def torque(self, velocity: tuple[float, float], period: float) -> tuple[float, float]:
-        """Torques [left, right] for a control period, s, > 0, in N m."""
+        """Return the torques [left, right], N m, for a control period, s, > 0."""
         most = self._max_torque
         left, right = (
             within(-MAX_DECAY * speed / (self._gain * period), most)
@@ -108,27 +111,29 @@ class _Braking:
 
 
 class Identification:
-    """One run.
+    """One identification run.
 
     Args:
-        estimator: new; learns from the excitation only.
-        excitation: drives the robot while it is identified.
-        check: makes the excitation of the held-out motion, when it begins; None: no verification.
-        geometry: of the wheels.
-        limits: of the motion.
-        duration: of the excitation at most, s, > 0.
-        verification: of the held-out motion, s, > 0 where there is one.
-        nominal: model of the robot's description, to compare with.
-        until: precision at which the excitation may end.
+        estimator: A new estimator; it learns only from the excitation.
+        excitation: Excitation that drives the robot while it is identified.
+        geometry: Wheel radii and separation.
+        limits: Speed limits and maximum braking torque.
+        duration: Maximum duration of the excitation, s, > 0.
+        check: Creates the excitation of the held-out motion as it begins; None: not verified.
+        verification: Duration of the held-out motion, s, > 0 if there is one.
+        nominal: Model of the robot's description, to compare with.
+        until: Precision at which the excitation may end.
 
     Attributes:
-        phase: where the run is.
-        problem: why it was stopped; None otherwise.
-        estimate: as of the last look.
-        verified: the result of the held-out motion; None before.
-        excited: robot time of the excitation, s; `elapsed` of everything.
-        pose: by odometry since the beginning, m, m, rad.
-        velocity: of the body, m/s and rad/s.
+        phase: Phase of the run.
+        problem: Why the run was stopped; None otherwise.
+        estimate: The last estimate.
+        verified: Result of the held-out motion; None before.
+        excited: Robot time of the excitation, s.
+        elapsed: Robot time of the whole run, s.
+        looks: Number of updates of the estimate.
+        pose: Pose by odometry since the beginning, m, m, rad.
+        velocity: Body velocity, m/s and rad/s.
     """
 
     def __init__(
@@ -149,7 +154,7 @@ class Identification:
         self._check = check
         self._geometry = geometry
         self._limits = limits
-        # Stamp of the first of the last samples that were beyond a limit, s.
+        # Stamp of the first of the current run of samples beyond a limit, s.
         self._too_fast_since: float | None = None
         self._duration = duration
         self._verification = verification
@@ -160,7 +165,8 @@ class Identification:
         self._driven: Excitation = excitation
         self._switched = math.inf
         self._braking: _Braking | None = None
-        # A look takes milliseconds; where nothing that is driven depends on it, it comes after it.
+        # Updating the estimate takes milliseconds. Unless the torques depend on it, it is done
+        # after they have been sent.
         self._looks_first = excitation.learns or until is not None
         self._last_look = -math.inf
         self._look_due = False
@@ -188,12 +194,12 @@ class Identification:
 
     @property
     def excitation(self) -> Excitation:
-        """What drives the robot while it is identified."""
+        """Excitation that drives the robot while it is identified."""
         return self._excitation
 
     @property
     def guarded(self) -> int:
-        """Wheel torques that were replaced to keep to the limits."""
+        """Number of wheel torques that were replaced to respect the limits."""
         other = 0 if self._driven is self._excitation else self._driven.guarded
         return self._excitation.guarded + other
 
@@ -203,14 +209,13 @@ class Identification:
         return self.phase in (Phase.DONE, Phase.STOPPED)
 
     def update(self, sample: JointSample) -> tuple[float, float]:
-        """Take in a joint sample; returns the wheel torques for the next period, N m.
+        """Process a joint sample; return the wheel torques for the next period, N m.
 
-        Once these are out `follow_up` is to be called.
-
-        Once the run has ended they are zero, and the sample counts for nothing.
+        Call `follow_up` once these have been sent. After the end of the run the torques are zero
+        and samples are ignored.
 
         Raises:
-            ValueError: the sample cannot be used; torque should be zero.
+            ValueError: The sample cannot be used; the torque should be zero.
         """
         if self.ended:
             return 0.0, 0.0
@@ -220,7 +225,7 @@ class Identification:
         try:
             self._learn(sample)
         except ValueError:
-            # Zero torque goes out, and nobody knows what happens until the next good samples.
+            # Zero torque is commanded; the motion is unknown until the next good samples.
             self._driven.interrupt()
             self._held_out.interrupt()
             self._advance(None)
@@ -236,18 +241,18 @@ class Identification:
         return torque if self._too_fast_since is None else self._slowing(torque)
 
     def follow_up(self) -> None:
-        """Do what need not be done before the torques of `update` are out; call it after them.
+        """Do the work that can wait until the torques of `update` have been sent.
 
-        The run may have ended then.
+        The run may end here.
         """
         if self._look_due:
             self._look()
 
     def observe(self, sample: JointSample) -> None:
-        """Take in a joint sample that no torque answers, as a newer one has come already.
+        """Process a joint sample without a torque in answer, as a newer one has already arrived.
 
         Raises:
-            ValueError: the sample cannot be used.
+            ValueError: The sample cannot be used.
         """
         if self.ended or self.phase is Phase.WAITING:
             return
@@ -260,14 +265,14 @@ class Identification:
             raise
 
     def rest(self, sample: JointSample) -> None:
-        """Take in a joint sample while somebody has stopped the robot: only where it goes counts.
+        """Process a joint sample while the robot is stopped from outside: only odometry uses it.
 
         Raises:
-            ValueError: the sample cannot be used.
+            ValueError: The sample cannot be used.
         """
         if self.ended or self.phase is Phase.WAITING:
             return
-        self._stamp = sample.stamp  # no time of the run
+        self._stamp = sample.stamp  # does not count as time of the run
         self._too_fast_since = None
         self._driven.interrupt()
         self._held_out.interrupt()
@@ -276,9 +281,9 @@ class Identification:
             raise ValueError(anomaly.text)
 
     def _count(self, stamp: float) -> None:
-        """Let the time of the run go on to a stamp, s."""
+        """Advance the time of the run to a stamp, s."""
         period = 0.0 if self._stamp is None else stamp - self._stamp
-        # Time was reset, stood still for this process, or is no number: it is no time of the run.
+        # Other steps do not count: time was reset, this process was blocked, or the stamp is NaN.
         self._period = period if 0.0 <= period <= MAX_STEP else 0.0
         self.elapsed += self._period
         self._stamp = stamp
@@ -286,7 +291,7 @@ class Identification:
             self.excited = self.elapsed
 
     def _learn(self, sample: JointSample) -> None:
-        """Let odometry, estimator and held-out motion have the sample; ValueError refuses it."""
+        """Pass the sample to odometry, estimator and held-out motion; ValueError if refused."""
         self._look_due = False
         # An absurd angle can look like a wrap to the odometry.
         self._check_step.values(sample)
@@ -318,7 +323,7 @@ class Identification:
         return Motion(self.pose, self.velocity, self._geometry.wheel_velocity(*self.velocity))
 
     def _look(self) -> None:
-        """Look at the estimate: is something wrong, has the excitation to know?"""
+        """Update the estimate; stop if it stays invalid, and pass it on to the excitation."""
         self._look_due = False
         self._last_look = self.excited
         self.looks += 1
@@ -330,7 +335,11 @@ class Identification:
             self._excitation.learn(found)
 
     def _advance(self, velocity: tuple[float, float] | None) -> None:
-        """Go on to the next phase when it is time; the velocity, m/s and rad/s, may be unknown."""
+        """Go on to the next phase when it is time.
+
+        Args:
+            velocity: Body velocity, m/s and rad/s; None if unknown.
+        """
         if self.ended:
             return
         if self._braking is None and self.phase is Phase.EXCITING and self._excited_enough():
@@ -344,7 +353,7 @@ class Identification:
             self.phase = Phase.DONE
 
     def _begin_verification(self) -> bool:
-        """Drive on by another excitation, if there is anything to verify, and by what."""
+        """Start the held-out motion, if it is requested and there is an estimate to verify."""
         known = self.estimate.state is EstimateState.ESTIMATED and self._nominal is not None
         if self._verification <= 0.0 or self._check is None or not known:
             return False
@@ -354,7 +363,7 @@ class Identification:
         return True
 
     def _come_to_rest(self) -> None:
-        """Brake, by what is known of the robot; let go one of which nothing may be believed."""
+        """Start braking with the known dynamics; without any, end the run with zero torque."""
         if self.estimate.state is EstimateState.ESTIMATED:
             values = self.estimate.values
         elif self.estimate.state is EstimateState.UNESTIMATED and self._nominal is not None:
@@ -371,7 +380,7 @@ class Identification:
         driven = self.elapsed - self._switched
         if driven < self._verification - ROUNDING:
             return False
-        # Where samples were lost it takes longer to collect what is needed.
+        # If samples were lost, it takes longer to collect enough of them.
         delay = self.estimate.delay
         enough = self._held_out.enough(0.0 if math.isnan(delay) else delay)
         return enough or driven >= 2.0 * self._verification
@@ -384,15 +393,15 @@ class Identification:
         return self._until.is_reached(self.estimate)
 
     def _verify(self) -> None:
-        # The held-out motion is seen by the wheels alone.
+        # The held-out motion is measured by the wheels alone.
         model = replace(Model.of(self.estimate), values=as_wheels_see(self.estimate))
         self.verified = self._held_out.verify(model, self._nominal or model)
 
     def _watch_speeds(self, stamp: float) -> None:
-        """End a run that runs away; beyond a limit otherwise the excitation brakes.
+        """End the run if the robot runs away; a smaller excess of speed only limits the torques.
 
         Raises:
-            ValueError: it is the first one.
+            ValueError: The sample is the first one beyond a limit.
         """
         beyond = self._beyond_limits()
         if beyond is None:
@@ -401,7 +410,7 @@ class Identification:
         share, text = beyond
         if self._too_fast_since is None:
             self._too_fast_since = stamp
-            # A driver that stood still between reading and stamping seems to leap, once.
+            # A driver that was blocked between reading and stamping causes one apparent jump.
             raise ValueError(text)
         lasted = stamp - self._too_fast_since
         if share > RUNAWAY_SHARE or lasted >= RUNAWAY_TIME - ROUNDING:
@@ -410,13 +419,13 @@ class Identification:
             self.stop(f"{text}{because}")
 
     def _slowing(self, torque: tuple[float, float]) -> tuple[float, float]:
-        """Of wheel torques, N m, those that do not speed their wheel up; zero for the others."""
+        """Return the wheel torques, N m, with zero for those that would accelerate their wheel."""
         speeds = self._geometry.wheel_velocity(*self.velocity)
         left, right = (t if t * w <= 0.0 else 0.0 for t, w in zip(torque, speeds, strict=True))
         return left, right
 
     def _beyond_limits(self) -> tuple[float, str] | None:
-        """By which share the robot is beyond its speed limits at most, and what to say of it."""
+        """Return the largest relative excess of a speed limit and its message; None if within."""
         limits, excitation = self._limits, "for its excitation"
         fastest = max(self._geometry.wheel_velocity(*self.velocity), key=abs)
         share, name, value, limit, unit, whose = max(

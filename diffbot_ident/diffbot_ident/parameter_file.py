@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that an identification leaves for others: parameters, patched robot, xacro.
+"""Output files of an identification: parameters, patched robot, xacro.
 
 The parameters are a ROS parameter file. ROS parameters are numbers, texts and flat lists of one
-kind, so that what is unknown is NaN and what is empty is left out.
+type, so unknown numbers are NaN and empty lists are omitted.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ def parameter_document(
     physical: Mapping[str, PhysicalQuantity] | None = None,
     verification: Verification | None = None,
 ) -> dict[str, Any]:
-    """The document that is written, as nested dictionaries.
+    """Return the document of the parameter file, as nested dictionaries.
 
     Args:
-        estimate: what was identified.
-        robot: name of the robot.
-        date: when, ISO 8601.
-        version: version of this software.
-        seconds: robot time that the estimate rests on, s.
-        physical: quantities that follow, see physical.physical_quantities.
-        verification: what a held-out motion said; None: there was none.
+        estimate: Identified parameters.
+        robot: Name of the robot.
+        date: Date of the identification, ISO 8601.
+        version: Version of this software.
+        seconds: Robot time of the data behind the estimate, s.
+        physical: Derived quantities, see physical.physical_quantities.
+        verification: Result of a held-out motion; None: there was none.
     """
     section: dict[str, Any] = {
         **dict(zip(NAMES, map(float, estimate.values), strict=True)),
@@ -102,7 +102,7 @@ def parameter_document(
 
 
 def save_parameters(path: Path, document: dict[str, Any]) -> None:
-    """Write the document so that `path` is either the old file or the whole new one."""
+    """Write the document atomically: `path` is either the old file or the complete new one."""
     units = ", ".join(f"{name} in {unit}" for name, unit in zip(NAMES, UNITS, strict=True))
     text = HEADER.format(units=units)
     text += yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
@@ -132,7 +132,7 @@ def _physical(quantity: PhysicalQuantity) -> dict[str, Any]:
 
 
 def verification_section(found: Verification | None) -> dict[str, Any]:
-    """A verification as a dictionary of texts, numbers and lists of numbers."""
+    """Return a verification as a dictionary of texts, numbers and lists of numbers."""
     if found is None:
         return {"state": VerificationState.NOT_VERIFIED.name.lower()}
     section: dict[str, Any] = {
@@ -148,7 +148,7 @@ def verification_section(found: Verification | None) -> dict[str, Any]:
 
 
 def _without_empty(section: Mapping[str, Any]) -> dict[str, Any]:
-    """ROS cannot tell of what kind an empty list is, and refuses the file."""
+    """Remove empty lists: ROS cannot determine their type and refuses the file."""
     return {key: value for key, value in section.items() if value != []}
 
 
@@ -168,17 +168,17 @@ LABELS = {
     "turning_coulomb": "resistance against turning, always there",
     "smallest_torque": "torque of each wheel from which on the robot moves",
 }
-# Share of the excitation's amplitude below which a negative friction is no contradiction.
+# Share of the excitation's amplitude up to which negative friction is treated as 0.
 NEGLIGIBLE = 0.05
 
 
 @dataclass(frozen=True)
 class Export:
-    """What was written.
+    """Written files.
 
     Attributes:
-        paths: of the files; the parameter file is the first.
-        refusal: why there is no patched robot; None when there is one.
+        paths: Paths of the files; the parameter file is the first.
+        refusal: Why there is no patched robot; None if there is one.
     """
 
     paths: tuple[Path, ...]
@@ -197,12 +197,12 @@ def export_results(
 ) -> Export:
     """Write dynamic_parameters.yaml, `<robot>_identified.yaml` and identified_inertial.xacro.
 
-    The patched robot is written only when the estimate may be used and a robot can have it; where
-    the yaw rate came from a gyro, its track is the one that the gyro gives with the file's radius.
+    The patched robot is written only if the estimate may be used and is physically possible. If the
+    yaw rate came from a gyro, its track is the effective track of gyro and file's radius.
     See parameter_document for the arguments.
 
     Raises:
-        OSError: the directory cannot be written.
+        OSError: The directory cannot be written.
     """
     if estimate.gyro is not None:
         robot = with_track(robot, effective_track(estimate.gyro, robot.geometry))
@@ -233,17 +233,17 @@ def export_results(
 
 
 def estimate_physical(estimate: Estimate, robot: Robot) -> dict[str, PhysicalQuantity]:
-    """Masses and inertias that an estimate stands for, with the wheels of the description."""
+    """Return masses and inertias that follow from an estimate and the description's wheels."""
     known = [math.isfinite(variance) for variance in estimate.variances]
     return physical_quantities(estimate.values, estimate.covariance, known, robot.model)
 
 
 def usable_friction(friction: FrictionEstimate | None, robot: Robot) -> tuple[float | None, ...]:
-    """Friction for a description, in FrictionEstimate's order; None where the data say nothing.
+    """Return friction for a description, in FrictionEstimate's order; None if not identifiable.
 
-    No friction is negative. One whose 95 % interval holds 0, or whose torque at the excitation's
-    speed limit is below 5 % of the excitation's amplitude (what slip and contact can do), counts as
-    0; others stay, for the description's check to refuse.
+    Negative friction is replaced by 0 if its 95 % interval contains 0, or if its torque at the
+    excitation's speed limit is below 5 % of the excitation's amplitude (a possible effect of slip
+    and contact). Otherwise it stays negative, and the description's check refuses it.
     """
     if friction is None:
         return (None,) * 4
@@ -263,7 +263,7 @@ def _usable(quantity: PhysicalQuantity, negligible: float) -> float | None:
 
 
 def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequence[str]:
-    """Lines that say what was identified, with 95 % intervals."""
+    """Return lines with the identified quantities and their 95 % intervals."""
     lines = ["95 % intervals:"]
     for name, unit, value, variance in zip(
         NAMES, UNITS, estimate.values, estimate.variances, strict=True

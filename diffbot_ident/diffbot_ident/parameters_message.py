@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates and verifications as messages, and what `diagnostics` says of them."""
+"""Conversion of estimates and verifications to messages, including `diagnostics`."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def fill(
     """Put an estimate into a message.
 
     Args:
-        message: to be filled.
-        estimate: of the robot.
-        stamp: of the newest joint state that it rests on, s.
-        verification: whether it predicts a motion that it was not identified from.
+        message: Message to fill.
+        estimate: Estimate of the robot's parameters.
+        stamp: Stamp of the newest joint state that it uses, s.
+        verification: Whether it predicts a motion that was not used to identify it.
     """
     message.header.stamp = to_stamp(stamp)
     message.header.frame_id = "base_link"
@@ -61,7 +61,7 @@ def fill(
 
 
 def verification_message(found: Verification, stamp: float) -> VerificationMessage:
-    """The message of a verification whose motion ended at this stamp (s)."""
+    """Return the message of a verification whose motion ended at this stamp (s)."""
     message = VerificationMessage(
         passed=found.passed,
         reason=found.reason,
@@ -80,13 +80,13 @@ def verification_message(found: Verification, stamp: float) -> VerificationMessa
 
 
 def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:
-    """One status about the parameters K5..K8.
+    """Return one status about the parameters K5..K8.
 
     Args:
-        estimate: of the robot.
-        stamp: of the newest joint state, s.
-        name: of the node.
-        hardware: name of the robot.
+        estimate: Estimate of the robot's parameters.
+        stamp: Stamp of the newest joint state, s.
+        name: Name of the node.
+        hardware: Name of the robot.
     """
     status = DiagnosticStatus(
         level=LEVELS[estimate.state],

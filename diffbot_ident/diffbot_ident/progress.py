@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a command is: a bar on a terminal, a line every few seconds elsewhere.
+"""Progress of a command: a bar on a terminal, otherwise a line every few seconds.
 
     with Progress("reproduce", total=5, console=console) as progress:
         progress.show("2017: simulating")      # what is done now
         progress.advance()                     # one of five is done
 
-Lines go to standard error, so that what a command prints stays what it found. Work of less than
-`PATIENCE` says nothing there.
+Lines go to standard error, so that standard output contains only the command's results. Work
+shorter than `PATIENCE` prints no line.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-# Wall time before the first line, and between two, s.
+# Wall time before the first line, and between two lines, s.
 PATIENCE, INTERVAL = 2.0, 5.0
 
 
 def duration_text(seconds: float) -> str:
-    """A time as people say it: "8 s", "3 min 20 s", "1 h 5 min"."""
+    """Return a duration as readable text: "8 s", "3 min 20 s", "1 h 5 min"."""
     whole = round(max(seconds, 0.0))
     if whole < 60:
         return f"{whole} s"
@@ -36,19 +36,19 @@ def duration_text(seconds: float) -> str:
 
 
 class Progress:
-    """Shows what a command does, how much of it is done, and how long the rest will take.
+    """Shows what a command is doing, how much is done, and how long the rest will take.
 
     Args:
-        title: of the command, for lines.
-        total: of what `advance` and `update` count; None: not known, or not yet.
-        console: where the bar is drawn, if it is a terminal.
+        title: Name of the command, for lines.
+        total: Total of what `advance` and `update` count; None: not known, or not yet.
+        console: Console on which the bar is drawn, if it is a terminal.
     """
 
     def __init__(self, title: str, total: float | None, console: Console) -> None:
         self._title, self._total, self._done = title, total, 0.0
         self._text = ""
         self._began = time.monotonic()
-        self._told = 0.0  # from there to the last that was done, s
+        self._updated = 0.0  # time from then to the last `update`, s
         self._ended = threading.Event()
         self._bar: Bar | None = None
         if console.is_terminal and not console.is_dumb_terminal:
@@ -78,29 +78,29 @@ class Progress:
             self._bar.stop()
 
     def show(self, text: str) -> None:
-        """Say what is done now."""
+        """Show what is being done now."""
         self._text = text
         self._redraw()
 
     def advance(self, amount: float = 1.0) -> None:
-        """So much more is done."""
+        """Increase the amount that is done."""
         self.update(self._done + amount, self._total)
 
     def update(self, done: float, total: float | None) -> None:
-        """So much is done, of so much in all; None: not known."""
+        """Set the amount that is done, and the total; None: not known."""
         self._done, self._total = done, total
-        self._told = time.monotonic() - self._began
+        self._updated = time.monotonic() - self._began
         self._redraw()
 
     def times(self) -> str:
-        """How much is done, since when, and how long the rest will take, if that can be told."""
+        """Return the share done, the time passed, and the remaining time if it can be estimated."""
         passed = time.monotonic() - self._began
         said = [duration_text(passed)]
         if self._total:
             share = min(self._done / self._total, 1.0)
             said.insert(0, f"{100 * share:.0f} %")
-            # By what is done, so that it falls while the next part is under way.
-            left = self._told / share - passed if share > 0.0 else 0.0
+            # Based on the last update, so that it falls while the next part is under way.
+            left = self._updated / share - passed if share > 0.0 else 0.0
             if left > 0.0:
                 said.append(f"about {duration_text(left)} left")
         return ", ".join(said)
@@ -120,12 +120,12 @@ class Progress:
 
 
 class _Times(ProgressColumn):
-    """The times of a progress."""
+    """Column with the times of a progress."""
 
     def __init__(self, progress: Progress) -> None:
         super().__init__()
         self._progress = progress
 
     def render(self, task: Task) -> Text:
-        """As text."""
+        """Return the times as text."""
         return Text(self._progress.times())

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do identified parameters predict a motion that they were not identified from?
+"""Verification: do identified parameters predict a motion that was not used to identify them?
 
-The motion is driven by another excitation; where samples are lost it falls into segments. From
-many instants of them the velocity is predicted, with the torques as reported, one control period
-and a few seconds ahead: by the identified model, by none (the velocity stays as it is), and by the
-robot's description. Nothing of the result is fitted here; where it predicts worse than the
-description, the likeliest model inside its own intervals is asked, too.
+The motion is driven by another excitation; lost samples divide it into segments. From many instants
+of them the velocity is predicted, with the reported torques, one control period and a few seconds
+ahead: by the identified model, without a model (constant velocity), and by the robot's description.
+No parameter of the result is fitted here. If it predicts worse than the description, the most
+likely model within its own intervals is tested as well.
 
-While K6 v > 0, as when a robot with its centre of mass ahead of the axle drives backwards, (41) is
-unstable: an error of the yaw rate grows by exp(K6 v t), and no model can predict for long. A
-prediction ends before an error of its start has grown tenfold.
+While K6 v > 0, e.g. when a robot with its centre of mass ahead of the axle drives backwards, (41)
+is unstable: an error of the yaw rate grows by exp(K6 v t), and no model can predict for long. A
+prediction ends before its initial error has grown tenfold.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from diffbot_ident.torque.estimate import Array, Estimate, Four
 from diffbot_ident.torque.integral_rows import turns
 from diffbot_ident.torque.torque_delay import delayed
 
-# Wheel speed over which the Coulomb friction of a prediction fades in, rad/s. A sign would chatter.
+# Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
 FADE = 0.05
 
 
 @dataclass(frozen=True)
 class Model:
-    """What predicts: (41) of Lages (2017) less the wheels' friction, one period after another.
+    """Prediction model: (41) of Lages (2017) with the wheels' friction, one period after another.
 
     Attributes:
         values: [K5, K6, K7, K8].
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        doubts: what [values, friction] change by in directions that are independent of each other,
-            each by one standard deviation of the estimate; shape (n, 8), () where none is known.
-        turning: [c_w in N m s/rad, f_w in N m] of the floor against turning.
-        delay: control periods between a torque's report and its action, >= 0; d + a, d whole, means
+        delay: Control periods between a torque's report and its action, >= 0; d + a, d whole, means
             that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
+        turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
+        doubts: Changes of [values, friction] by one standard deviation of the estimate in each of n
+            independent directions, shape (n, 8); () if unknown.
     """
 
     values: Four
@@ -55,7 +55,7 @@ class Model:
 
     @classmethod
     def described(cls, values: Four, robot: Robot) -> Model:
-        """The model of a robot's file, with these K5..K8."""
+        """Return the model of a robot's file, with these K5..K8."""
         friction, floor = robot.friction, turning_resistance(robot)
         return cls(
             values,
@@ -65,10 +65,10 @@ class Model:
 
     @classmethod
     def of(cls, estimate: Estimate) -> Model:
-        """The model of an estimate; what is not known of it is taken for none.
+        """Return the model of an estimate; unknown coefficients are set to 0.
 
-        A friction may be negative: what is too little there is too much in another, and without
-        the one the other would be wrong.
+        Friction may be negative: such an error compensates an excess of another friction, which
+        would be wrong alone.
         """
         friction = (0.0, 0.0, 0.0, 0.0)
         if estimate.friction is not None:
@@ -92,7 +92,7 @@ class Model:
         return cls(estimate.values, friction, delay, turning, _doubts(estimate))
 
     def moved(self, deviations: Array) -> Model:
-        """The model so many deviations along each of the doubts, shape (n,)."""
+        """Return the model moved by so many deviations along each of the doubts, shape (n,)."""
         change = np.array(deviations) @ np.array(self.doubts)
         k5, k6, k7, k8, left, right, coulomb_left, coulomb_right = (
             np.array((*self.values, *self.friction)) + change
@@ -104,7 +104,7 @@ class Model:
         )
 
     def _acceleration(self, velocity: Array, torque: Array, geometry: WheelGeometry) -> Array:
-        """[dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
+        """Return [dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
         v, omega = velocity
         viscous, coulomb = np.array(self.friction[:2]), np.array(self.friction[2:])
         speed: Array = np.array(geometry.wheel_velocity(v, omega))
@@ -116,12 +116,12 @@ class Model:
         return found
 
     def _inertia(self, geometry: WheelGeometry) -> float:
-        """I_e = -b / (r K8), kg m^2."""
+        """Return I_e = -b / (r K8), kg m^2."""
         radius = 0.5 * (geometry.left_radius + geometry.right_radius)
         return -geometry.half_track / (radius * self.values[3])
 
     def _held(self, velocity: Array, duration: float, geometry: WheelGeometry) -> Array:
-        """The velocity after the floor's dry friction has acted, which stops but does not turn."""
+        """Return the velocity after the floor's dry friction, which cannot reverse the yaw rate."""
         most = self.turning[1] / self._inertia(geometry) * duration
         v, omega = velocity
         return np.array([v, np.sign(omega) * np.maximum(np.abs(omega) - most, 0.0)])
@@ -134,17 +134,17 @@ class Model:
         geometry: WheelGeometry,
         lengths: NDArray[np.int_] | None = None,
     ) -> Array:
-        """Velocities [v, omega] at the ends of n predictions, shape (2, n).
+        """Predict the velocities [v, omega] at the ends of n predictions, shape (2, n).
 
         Args:
-            start: [v, omega] at the beginning, shape (2, n).
+            start: Initial [v, omega], shape (2, n).
             torque: [left, right] of each period, N m, shape (m, 2, n).
-            period: s.
-            geometry: of the wheels.
-            lengths: periods that each prediction takes, at most m, shape (n,); None: m.
+            period: Control period, s.
+            geometry: Wheel radii and separation.
+            lengths: Number of periods of each prediction, at most m, shape (n,); None: m.
 
         Raises:
-            ValueError: the shapes are not as said.
+            ValueError: The shapes are not as specified.
         """
         if np.ndim(start) != 2 or np.shape(torque)[1:] != np.shape(start) or len(start) != 2:
             raise ValueError(
@@ -165,7 +165,7 @@ class Model:
 
 
 def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
-    """Model.doubts of an estimate, of what it knows at all."""
+    """Return Model.doubts of an estimate, of its finite variances."""
     covariance = np.zeros((8, 8))
     covariance[:4, :4] = estimate.covariance
     if (friction := estimate.friction) is not None:
@@ -179,7 +179,7 @@ def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
 
 
 def _scaled(covariance: Array) -> Array:
-    """Correlations; 0 where nothing varies."""
+    """Return the correlations; 0 where the variance is 0."""
     deviations = np.sqrt(covariance.diagonal())
     shape = deviations[:, None] * deviations
     correlation: Array = np.divide(covariance, shape, out=np.zeros_like(shape), where=shape > 0.0)
@@ -188,13 +188,13 @@ def _scaled(covariance: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Predictions over the same number of periods, from instants that are evenly spaced.
+    """Predictions over the same number of periods, from evenly spaced instants.
 
     Attributes:
-        steps: control periods from start to end.
-        spacing: control periods between two starts.
-        average: periods that a velocity is averaged over where a prediction begins and ends (odd).
-        late: control periods of torque that must be known before a start, for its delay.
+        steps: Control periods from start to end.
+        spacing: Control periods between two starts.
+        average: Periods over which the velocities at the start and the end are averaged (odd).
+        late: Control periods of torque that must be known before a start, for the torque's delay.
     """
 
     steps: int
@@ -203,7 +203,7 @@ class _Predictions:
     late: int
 
     def starts(self, periods: int) -> NDArray[np.int_]:
-        """Indices of the starts in a segment of so many control periods."""
+        """Return the indices of the starts in a segment of so many control periods."""
         middle = self.average // 2
         return np.arange(max(middle, self.late), periods - self.steps - middle, self.spacing)
 
@@ -223,9 +223,10 @@ class _Segment:
         self._geometry = geometry
 
     def lengths(self, yaw_by_speed: Sequence[float], predictions: _Predictions) -> NDArray[np.int_]:
-        """Control periods that each prediction takes, from 1 to `predictions.steps`, shape (n,).
+        """Return the control periods of each prediction, 1 to `predictions.steps`, shape (n,).
 
-        It ends before an error of the yaw rate has grown MAX_GROWTH times by one of these K6, 1/m.
+        It ends before an error of the yaw rate has grown MAX_GROWTH times with any of these K6,
+        1/m.
         """
         starts = predictions.starts(self._velocity.shape[1])
         way = np.concatenate(([0.0], np.cumsum(self._velocity[0] * self._periods)))
@@ -243,10 +244,13 @@ class _Segment:
         period: float,
         lengths: NDArray[np.int_],
     ) -> Array:
-        """Errors of [v in m/s, omega in rad/s] at the ends, shape (2, n).
+        """Return the errors of [v in m/s, omega in rad/s] at the ends, shape (2, n).
 
-        Without a model the velocity stays as it is. The control period is in s; each prediction
-        takes so many of them.
+        Args:
+            model: Prediction model; None keeps the velocity constant.
+            predictions: Where predictions start.
+            period: Control period, s.
+            lengths: Control periods of each prediction, shape (n,).
         """
         steps, average = predictions.steps, predictions.average
         starts = predictions.starts(self._velocity.shape[1])
@@ -258,7 +262,7 @@ class _Segment:
         begin, end = mean[:, starts - middle], mean[:, starts - middle + lengths]
         if model is not None:
             late = delayed(self._torque, model.delay)
-            # A mean velocity is that of the period's middle: half of the torque of either period.
+            # Mean velocities refer to the middles of periods: half of the torque of both periods.
             acting = np.array(
                 [0.5 * (late[:, starts + i] + late[:, starts + i + 1]) for i in range(steps)]
             )
@@ -267,25 +271,27 @@ class _Segment:
         return errors
 
 
-# Time over which the long predictions run, and between the starts of two of them, s.
+# Duration of the long predictions, and time between the starts of two of them, s.
 HORIZON, SPACING = 2.0, 0.1
-# An error of a prediction's start may grow by less than this until its end.
+# The initial error of a prediction may grow by less than this factor until its end.
 MAX_GROWTH = 10.0
-# Periods that a velocity is averaged over where a long prediction begins and ends (odd).
+# Periods over which the velocities at the start and end of long predictions are averaged (odd).
 AVERAGE = 5
-# Long prediction errors have to be below this share of those without a model.
+# Long prediction errors must be below this share of those without a model.
 MAX_ERROR_SHARE = 0.5
-# They may exceed the description's by this factor, or be below this share of those without a model:
-# a description that is exact, as a simulator's, cannot be beaten.
+# Long prediction errors must not exceed the description's by more than this factor, unless they are
+# below this share of those without a model: an exact description, as in a simulator, cannot be
+# beaten.
 MAX_OF_NOMINAL, SMALL_SHARE = 1.2, 0.05
-# What the estimate itself is unsure of excuses more: a model so likely by its own deviations, of
-# which one in a hundred is farther (chi squared, 8 values).
+# Larger errors are accepted if the estimate's own uncertainty explains them: some model within this
+# squared distance in its deviations, exceeded once in a hundred (chi squared, 8 values), predicts.
 MAX_DEVIATIONS = 20.09
-# Rounds of the search for it.
+# Iterations of the search for that model.
 ROUNDS = 3
-# Number of long predictions that count as evidence.
+# Minimum number of long predictions for a decision.
 MIN_PREDICTIONS = 20
-# Change of the velocities over the horizon below which nothing is told, as a share of their scale.
+# Change of the velocities over the horizon below which nothing is decided, as a share of their
+# scale.
 MIN_CHANGE = 0.02
 
 Pair = tuple[float, float]
@@ -294,7 +300,7 @@ Pair = tuple[float, float]
 class VerificationState(IntEnum):
     """Whether the model predicts; the numbers are those of DynamicParameters.msg.
 
-    NOT_VERIFIED: there was too little motion to tell; nothing is refuted either.
+    NOT_VERIFIED: there was too little motion for a decision; the model is not refuted either.
     """
 
     NOT_VERIFIED = 0
@@ -304,19 +310,21 @@ class VerificationState(IntEnum):
 
 @dataclass(frozen=True)
 class Verification:
-    """Errors, root mean squares of [v in m/s, omega in rad/s]; NaN where nothing is decided.
+    """Result of a verification.
+
+    Errors are root mean squares of [v in m/s, omega in rad/s]; NaN if nothing is decided.
 
     Attributes:
-        state: whether the identified model predicts.
-        reason: why not; empty where it does.
-        duration: held-out motion, without gaps, s.
-        horizon: of the long predictions, s; where errors grow fast they end before.
-        one_step: errors after one control period: identified.
-        one_step_no_model: the same where the velocity stays.
-        one_step_nominal: the same by the description.
-        horizon_error: errors at the end of the horizon: identified.
-        horizon_no_model: the same where the velocity stays.
-        horizon_nominal: the same by the description.
+        state: Whether the identified model predicts the motion.
+        reason: Why it does not; empty if it does.
+        duration: Duration of the held-out motion, without gaps, s.
+        horizon: Duration of the long predictions, s; they end earlier where errors grow fast.
+        one_step: Errors after one control period with the identified model.
+        one_step_no_model: Errors after one control period with constant velocity.
+        one_step_nominal: Errors after one control period with the description.
+        horizon_error: Errors at the end of the horizon with the identified model.
+        horizon_no_model: Errors at the end of the horizon with constant velocity.
+        horizon_nominal: Errors at the end of the horizon with the description.
     """
 
     state: VerificationState
@@ -332,7 +340,7 @@ class Verification:
 
     @property
     def decided(self) -> bool:
-        """Whether there was motion enough to tell."""
+        """Whether there was enough motion for a decision."""
         return self.state is not VerificationState.NOT_VERIFIED
 
     @property
@@ -342,12 +350,12 @@ class Verification:
 
 
 class HeldOutMotion:
-    """Keeps a motion and judges models by it.
+    """Stores a motion and judges models by it.
 
     Args:
-        geometry: of the wheels.
-        scale: of motions that excite, [v in m/s, omega in rad/s]; one whose velocities hardly
-            change by that is none, as where torque was withheld. Nothing refutes a model then.
+        geometry: Wheel radii and separation.
+        scale: Size of exciting motions, [v in m/s, omega in rad/s]. A motion whose velocities
+            hardly change on this scale, e.g. because torque was withheld, decides nothing.
     """
 
     def __init__(self, geometry: WheelGeometry, scale: Pair = (0.0, 0.0)) -> None:
@@ -356,22 +364,22 @@ class HeldOutMotion:
         self._segments: list[list[tuple[float, ...]]] = [[]]
 
     def add(self, sample: JointSample) -> None:
-        """Take in the next sample; stamps must increase."""
+        """Add the next sample; stamps must increase."""
         self._segments[-1].append((sample.stamp, *sample.position, *sample.effort))
 
     def interrupt(self) -> None:
-        """Samples were lost: what follows does not follow what came before."""
+        """Start a new segment after lost samples."""
         if self._segments[-1]:
             self._segments.append([])
 
     @property
     def duration(self) -> float:
-        """Motion kept, without gaps, s."""
+        """Duration of the stored motion, without gaps, s."""
         return sum(kept[-1][0] - kept[0][0] for kept in self._segments if kept)
 
     @property
     def period(self) -> float:
-        """Mean control period of the motion kept, s; NaN before there is one."""
+        """Mean control period of the stored motion, s; NaN before there is one."""
         periods = sum(len(kept) - 1 for kept in self._segments if kept)
         return self.duration / periods if periods else math.nan
 
@@ -379,8 +387,7 @@ class HeldOutMotion:
         """Whether MIN_PREDICTIONS long predictions can be made, so that `verify` will decide.
 
         Args:
-            delay: longest torque delay of the models, control periods; NaN, where it is not known,
-                counts as none.
+            delay: Longest torque delay of the models, control periods; NaN (unknown) counts as 0.
         """
         if math.isnan(self.period):
             return False
@@ -392,8 +399,8 @@ class HeldOutMotion:
         """Compare predictions with the motion.
 
         Args:
-            identified: the model to judge.
-            nominal: of the robot's description.
+            identified: The model to judge.
+            nominal: Model of the robot's description.
         """
         delay = max(identified.delay, nominal.delay)
         if not self.enough(delay):
@@ -402,7 +409,7 @@ class HeldOutMotion:
         segments = [
             _Segment(np.array(kept), self._geometry) for kept in self._segments if len(kept) > 1
         ]
-        # All models are judged by the same instants.
+        # All models are judged at the same instants.
         near_errors, far_errors = (
             self._errors(segments, identified, nominal, predictions)
             for predictions in (_Predictions(1, 1, 1, far.late), far)
@@ -425,7 +432,7 @@ class HeldOutMotion:
         )
 
     def _far(self, late: int) -> _Predictions:
-        """The long predictions, with so many periods of torque before each start."""
+        """Return the long predictions, with so many periods of torque before each start."""
         steps, spacing = (max(1, round(time / self.period)) for time in (HORIZON, SPACING))
         return _Predictions(steps, spacing, AVERAGE, late)
 
@@ -439,7 +446,7 @@ class HeldOutMotion:
         yaw_by_speed = identified.values[1], nominal.values[1]
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
         models = {"model": identified, "nominal": nominal, "none": None}
-        # What a hopeless model predicts may be beyond all numbers; it is judged below.
+        # Predictions of a hopeless model may overflow; it is judged below.
         with np.errstate(over="ignore", invalid="ignore"):
             return {
                 name: _rms(self._all_errors(segments, model, predictions, lengths))
@@ -454,14 +461,15 @@ class HeldOutMotion:
         predictions: _Predictions,
         least: Pair,
     ) -> Pair:
-        """Errors of the likeliest model inside the doubts of the identified one, by this motion.
+        """Return the errors of the most likely model within the doubts of the identified one.
 
-        Infinite where that is so far from it that the motion speaks against the doubts, too. With x
-        deviations along the doubts, and D what predictions change by with one of each,
+        They are infinite if that model is so far away that the motion contradicts the doubts as
+        well. With x the deviations along the doubts, and D the change of the predictions per
+        deviation, the model minimises
 
-            |(e + D x) / least|^2 / overlap + |x|^2
+            |(e + D x) / least|^2 / overlap + |x|^2,
 
-        is minus twice the log likelihood of the model, and least there.
+        which is minus twice its log likelihood.
         """
         if not identified.doubts:
             return math.inf, math.inf
@@ -476,7 +484,7 @@ class HeldOutMotion:
             return found
 
         x = np.zeros(len(identified.doubts))
-        # What a hopeless model predicts may be beyond all numbers.
+        # Predictions of a hopeless model may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             found = errors(x)
             slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
@@ -497,7 +505,7 @@ class HeldOutMotion:
         predictions: _Predictions,
         lengths: Sequence[NDArray[np.int_]],
     ) -> Array:
-        """Errors over all segments, shape (2, n)."""
+        """Return the errors over all segments, shape (2, n)."""
         errors = [
             segment.errors(model, predictions, self.period, taken)
             for segment, taken in zip(segments, lengths, strict=True)
@@ -517,7 +525,7 @@ class HeldOutMotion:
         return f"{found}: must be at least {least:.1f} s; raise verification"
 
     def _still(self, changes: Pair) -> str:
-        """What to say where the velocities hardly changed; empty where they did."""
+        """Return the reason if the velocities hardly changed; empty if they did."""
         for change, scale, name, unit in zip(
             changes, self._scale, ("velocity", "yaw rate"), ("m/s", "rad/s"), strict=True
         ):
@@ -542,12 +550,12 @@ def _rms(errors: Array) -> Pair:
 
 
 def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | None:
-    """Why the identified model does not predict; None where it does.
+    """Return why the identified model does not predict; None if it does.
 
     Args:
-        one: errors after one control period, of each model.
-        far: errors of the long predictions.
-        within: errors of the long predictions by a model inside the doubts of the identified one.
+        one: Errors after one control period, of each model.
+        far: Errors of the long predictions, of each model.
+        within: Errors of the long predictions of a model within the identified one's doubts.
     """
     for i, (name, unit) in enumerate((("velocity", "m/s"), ("yaw rate", "rad/s"))):
         found, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques that make a robot tell its parameters, within its room and speed."""
+"""Torques that excite a robot for identification, within its room and speed limits."""

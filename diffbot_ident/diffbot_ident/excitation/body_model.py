@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prediction of a robot's motion under wheel torques, for many robots and torques at once.
 
-Lages (2017), (41), less friction of the wheels:
+The model is (41) of Lages (2017) with friction of the wheels:
 
     dv/dt     = K5 omega^2 + K7 (T_left + T_right)
     domega/dt = K6 v omega + K8 (T_left - T_right)
     T = tau - viscous w - coulomb sign(w)
 
-Made to choose torques by, not to simulate: explicit Euler steps for the velocities, trapezoids for
-the pose, and the sign softened near standstill so that a wheel may come to rest between two steps.
+It is meant for choosing torques, not for simulation: explicit Euler steps for the velocities,
+trapezoids for the pose, and a smoothed sign near standstill so that a wheel can come to rest
+between two steps.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import Array, Four
 
-# Integration steps under constant torque and while braking, s. Braking is followed for longer.
+# Integration steps under constant torque and while braking, s. Braking is predicted for longer.
 STEP = 0.025
 BRAKE_STEP = 0.04
-# Share of a wheel's speed that braking takes away in one step near standstill; above 1 it swings.
+# Share of a wheel's speed that braking removes in one step near standstill; above 1 it oscillates.
 MAX_DECAY = 0.5
-# Steps between two looks whether everything stands still.
+# Steps between two checks whether all robots stand still.
 REST_CHECK_STEPS = 4
-# Longest braking that is followed, s. What is not at rest by then has rolled to a crawl.
+# Maximum predicted braking time, s. A robot that still moves then is very slow.
 LONGEST_BRAKING = 3.0
 
 
 @dataclass(frozen=True)
 class BodyPrior:
-    """What is believed of a robot before, or while, it is identified.
+    """Assumed parameters of a robot before, or while, it is identified.
 
     Attributes:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        spread: how far each may be off, as a share of its value, 0 to 0.9.
-        friction: of the wheels, [viscous left, right in N m s/rad, Coulomb left, right in N m].
+        spread: Possible error of each value, as a share of it, 0 to 0.9.
+        friction: Wheel friction, [viscous left, right in N m s/rad, Coulomb left, right in N m].
 
     Raises:
-        ValueError: a value is not finite, has the wrong sign or is outside its range.
+        ValueError: A value is not finite, has the wrong sign or is outside its range.
     """
 
     values: Four
@@ -68,10 +69,10 @@ class Motion:
     """The robot's motion as measured at one control instant.
 
     Attributes:
-        pose: of the axle's midpoint by odometry, (x in m, y in m, theta in rad), in the arena's
-            frame: its origin is the arena's centre, and the robot starts at (0, 0, 0).
-        velocity: of the body over the last control period, (v in m/s, omega in rad/s).
-        wheel_speeds: over the last control period, (left, right), rad/s.
+        pose: Pose of the axle's midpoint by odometry, (x in m, y in m, theta in rad), in the
+            arena's frame: its origin is the arena's centre, and the robot starts at (0, 0, 0).
+        velocity: Body velocity over the last control period, (v in m/s, omega in rad/s).
+        wheel_speeds: Wheel speeds over the last control period, (left, right), rad/s.
     """
 
     pose: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -81,11 +82,11 @@ class Motion:
 
 @dataclass(frozen=True)
 class Paths:
-    """Predicted motions of n robots at m instants, the first being the beginning.
+    """Predicted motions of n robots at m instants, starting with the initial state.
 
     Attributes:
-        pose: x, y in m and theta in rad, shape (3, m, n).
-        velocity: v in m/s and omega in rad/s, shape (2, m, n).
+        pose: Poses, x, y in m and theta in rad, shape (3, m, n).
+        velocity: Body velocities, v in m/s and omega in rad/s, shape (2, m, n).
     """
 
     pose: Array
@@ -96,10 +97,10 @@ class BodyModel:
     """Predicts motions of n robots that may differ in K5..K8.
 
     Args:
-        radius: of the wheels, m.
+        radius: Wheel radius, m.
         half_track: b, m.
         values: K5..K8 of each robot, shape (4, n) or (4, 1) for all.
-        friction: of all, as in BodyPrior.
+        friction: Wheel friction of all robots, as in BodyPrior.
     """
 
     def __init__(
@@ -115,22 +116,22 @@ class BodyModel:
         self._pushing = np.array([k7, k8])
         self._viscous, self._coulomb = np.array(friction, dtype=float).reshape(2, 2, 1)
         self._rubs = any(friction)
-        # Fastest reaction of wheel speeds to wheel torques, rad/s^2 per N m, over all robots.
+        # Largest wheel acceleration per wheel torque, rad/s^2 per N m, over all robots.
         self._mobility = float(max(2.0 * np.max(k7), -2.0 * half_track * np.min(k8)) / radius)
 
     def wheel_speeds(self, velocity: Array) -> Array:
-        """Wheel speeds [left, right], rad/s, from [v, omega]; both of shape (2, ...)."""
+        """Return wheel speeds [left, right], rad/s, from [v, omega]; both of shape (2, ...)."""
         speeds: Array = np.tensordot(self._to_wheels, velocity, axes=1)
         return speeds
 
     def held(self, pose: Array, velocity: Array, torque: Array, duration: float) -> Paths:
-        """Motions under constant wheel torques.
+        """Predict the motions under constant wheel torques.
 
         Args:
-            pose: at the beginning, shape (3, n).
-            velocity: at the beginning, shape (2, n).
+            pose: Initial poses, shape (3, n).
+            velocity: Initial body velocities, shape (2, n).
             torque: [left, right], N m, shape (2, n).
-            duration: s, > 0.
+            duration: Duration, s, > 0.
         """
         count = max(1, math.ceil(duration / STEP - 1e-9))
         step = duration / count
@@ -142,7 +143,7 @@ class BodyModel:
         return _paths(pose, velocities, step)
 
     def braked(self, pose: Array, velocity: Array, effort: float) -> Paths:
-        """Motions to standstill, each wheel braked with up to `effort`, N m; see brake_torque."""
+        """Predict braking to standstill with up to `effort` per wheel, N m; see brake_torque."""
         count = round(LONGEST_BRAKING / BRAKE_STEP)
         velocities = np.empty((2, count + 1, velocity.shape[1]))
         velocities[:, 0] = velocity
@@ -163,11 +164,14 @@ class BodyModel:
         return _paths(pose, velocities[:, : count + 1], BRAKE_STEP)
 
     def brake_speed(self, effort: float) -> float:
-        """Wheel speed, rad/s, below which braking with `effort`, N m, eases off in proportion."""
+        """Return the wheel speed, rad/s, below which the braking `effort`, N m, is reduced.
+
+        Below it the torque is proportional to the speed.
+        """
         return effort * self._mobility * BRAKE_STEP / MAX_DECAY
 
     def _acceleration(self, velocity: Array, torque: Array) -> Array:
-        """[dv/dt, domega/dt], shape (2, n)."""
+        """Return [dv/dt, domega/dt], shape (2, n)."""
         if self._rubs:
             torque = torque - self._friction(velocity)
         net = np.empty_like(velocity)
@@ -186,21 +190,22 @@ class BodyModel:
 
 
 def brake_torque(speeds: tuple[float, float], effort: float, ease: float) -> tuple[float, float]:
-    """Torques [left, right], N m, that slow both wheels down.
+    """Return torques [left, right], N m, that brake both wheels.
 
-    They oppose each wheel's speed, so they take energy from the robot whatever its parameters.
+    They oppose each wheel's speed, so they remove energy from the robot whatever its parameters.
 
     Args:
-        speeds: of the wheels [left, right], rad/s.
-        effort: largest torque, N m.
-        ease: speed below which the torque eases off in proportion, rad/s; BodyModel.brake_speed.
+        speeds: Wheel speeds [left, right], rad/s.
+        effort: Maximum torque, N m.
+        ease: Speed below which the torque is proportional to the speed, rad/s; see
+            BodyModel.brake_speed.
     """
     left, right = (-effort * max(-1.0, min(1.0, speed / ease)) for speed in speeds)
     return left, right
 
 
 def _paths(pose: Array, velocities: Array, step: float) -> Paths:
-    """Poses along velocities of shape (2, m, n), by the mean velocity of each step."""
+    """Integrate velocities of shape (2, m, n) to poses, using the mean velocity of each step."""
     mean = 0.5 * step * (velocities[:, 1:] + velocities[:, :-1])
     poses = np.empty((3, *velocities.shape[1:]))
     poses[:, 0] = pose

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Excitations by name: `prbs`, `multisine`, `optimised`.
 
-The optimised one drives what tells most about K5..K8. Sujan and Dubowsky (2002) drive a robot so
-that each motion adds the most information about its dynamic parameters. Here every sequence of a
-few torque levels over the coming stages is predicted, and the one that gains most joint bits
-(D-optimality, see information.py) about K5..K8 over what is known already is begun. Its first stage
-is driven; then the choice is made anew.
+The optimised one drives the torques that are most informative about K5..K8. Sujan and Dubowsky
+(2002) drive a robot so that each motion adds the most information about its dynamic parameters.
+Here every sequence of a few torque levels over the coming stages is predicted. The one that adds
+the most joint bits about K5..K8 (D-optimality, see information.py) is selected, and its first stage
+is driven; then the choice is repeated.
 """
 
 from __future__ import annotations
@@ -46,32 +46,32 @@ from diffbot_ident.torque.estimate import Array, Estimate
 KINDS = ("prbs", "multisine", "optimised")
 # Time between two decisions about a sequence of torques, s.
 DECISION_TIME = 0.1
-# Longest hold, s.
+# Maximum hold, s.
 MAX_HOLD = 1.0
-# Share of its speed limit that a wheel may gain until its guard acts; of more, the guards of both
+# Share of its speed limit that a wheel may gain until its guard acts. With more, the guards of both
 # wheels brake at once most of the time, and the robot does not turn.
 MAX_GAIN = 0.5
 # Durations of the stages that the optimised excitation plans ahead, in holds.
 STAGES = (1, 2)
-# Bits that a plan loses if its limits are exceeded by all of themselves; its first stage is
-# admissible in any case.
+# Penalty in bits for a plan that exceeds its limits by 100 %. Its first stage is admissible in any
+# case.
 EXCESS_PENALTY = 1e3
-# Bits by which equal plans are told apart at random: at rest, left and right are the same.
+# Random bits that break ties between equal plans: at rest, left and right are equivalent.
 TIE_BITS = 1e-3
 
 
 class Excitation(Protocol):
-    """Gives the torques that excite a robot.
+    """Generates the torques that excite a robot.
 
     Attributes:
-        learns: whether `learn` changes its torques.
+        learns: Whether `learn` changes its torques.
     """
 
     learns: bool
 
     @property
     def guarded(self) -> int:
-        """Wheel torques replaced to keep to the limits, up to two in a control period."""
+        """Number of wheel torques replaced to respect the limits, up to two per control period."""
 
     @property
     def information(self) -> float:
@@ -82,10 +82,10 @@ class Excitation(Protocol):
         """Bits about K5..K8 as predicted before each motion; NaN where nothing is predicted."""
 
     def torque(self, motion: Motion) -> tuple[float, float]:
-        """Wheel torques [left, right] for the next control period, N m; call once per period."""
+        """Return the torques [left, right] for the next period, N m; call once per period."""
 
     def interrupt(self) -> None:
-        """Samples were lost: nothing is known of the time in between, zero torque was commanded.
+        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded.
 
         Call it before `torque` is called with the next motion.
         """
@@ -95,13 +95,13 @@ class Excitation(Protocol):
 
 
 class InformationPolicy:
-    """Drives the admissible level that begins the most informative sequence of levels.
+    """Drives the admissible level that starts the most informative sequence of levels.
 
     Args:
-        safety_filter: tells what is admissible, and predicts.
-        achieved: the information in the measured motion.
-        predicted: counts the information in the predicted motions.
-        seed: breaks ties, >= 0.
+        safety_filter: Determines which torques are admissible, and predicts motions.
+        achieved: The information in the measured motion.
+        predicted: Counts the information in the predicted motions.
+        seed: Seed for breaking ties, >= 0.
     """
 
     def __init__(
@@ -123,11 +123,11 @@ class InformationPolicy:
 
     @property
     def predicted_information(self) -> float:
-        """Bits about K5..K8 that the motions would have gained as they were predicted."""
+        """Bits about K5..K8 that the predicted motions would have gained."""
         return self._predicted.bits
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
-        """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
+        """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
         excess = self._filter.excess(pose, velocity, self._filter.levels)
         admissible = excess <= 0.0
         if not admissible.any():
@@ -139,7 +139,16 @@ class InformationPolicy:
         return Decision(self._filter.held(int(self._sequences[allowed][best, 0])))
 
     def _gains(self, pose: Array, velocity: Array, torques: Array) -> tuple[Array, Array]:
-        """Bits of n sequences (2, n, stages), and the windows of their first stages (n, 2, 6)."""
+        """Return the gains of n sequences, and the windows of their first stages.
+
+        Args:
+            pose: Current pose, shape (3,), m and rad.
+            velocity: Current body velocity, shape (2,), m/s and rad/s.
+            torques: Sequences, N m, shape (2, n, stages).
+
+        Returns:
+            Gains in bits, less penalties, shape (n,), and windows, shape (n, 2, 6).
+        """
         model, count = self._filter.model, torques.shape[1]
         poses = np.repeat(pose[:, None], count, axis=1)
         velocities = np.repeat(velocity[:, None], count, axis=1)
@@ -166,26 +175,25 @@ def make_excitation(
     prior: BodyPrior | None = None,
     period: float = 0.01,
 ) -> Excitation:
-    """The excitation of that name.
+    """Return the excitation of that name.
 
-    `prbs` without an arena is bounded in speed by its guards alone; all others, and `prbs` in an
-    arena, are kept inside the robot's speed limits for its excitation, and the arena, by a
-    SafetyFilter.
+    `prbs` without an arena is limited in speed by its guards alone. For all others, and for `prbs`
+    in an arena, a SafetyFilter enforces the speed limits of the robot's excitation and the arena.
 
     Args:
         kind: "prbs", "multisine" or "optimised".
-        robot: gives geometry, limits and defaults.
-        seed: of everything that is random, >= 0.
-        amplitude: largest torque, N m; None for the robot's own.
-        hold: control periods that a bit or a stage lasts; None for the robot's own.
-        register: bits of the shift register; None for the robot's own; prbs only.
-        arena: that the robot must stay in; None for no bound.
-        prior: K5..K8 and friction that motion is predicted with, not needed for prbs without an
+        robot: Robot description: geometry, limits and defaults.
+        seed: Seed of all random choices, >= 0.
+        amplitude: Maximum torque, N m; None for the robot's default.
+        hold: Control periods of a bit or a stage; None for the robot's default.
+        register: Bits of the shift register; None for the robot's default; prbs only.
+        arena: Arena in which the robot must stay; None for no bound.
+        prior: K5..K8 and friction with which motion is predicted, not needed for prbs without an
             arena; see nominal_prior.
-        period: control period, s.
+        period: Control period, s.
 
     Raises:
-        ValueError: an argument is outside its range; the message says what to change.
+        ValueError: An argument is outside its range; the message states what to change.
     """
     if kind not in KINDS:
         raise ValueError(f"excitation = {kind!r}: choose one of {', '.join(KINDS)}")
@@ -219,11 +227,11 @@ def _filtered(
     prior: BodyPrior,
     period: float,
 ) -> FilteredExcitation:
-    """Torques that a SafetyFilter lets pass; arguments as of make_excitation.
+    """Return an excitation with a SafetyFilter; other arguments as for make_excitation.
 
     Args:
-        strength: of the excitation.
-        room: largest |x| and |y| of the middle of the axle, m; None: no bound.
+        strength: Amplitude, hold, register and speed limits of the excitation.
+        room: Largest |x| and |y| of the axle's midpoint, m; None: no bound.
     """
     amplitude, hold = strength.amplitude, strength.hold
     radius, half_track = robot.wheels.radius, robot.wheels.half_track
@@ -264,9 +272,9 @@ def _filtered(
 
 
 def excited_wheel_speed(robot: Robot) -> float:
-    """Largest speed of a wheel that keeps the limits of the robot's excitation, rad/s.
+    """Return the largest wheel speed that respects the limits of the robot's excitation, rad/s.
 
-    And SPEED_SHARE of that of the wheels themselves, beyond which a run ends.
+    It is at most SPEED_SHARE of the limit of the wheels themselves, beyond which a run ends.
     """
     own, wheels = robot.excitation, robot.wheels
     return min(
@@ -278,14 +286,14 @@ def excited_wheel_speed(robot: Robot) -> float:
 
 
 def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:
-    """The closed form and the friction of the robot's YAML, with each of K5..K8 off by `spread`."""
+    """Return K5..K8 (closed form) and friction of the robot's YAML, with `spread` for each K."""
     k = closed_form(robot.model)
     friction = (*robot.friction.viscous, *robot.friction.coulomb)
     return BodyPrior(k, (spread,) * 4, friction)
 
 
 def _check_gain(robot: Robot, amplitude: float, limit: float, period: float) -> None:
-    """Refuse a torque that speeds a wheel up too fast for its guard; `limit` is of it, rad/s."""
+    """Refuse torque that accelerates a wheel too fast for its guard with speed `limit`, rad/s."""
     values, wheels = closed_form(robot.model), robot.wheels
     gain = max(values.k7, abs(values.k8) * wheels.half_track) * 2.0 / wheels.radius
     time = (GUARD_DELAY + 1) * period

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much is known about parameters, and how much a motion tells of K5..K8, in bits.
+"""Information about parameters, and the information that a motion gives about K5..K8, in bits.
 
 Information is the inverse of a covariance. With the information matrices before and after an
 experiment, J0 and J1, a Gaussian estimate of n parameters gains
@@ -8,21 +8,20 @@ experiment, J0 and J1, a Gaussian estimate of n parameters gains
     sum of bits       sum_i (1/2) log2(var0_i / var1_i)
 
 One bit halves the standard deviation of one parameter. Both grow with every measurement. The sum
-counts each parameter by its own variance; the joint bits also count that errors of two parameters
-that go together cancel. Sujan and Dubowsky (2002) choose motions by the mutual information
-between measurement and parameter, but their (16) takes r^2 = 1 - rho + rho^2 for its correlation,
-which is smallest at rho = 1/2 and so prefers measurements that say little. Both measures here
-replace it. Scale the parameters to similar sizes, for example by their prior deviations, where
-units differ much.
+uses only each parameter's own variance; the joint bits also account for correlated errors, which
+partly cancel. Sujan and Dubowsky (2002) choose motions by the mutual information between
+measurement and parameter, but their (16) uses r^2 = 1 - rho + rho^2 for its correlation, which is
+smallest at rho = 1/2 and so prefers uninformative measurements. Both measures here replace it.
+Scale the parameters to similar sizes, e.g. by their prior deviations, if their units differ much.
 
-In a robot's motion friction of the wheels is unknown as well. Over windows of time the model (41)
-of Lages (2017) with friction is linear in its parameters, s being the signs of the wheels' speeds:
+The friction of the wheels is unknown as well. Over windows of time the model (41) of Lages (2017)
+with friction is linear in its parameters, with s the signs of the wheels' speeds:
 
     v_1 - v_0         = [int omega^2,  int(tau_l + tau_r)] [K5, K7]  + int[v, omega, s_l, s_r] f
     omega_1 - omega_0 = [int v omega,  int(tau_l - tau_r)] [K6, K8]  + int[v, omega, s_l, s_r] g
 
-The noise is that of the two velocities, which come from differences of encoder angles, and that of
-the torques, which act a little differently than they are reported.
+The noise is that of the two velocities, which are differences of encoder angles, and that of the
+torques, which differ slightly from the reported ones.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ from diffbot_ident.torque.estimate import Array
 
 
 def log2_determinant(information: Array) -> Array:
-    """log2 det of symmetric positive definite matrices, shape (...)."""
+    """Return log2 det of symmetric positive definite matrices, shape (...)."""
     natural: Array = np.linalg.slogdet(information)[1]
     bits: Array = natural / np.log(2.0)
     return bits
 
 
 def joint_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
-    """Bits gained about parameters together, shape (...); D-optimality.
+    """Return the joint bits gained about parameters, shape (...); D-optimality.
 
     Args:
-        before: information before, shape (..., n, n), positive definite.
-        after: information afterwards, the same shape.
-        of: indices of the parameters that count, the others being a nuisance; None for all.
+        before: Information before, shape (..., n, n), positive definite.
+        after: Information afterwards, the same shape.
+        of: Indices of the parameters of interest, the others being nuisance parameters; None: all.
     """
     if of is None:
         return 0.5 * (log2_determinant(after) - log2_determinant(before))
@@ -64,7 +63,7 @@ def joint_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> 
 
 
 def bits_each(before: Array, after: Array) -> Array:
-    """Bits gained about every single parameter, all others unknown, shape (..., n)."""
+    """Return the bits gained about each parameter, with all others unknown, shape (..., n)."""
     variances = [
         np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
         for information in (before, after)
@@ -74,38 +73,41 @@ def bits_each(before: Array, after: Array) -> Array:
 
 
 def sum_of_bits(before: Array, after: Array, of: Sequence[int] | None = None) -> Array:
-    """Sum of `bits_each` over the parameters `of` (None: all), shape (...)."""
+    """Return the sum of `bits_each` over the parameters `of` (None: all), shape (...)."""
     each = bits_each(before, after)
     bits: Array = (each if of is None else each[..., list(of)]).sum(axis=-1)
     return bits
 
 
-# The first two parameters of either equation are K's, the other four friction.
+# Of the SIZE parameters of each equation the first two are K's, the other four friction.
 OF_INTEREST = (0, 1)
 SIZE = 6
-# Deviation of the wheels' friction beforehand, as a share of the excitation's torque.
+# Prior standard deviation of the wheels' friction, as a share of the excitation's torque.
 FRICTION_SHARE = 0.1
-# Deviation of a period's torque from what is reported, as a share of it.
+# Standard deviation of a period's torque from the reported one, as a share of it.
 TORQUE_ERROR = 0.03
-# Encoder counts a revolution that perfect encoders are taken for: other errors remain.
+# Encoder counts per revolution assumed for perfect encoders, as other errors remain.
 PERFECT_COUNTS = 50_000
 
 
 class BodyInformation:
     """Information about [K5, K7] and about [K6, K8], and bits gained since the beginning.
 
-    Parameters are counted in units of what is known of them beforehand, so that the information
-    beforehand is the unit matrix.
+    Parameters are measured in units of their prior standard deviations, so that the prior
+    information is the unit matrix.
 
     Args:
-        prior: K5..K8 and how far they may be off; half of that is taken for a deviation.
-        radius: of the wheels, m.
+        prior: K5..K8 and their possible errors, half of which are used as standard deviations.
+        radius: Wheel radius, m.
         half_track: b, m.
-        amplitude: of the excitation, N m.
-        speed: typical wheel speed, rad/s.
-        counts: of the encoders, per revolution; 0 for perfect ones.
-        period: control period, over which velocities are measured, s.
-        interval: control periods of a window.
+        amplitude: Torque of the excitation, N m.
+        speed: Typical wheel speed, rad/s.
+        counts: Encoder counts per revolution; 0 for perfect encoders.
+        period: Control period, over which velocities are measured, s.
+        interval: Control periods of a window.
+
+    Attributes:
+        information: Information matrices of both equations, shape (2, 6, 6).
     """
 
     def __init__(
@@ -129,12 +131,12 @@ class BodyInformation:
         for own, torque, size in ((k5, k7, prior.values[2]), (k6, k8, -prior.values[3])):
             friction = [rub, rub * half_track, coulomb, coulomb]
             rows.append([own, torque, *(size * entry for entry in friction)])
-        # An angle read in whole counts has a deviation of 1 / sqrt(12) counts; a velocity is the
-        # difference of two, and a window has the difference of two velocities.
+        # An angle read in whole counts has a deviation of 1 / sqrt(12) counts. A velocity is the
+        # difference of two angles, and a window has the difference of two velocities.
         wheel = 2.0 * (math.tau / (counts or PERFECT_COUNTS)) / math.sqrt(12.0) / period
         noise = np.array([radius / math.sqrt(2.0), radius / (math.sqrt(2.0) * half_track)]) * wheel
         self._scale = np.array(rows) / noise[:, None]
-        # Variance that (N m s)^2 of summed torque add to a window's, relative to that of the noise.
+        # Relative increase of a window's noise variance per (N m s)^2 of its integrated torque.
         gains = np.array([prior.values[2], -prior.values[3]])
         self._torque_error = (TORQUE_ERROR * gains / noise) ** 2 * period / (interval * period)
         self._period, self._interval = period, interval
@@ -143,7 +145,7 @@ class BodyInformation:
         self.begin_window()
 
     def begin_window(self) -> None:
-        """The next motion that is recorded does not follow those before."""
+        """Start a new window: the next recorded motion does not continue the previous ones."""
         self._window = np.zeros((2, SIZE))
         self._recorded = 0
 
@@ -153,7 +155,7 @@ class BodyInformation:
         return float(joint_bits(self._start, self.information, OF_INTEREST).sum())
 
     def record(self, motion: Motion, torque: tuple[float, float]) -> None:
-        """Take in the motion over the control period that has ended and its torques, N m."""
+        """Add the motion over the last control period and its torques, N m."""
         row = regressors(np.array(motion.velocity), np.array(motion.wheel_speeds), np.array(torque))
         self._window += self._period * row
         self._recorded += 1
@@ -162,19 +164,19 @@ class BodyInformation:
             self.begin_window()
 
     def add(self, windows: Array) -> None:
-        """Take in the regressors of k windows, shape (k, 2, 6); see `regressors`."""
+        """Add the regressors of k windows, shape (k, 2, 6); see `regressors`."""
         self.information = self.information + self._of(windows)
 
     def gain(self, windows: Array) -> Array:
-        """Joint bits about K5..K8 that k windows would add, shape (k, n, 2, 6) -> (n,)."""
+        """Return the joint bits about K5..K8 that k windows would add, (k, n, 2, 6) -> (n,)."""
         after = self.information + self._of(windows)
         bits: Array = joint_bits(self.information, after, OF_INTEREST).sum(axis=-1)
         return bits
 
     def _of(self, windows: Array) -> Array:
-        """Information in windows, summed over the first axis: (k, ..., 2, 6) -> (..., 2, 6, 6)."""
+        """Return the information of windows, summed over k: (k, ..., 2, 6) -> (..., 2, 6, 6)."""
         rows = windows * self._scale
-        # Left and right squared, from their sum and difference.
+        # Squares of the left and right torque, from their sum and difference.
         squares = 0.5 * (windows[..., 0, 1] ** 2 + windows[..., 1, 1] ** 2)
         rows = rows / np.sqrt(1.0 + squares[..., None] * self._torque_error)[..., None]
         information: Array = np.einsum("k...i,k...j->...ij", rows, rows)
@@ -182,7 +184,7 @@ class BodyInformation:
 
 
 def regressors(velocity: Array, wheel_speeds: Array, torque: Array) -> Array:
-    """Rows of both equations: [omega^2 or v omega, torque, v, omega, sign w_l, sign w_r].
+    """Return the rows of both equations: [omega^2 or v omega, torque, v, omega, sign w_l, w_r].
 
     Args:
         velocity: [v, omega], shape (2, ...), m/s and rad/s.
@@ -205,13 +207,13 @@ def regressors(velocity: Array, wheel_speeds: Array, torque: Array) -> Array:
 
 
 def predicted_window(model: BodyModel, paths: Paths, torque: Array, duration: float) -> Array:
-    """Regressors of predicted motions, integrated over their time, shape (n, 2, 6).
+    """Return the regressors of predicted motions, integrated over time, shape (n, 2, 6).
 
     Args:
-        model: that predicted them.
+        model: The model that predicted the motions.
         paths: n motions under constant torques.
-        torque: shape (2, n), N m.
-        duration: of the paths, s.
+        torque: Torques [left, right], shape (2, n), N m.
+        duration: Duration of the paths, s.
     """
     middle = 0.5 * (paths.velocity[:, 1:] + paths.velocity[:, :-1])
     torques = np.broadcast_to(torque[:, None, :], middle.shape)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A safety filter for excitations: the robot can always be braked to rest in its room and speeds.
+"""A safety filter for excitations: the robot can always be braked to rest within its limits.
 
 A torque that is held until the next decision is admissible if the robot, braked from then on, comes
-to rest without leaving its room or exceeding a speed limit. Standing still is admissible, and what
-was verified at one decision leaves at least the braking for the next one, so there is always a way
-on. The prediction is repeated for K5..K8 that are off by what is not known of them: the corners of
-a half-fraction factorial design (all pairs of parameters high and low) and the middle. Friction
-helps to stop and is hardly known at first, so safety does not count on any.
+to rest without leaving its room or exceeding a speed limit. Standing still is admissible, and an
+admissible torque leaves at least braking for the next decision, so an admissible choice always
+exists. The prediction is repeated for errors of K5..K8 within their uncertainty: the corners of a
+half-fraction factorial design (all pairs of parameters high and low) and the nominal values.
+Friction helps to stop but is hardly known at first, so it is neglected for safety.
 
-`SafetyFilter` tells how far beyond the limits torques would lead. `FilteredExcitation` decides by
-it, at regular intervals, what a policy may drive: `SequencePolicy` a given sequence of torques
-where that is admissible, excitations.py's InformationPolicy what tells most.
+`SafetyFilter` computes by how much torques would exceed the limits. With it, at regular intervals,
+`FilteredExcitation` lets a policy choose the torques: `SequencePolicy` drives a given sequence
+where that is admissible, InformationPolicy (excitations.py) the most informative torques.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from diffbot_ident.torque.estimate import Array, Estimate
 
 Torque = tuple[float, float]
 
-# Share of the excitation's amplitude that braking is predicted with; the real brake uses all of it.
+# Share of the excitation's amplitude used to predict braking; the real brake uses all of it.
 BRAKE_SHARE = 0.7
 # Share of the speed limits that predictions may use; the rest is for noise of the measured speeds.
 SPEED_SHARE = 0.92
-# Time without torque that is reckoned with once samples have been lost, s.
+# Time without torque that is expected once samples have been lost, s.
 COASTING = 0.3
-# A description may be wrong by so much of the equivalent mass's offset, m: one that says that there
-# is none has K5 = K6 = 0, of which a share is nothing.
+# Possible error of the equivalent mass's offset in a description, m. It is needed as an absolute
+# value: a description without offset has K5 = K6 = 0, and so has any share of them.
 OFFSET_ERROR = 0.02
-# Signs of the errors of K5..K8: the middle, and the 8 corners whose product is positive.
+# Signs of the errors of K5..K8: no error, and the 8 corners whose product is positive.
 ERRORS = np.array(
     [(0, 0, 0, 0), *(corner for corner in product((-1, 1), repeat=4) if math.prod(corner) > 0)]
 ).T
@@ -50,11 +50,11 @@ ERRORS = np.array(
 
 @dataclass(frozen=True)
 class Decision:
-    """What to drive until the next decision.
+    """Torques until the next decision.
 
     Attributes:
         torques: [left, right] of each control period, N m, shape (2, interval); None: brake.
-        replaced: wheel torques that are not what the policy wanted, to keep to the limits.
+        replaced: Number of wheel torques that differ from the policy's choice due to the limits.
     """
 
     torques: Array | None
@@ -62,26 +62,27 @@ class Decision:
 
 
 class SafetyFilter:
-    """Tells how far beyond the limits torques would lead, in the worst of several models.
+    """Computes by how much torques would exceed the limits, in the worst of several models.
 
     Args:
-        radius: of the wheels, m.
+        radius: Wheel radius, m.
         half_track: b, m.
-        prior: K5..K8, how far they may be off, and the friction.
-        room: largest |x| and |y| of the axle's midpoint, m; None for no limit.
-        speeds: largest |v| in m/s and |omega| in rad/s.
-        rims: how fast those of the wheels may move.
-        amplitude: largest torque of the excitation, N m.
-        interval: control periods from one decision to the next.
-        period: control period, s.
+        prior: K5..K8, their possible errors, and the friction.
+        room: Largest |x| and |y| of the axle's midpoint, m; None for no limit.
+        speeds: Largest |v| in m/s and |omega| in rad/s.
+        rims: Speed limit of the wheels' rims.
+        amplitude: Maximum torque of the excitation, N m.
+        interval: Control periods from one decision to the next.
+        period: Control period, s.
 
     Attributes:
-        model: the middle model alone, with friction, for states and plans.
-        levels: torques that may be held: the nine pairs [left, right] of full, no and reverse
+        model: The nominal model, with friction, to predict states and plans.
+        levels: Torques that may be held: the nine pairs [left, right] of full, no and reverse
             torque, N m, shape (2, 9).
+        offset_errors: Minimum errors of K5..K8, due to OFFSET_ERROR; see `errors_of`.
 
     Raises:
-        ValueError: a speed limit or the amplitude is not finite and > 0.
+        ValueError: A speed limit or the amplitude is not finite and > 0.
     """
 
     def __init__(
@@ -117,10 +118,10 @@ class SafetyFilter:
         self.learn(prior)
 
     def errors_of(self, prior: BodyPrior) -> tuple[float, ...]:
-        """How far K5..K8 may be off: their spread, and no less than `offset_errors`.
+        """Return the possible errors of K5..K8: their spread, and at least `offset_errors`.
 
-        K5 = m_b d / M_e and K6 = K5 K8 / (b K7); `offset_errors` are what a move of the equivalent
-        mass by OFFSET_ERROR does to K5..K8, in their units.
+        K5 = m_b d / M_e and K6 = K5 K8 / (b K7); `offset_errors` are the changes of K5..K8, in
+        their units, if the equivalent mass moves by OFFSET_ERROR.
         """
         return tuple(
             max(spread * abs(value), least)
@@ -134,12 +135,12 @@ class SafetyFilter:
 
         Args:
             prior: K5..K8 and friction.
-            errors: how far K5..K8 may be off, in their units; None for `errors_of` the prior.
+            errors: Possible errors of K5..K8, in their units; None for `errors_of` the prior.
         """
         off = np.array(self.errors_of(prior) if errors is None else errors)
         shares = np.minimum(off, np.array(prior.spread) * np.abs(prior.values))
-        # What is beyond their shares comes from the offset, to which K5 and -K6 are proportional.
-        # K5 and K6 of one sign would make models that gain energy by turning.
+        # Errors beyond the spread stem from the offset, to which K5 and -K6 are proportional: they
+        # get opposite signs, as K5 and K6 of equal sign would let a model gain energy by turning.
         offset = (off - shares) * (1.0, -1.0, 0.0, 0.0)
         self._values = (
             np.array(prior.values)[:, None] + ERRORS * shares[:, None] + ERRORS[0] * offset[:, None]
@@ -148,29 +149,30 @@ class SafetyFilter:
         self.model = BodyModel(self._radius, self._half_track, self._values[:, :1], prior.friction)
 
     def expect_losses(self) -> None:
-        """Samples were lost, and may be again: let the robot coast for COASTING before it brakes.
+        """Assume from now on that the robot coasts for COASTING before it brakes.
 
-        The first loss comes unexpected; the margin of the arena and BRAKE_SHARE are for that.
+        Call it when samples were lost, as this may happen again. The first loss is unexpected; the
+        margin of the arena and BRAKE_SHARE allow for it.
         """
         self._coasting = COASTING
 
     @property
     def duration(self) -> float:
-        """From one decision to the next, s."""
+        """Time from one decision to the next, s."""
         return self.interval * self.period
 
     def held(self, level: int) -> Array:
-        """A level for each control period until the next decision, N m, shape (2, interval)."""
+        """Return a level repeated until the next decision, N m, shape (2, interval)."""
         return np.repeat(self.levels[:, level : level + 1], self.interval, axis=1)
 
     def excess(self, pose: Array, velocity: Array, torques: Array) -> Array:
-        """How far each of n torques leads beyond the limits; 0 is admissible.
+        """Return by how much each of n torques would exceed the limits; 0 is admissible.
 
-        It is the mean over the way of what the limits are exceeded by, as a share of them.
+        The excess is averaged over each part of the predicted motion, as a share of the limits.
 
         Args:
-            pose: now, shape (3,), m and rad.
-            velocity: now, shape (2,), m/s and rad/s.
+            pose: Current pose, shape (3,), m and rad.
+            velocity: Current body velocity, shape (2,), m/s and rad/s.
             torques: [left, right] to hold until the next decision, N m, shape (2, n).
 
         Returns:
@@ -196,30 +198,30 @@ class SafetyFilter:
         return worst
 
     def least_excess(self, pose: Array, velocity: Array, excess: Array) -> Decision:
-        """Where no level is admissible: brake, or hold the one that leads least far beyond.
+        """Decide where no level is admissible: brake, or hold the level with the least excess.
 
-        A robot that stands outside its room has as much excess by braking as if a torque kept it
-        there, so that a torque that drives it back in is better.
+        Braking a robot that stands outside its room has the excess of a torque that would keep it
+        there, so a torque that drives it back inside is preferred.
 
         Args:
-            pose: now, shape (3,), m and rad.
-            velocity: now, shape (2,), m/s and rad/s.
-            excess: of the levels, shape (9,).
+            pose: Current pose, shape (3,), m and rad.
+            velocity: Current body velocity, shape (2,), m/s and rad/s.
+            excess: Excess of the levels, shape (9,).
         """
         count = ERRORS.shape[1]
         poses, velocities = (np.repeat(now[:, None], count, axis=1) for now in (pose, velocity))
         rest = self._model_of(1).braked(poses, velocities, self._effort)
-        # `excess` adds up the means of two or three parts of the way.
+        # `excess` is the sum of the means over two or three parts of the motion.
         braking = (3.0 if self._coasting else 2.0) * float(self._beyond(rest).max())
         least = int(np.argmin(excess))
         return Decision(None if braking <= excess[least] else self.held(least), 2 * self.interval)
 
     def plan_excess(self, pose: Array, velocity: Array) -> Array:
-        """How far braking from n states leads beyond the limits in the middle model, (n,).
+        """Return the excess of braking from n states in the nominal model, shape (n,).
 
         Args:
-            pose: shape (3, n), m and rad.
-            velocity: shape (2, n), m/s and rad/s.
+            pose: Poses, shape (3, n), m and rad.
+            velocity: Body velocities, shape (2, n), m/s and rad/s.
         """
         return self._beyond(self.model.braked(pose, velocity, self._effort))
 
@@ -232,11 +234,11 @@ class SafetyFilter:
         if self._room is not None:
             beyond += np.maximum(np.abs(paths.pose[:2]) / self._room - 1.0, 0.0).sum(axis=0)
         mean = beyond.mean(axis=0)
-        # A model that runs away says nothing but that it does.
+        # A model that diverges exceeds all limits.
         return np.where(np.isnan(mean), np.inf, mean)
 
     def _model_of(self, count: int) -> BodyModel:
-        """All models for each of `count` torques."""
+        """Return all models for each of `count` torques."""
         if count not in self._models:
             values = np.tile(self._values, (1, count))
             self._models[count] = BodyModel(self._radius, self._half_track, values)
@@ -244,38 +246,39 @@ class SafetyFilter:
 
 
 class Policy(Protocol):
-    """Decides what to drive, among admissible torques where there are any."""
+    """Chooses torques, among the admissible ones if there are any."""
 
     @property
     def predicted_information(self) -> float:
         """Bits that the predicted motions would have gained; NaN where nothing is predicted."""
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
-        """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
+        """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
 
 
-# Control periods by which decisions look back, as GuardedPrbs's guards do: the noise of the newest
-# speeds is in the accelerations that the coming torques are paired with.
+# Age of the motion that decisions use, control periods, as in GuardedPrbs's guards: the noise of
+# the newest speeds is part of the accelerations to which the coming torques belong in the
+# regression.
 LOOK_BACK = 2
-# Least spread that predictions reckon with, however precise an estimate says it is.
+# Minimum spread in predictions, even if an estimate claims to be more precise.
 MIN_SPREAD = 0.05
-# An estimate may be off by this many of its standard deviations.
+# Assumed maximum error of an estimate, in standard deviations.
 ESTIMATE_STDS = 3.0
 
 
 class FilteredExcitation:
-    """Decides at regular intervals what to drive; between two decisions the torques are fixed.
+    """Chooses torques at regular intervals; between two decisions the torques are fixed.
 
     Args:
-        policy: decides.
-        safety_filter: of the policy; it is taught what is learnt of the robot.
-        prior: what is believed of the robot at the beginning.
-        information: counts the information in the measured motion.
+        policy: Chooses the torques.
+        safety_filter: Filter of the policy; it is updated with what is learnt about the robot.
+        prior: Initially assumed parameters of the robot.
+        information: Counts the information in the measured motion.
 
     Attributes:
-        decisions: made so far.
-        interventions: decisions that replaced what the policy wanted.
-        guarded: wheel torques that were replaced to keep to the limits.
+        decisions: Number of decisions so far.
+        interventions: Number of decisions that replaced the policy's choice.
+        guarded: Number of wheel torques that were replaced to respect the limits.
     """
 
     learns = True
@@ -292,9 +295,9 @@ class FilteredExcitation:
         self._prior = prior
         self._achieved = information
         self._motions: deque[Motion] = deque(maxlen=LOOK_BACK + 1)
-        # The torques that acted over the periods that end with these motions, and the newest.
+        # Torques that acted over the periods that end with these motions, and the newest torque.
         self._torques = deque([(0.0, 0.0)] * (LOOK_BACK + 1), maxlen=LOOK_BACK + 1)
-        # Torques still to come until the next decision; None where the robot brakes.
+        # Remaining torques until the next decision; None where the robot brakes.
         self._plan: deque[Torque | None] = deque()
         self._begun = self._interrupted = False
         self.decisions = 0
@@ -314,9 +317,9 @@ class FilteredExcitation:
     def learn(self, estimate: Estimate) -> None:
         """Predict with an estimate from now on.
 
-        A parameter that is not identifiable keeps its value and spread of the beginning, and no
-        spread grows beyond that of the beginning. Friction that is not known is that of the
-        beginning, and negative friction none.
+        A parameter that is not identifiable keeps its initial value and spread, and no spread
+        exceeds the initial one. Unknown friction keeps its initial value; negative friction is
+        replaced by 0.
         """
         new, errors = list(self._prior.values), list(self._filter.errors_of(self._prior))
         offsets = self._filter.offset_errors
@@ -346,9 +349,9 @@ class FilteredExcitation:
         self._filter.learn(learnt, errors)
 
     def torque(self, motion: Motion) -> Torque:
-        """Wheel torques [left, right] for the next control period, N m."""
+        """Return the wheel torques [left, right] for the next control period, N m."""
         if self._take(motion):
-            # What chooses the next torques must not know the newest speeds either.
+            # The choice of the next torques must not depend on the newest speeds here either.
             self._achieved.record(self._motions[0], self._torques[0])
             if not self._plan:
                 self._decide()
@@ -359,11 +362,11 @@ class FilteredExcitation:
         return torque
 
     def interrupt(self) -> None:
-        """Samples were lost: nothing is known of the time in between, zero torque was commanded.
+        """Handle lost samples: the motion meanwhile is unknown, zero torque was commanded.
 
-        The robot is braked until there are motions enough to decide by again. The next motion's
-        speeds are means over the gap, so it only serves to begin with braking. From now on the
-        filter reckons with further losses.
+        The robot is braked until there are enough motions for a decision again. The next motion's
+        speeds are means over the gap, so it is only used to start braking. From now on the filter
+        expects further losses.
         """
         self._motions.clear()
         self._plan.clear()
@@ -373,7 +376,7 @@ class FilteredExcitation:
         self._filter.expect_losses()
 
     def _take(self, motion: Motion) -> bool:
-        """Remember a motion; returns whether there are enough to decide by."""
+        """Store a motion; return whether there are enough for a decision."""
         if self._interrupted:
             self._interrupted = False
             return False
@@ -396,7 +399,7 @@ class FilteredExcitation:
             self._plan.extend((left, right) for left, right in decision.torques.T.tolist())
 
     def _now(self) -> tuple[Array, Array]:
-        """Pose (3,) and velocity (2,) now, predicted from the motion LOOK_BACK periods ago."""
+        """Predict the current pose (3,) and velocity (2,) from the motion LOOK_BACK periods ago."""
         old = self._motions[0]
         pose, velocity = np.array(old.pose)[:, None], np.array(old.velocity)[:, None]
         for torque in list(self._torques)[1:]:
@@ -415,16 +418,16 @@ class TorqueSource(Protocol):
     """A sequence of torques that does not depend on the motion."""
 
     def take(self, count: int) -> Array:
-        """The next `count` torques [left, right], N m, shape (2, count)."""
+        """Return the next `count` torques [left, right], N m, shape (2, count)."""
 
 
 class SequencePolicy:
-    """Drives a sequence of torques, and the nearest admissible level where that is not admissible.
+    """Drives a sequence of torques, or the nearest admissible level where it is not admissible.
 
     Args:
-        source: the sequence; it runs on while it is replaced.
-        safety_filter: tells what is admissible.
-        seed: chooses between levels that are equally near, >= 0.
+        source: The sequence; it advances also while it is replaced.
+        safety_filter: Determines which torques are admissible.
+        seed: Seed of the choice between levels that are equally near, >= 0.
     """
 
     predicted_information = math.nan
@@ -435,7 +438,7 @@ class SequencePolicy:
         self._random = Random(seed)
 
     def decide(self, pose: Array, velocity: Array) -> Decision:
-        """What to drive from a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
+        """Return the torques for a pose (3,), m and rad, and a velocity (2,), m/s and rad/s."""
         levels = self._filter.levels
         wanted = self._source.take(self._filter.interval)
         mean = wanted.mean(axis=1, keepdims=True)
@@ -452,9 +455,8 @@ class SequencePolicy:
         return Decision(plan, int((plan != wanted).sum()))
 
 
-# The rectangle that the whole robot must stay in while it is excited, and the robot's outline.
-
-# Half of the least length of the midpoint's own rectangle, m. Less leaves no way to pick up speed.
+# Half of the minimum side of the rectangle for the axle's midpoint, m. Less leaves no room to
+# accelerate.
 MIN_ROOM = 0.25
 
 
@@ -462,17 +464,17 @@ MIN_ROOM = 0.25
 class Arena:
     """A rectangle around the robot's start, along the robot's first heading (x) and across (y).
 
-    It bounds the **whole body**: hull, wheels and casters in any heading. The axle's midpoint
-    therefore keeps to the rectangle less the robot's reach and the margin on each side.
+    It bounds the **whole body**: hull, wheels and casters in any heading. The axle's midpoint must
+    therefore stay within the rectangle reduced by the robot's reach and the margin on each side.
 
     Attributes:
-        length: along x, m, > 0.
-        width: along y, m, > 0.
-        margin: kept free on each side for drift of the odometry and for errors of the model that
-            motion is predicted with, m, >= 0.
+        length: Size along x, m, > 0.
+        width: Size along y, m, > 0.
+        margin: Distance kept free on each side for drift of the odometry and for errors of the
+            model that predicts the motion, m, >= 0.
 
     Raises:
-        ValueError: a length is not finite or outside its range.
+        ValueError: A length is not finite or outside its range.
     """
 
     length: float
@@ -492,7 +494,7 @@ class Arena:
         """Read "length x width" in m, such as "3x3" or "4,2.5"; None where the text is empty.
 
         Raises:
-            ValueError: it is not two numbers > 0.
+            ValueError: The text is not two numbers > 0.
         """
         if not text.strip():
             return None
@@ -506,13 +508,13 @@ class Arena:
         return cls(length, width)
 
     def room(self, reach: float) -> tuple[float, float]:
-        """Largest |x| and |y|, m, that the axle's midpoint may have.
+        """Return the largest |x| and |y|, m, of the axle's midpoint.
 
         Args:
-            reach: largest distance of a part of the robot from the axle's midpoint, m.
+            reach: Largest distance of a part of the robot from the axle's midpoint, m.
 
         Raises:
-            ValueError: the arena is too small for the robot.
+            ValueError: The arena is too small for the robot.
         """
         taken = reach + self.margin
         least = 2.0 * (taken + MIN_ROOM)
@@ -528,9 +530,9 @@ class Arena:
 
 
 def outline(robot: Robot) -> Array:
-    """Corners of hull, wheels and the squares around the casters, x and y, shape (2, n), m.
+    """Return the corners of hull, wheels and casters' bounding squares, x and y, shape (2, n), m.
 
-    In the robot's frame, its origin the axle's midpoint.
+    They are in the robot's frame, with the origin at the axle's midpoint.
     """
     shape, wheels = robot.body.shape, robot.wheels
     side, tread = 0.5 * shape.width, 0.5 * wheels.width
@@ -546,12 +548,12 @@ def outline(robot: Robot) -> Array:
 
 
 def reach(robot: Robot) -> float:
-    """Largest distance in the plane of a part of the robot from the axle's midpoint, m."""
+    """Return the largest planar distance of a part of the robot from the axle's midpoint, m."""
     return float(np.hypot(*outline(robot)).max())
 
 
 def extent(corners: Array, pose: tuple[float, float, float]) -> tuple[float, float]:
-    """Largest |x| and |y|, m, of the corners (see `outline`) of a robot at a pose (m, m, rad)."""
+    """Return the largest |x| and |y|, m, of corners (see `outline`) at a pose (m, m, rad)."""
     x, y, theta = pose
     along, across = corners
     c, s = math.cos(theta), math.sin(theta)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least squares of one axis of the integrated model, with the covariance that its noise gives.
+"""Least squares for one axis of the integrated model, with the covariance due to its noise.
 
 Each axis, v or omega, has six parameters: of its product of velocities, its torque, v, omega and
-the signs of both wheels' speeds. The last four come from the wheels' friction (`friction_terms`),
-so that friction is what both axes say together (`fuse_friction`).
+the signs of both wheels' speeds. The last four stem from the wheels' friction (`friction_terms`),
+which is therefore estimated from both axes together (`fuse_friction`).
 
-`ResidualCorrelation` tells whether the residuals are what noise leaves, or the model misses
-something.
+`ResidualCorrelation` tests whether the residuals are mere noise or the model misses something.
 """
 
 from __future__ import annotations
@@ -41,23 +40,24 @@ from diffbot_ident.torque.integral_rows import (
 )
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
 
-# Factor on the standard deviations for what the two noises do not describe, such as the errors of
-# rows in which a wheel turns round: without it 94.3 % of the 95 % intervals held the truth, over
-# 4 settings, 4 parameters and 200 runs (benchmarks/trust.py coverage).
+# Factor on the standard deviations for errors that the two noises do not describe, such as those of
+# rows in which a wheel reverses: without it 94.3 % of the 95 % intervals contained the true value,
+# over 4 settings, 4 parameters and 200 runs (benchmarks/trust.py coverage).
 STD_INFLATION = 1.05
-# Information of the weakest prior, as a share of what the rows hold about each regressor alone.
+# Information of the weak regularising prior, as a share of the rows' information about each
+# regressor alone.
 WEAK_PRIOR = 1e-9
-# Share of a product of two squares below which their determinant is rounding.
+# A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
 MIN_DETERMINANT = 1e-12
 TINY = float(np.finfo(float).tiny)
 
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
-"""Columns of regressors beside those of the axes, of the linear and of the angular one."""
+"""Columns of additional regressors of the linear and of the angular axis."""
 
 
 def joined(*columns: ExtraColumns) -> ExtraColumns:
-    """All of these columns, in their order."""
+    """Concatenate these columns, axis by axis."""
     linear, angular = zip(*columns, strict=True)
     return tuple(chain.from_iterable(linear)), tuple(chain.from_iterable(angular))
 
@@ -67,9 +67,9 @@ class Axis:
     """Columns of one axis: its own product of velocities, its torque, and friction.
 
     Attributes:
-        product: column of omega^2 or v omega.
-        torque: columns of the torque's sum or difference.
-        output: column of the gain in v or omega.
+        product: Column of omega^2 or v omega.
+        torque: Columns of the torque's sum or difference.
+        output: Column of the gain in v or omega.
     """
 
     product: int
@@ -78,11 +78,11 @@ class Axis:
 
     @property
     def regressors(self) -> list[int]:
-        """[product, torque, v, omega, sign left, sign right] of what has one torque."""
+        """Columns [product, torque, v, omega, sign left, sign right] of sums with one delay."""
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
     def seen(self, rows: Array, weights: Array, extra: Sequence[int] = ()) -> Array:
-        """The regressors in rows (n, columns), with the torque's delay_weights, (n, 6 + extra)."""
+        """Return the regressors of rows (n, columns), given delay_weights, shape (n, 6 + extra)."""
         columns = [*self.regressors, *extra]
         found = rows[:, columns]
         for i, column in enumerate(columns):
@@ -97,11 +97,11 @@ ANGULAR = Axis(V_OMEGA, DIFFERENCE, DOMEGA)
 
 @dataclass(frozen=True)
 class AxisPrior:
-    """What is known beforehand about the six parameters of an axis.
+    """Prior knowledge about the six parameters of an axis.
 
     Attributes:
-        mean: shape (6,).
-        information: inverse of their covariance, shape (6, 6); 0 where nothing is known.
+        mean: Expected parameters, shape (6,).
+        information: Inverse of their covariance, shape (6, 6); 0 where nothing is known.
     """
 
     mean: Array
@@ -113,12 +113,12 @@ class AxisFit:
     """Parameters of one axis.
 
     Attributes:
-        theta: of [product, torque, v, omega, sign left, sign right] and of what was fitted beside
-            them, shape (6 + extra,).
-        covariance: of theta, shape (6 + extra, 6 + extra).
-        variance: mean square of the residuals.
-        noise: variance of the gain in velocity that one period's torque and one reading add that
-            the model does not know of, [torque, reading].
+        theta: Parameters of [product, torque, v, omega, sign left, sign right] and of the
+            additional regressors, shape (6 + extra,).
+        covariance: Covariance of theta, shape (6 + extra, 6 + extra).
+        variance: Mean square of the residuals.
+        noise: Variances of the unmodelled gain in velocity due to one period's torque and to one
+            reading, [torque, reading].
     """
 
     theta: Array
@@ -128,11 +128,10 @@ class AxisFit:
 
 
 def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
-    """The parameters of one fit by two, the other of which is true with this probability.
+    """Average the parameters of two fits, the other of which is true with probability `share`.
 
-    The other has the same ones, and more after them.
-
-    Its covariance is that of the mixture: what they differ by counts, too.
+    The other fit has the same parameters, followed by more. The covariance is that of the mixture
+    and thus includes the difference between the fits.
     """
     own = slice(len(one.theta))
     apart = other.theta[own] - one.theta[own]
@@ -146,23 +145,23 @@ def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
 
 
 class DelayedResiduals:
-    """What an axis leaves unexplained, for any delay of the torque.
+    """Squared residuals of an axis for any delay of the torque.
 
-    The regressors but the torque are eliminated once; a delay costs two small products then.
+    All regressors except the torque are eliminated once; each delay then costs two small products.
 
     Args:
-        sums: of the rows, with the torques of all delays.
+        sums: Sums of the rows, with the torques of all delays.
         axis: LINEAR or ANGULAR.
 
     Attributes:
-        power: sum of squares of what is to be explained.
+        power: Sum of squares of the output.
     """
 
     def __init__(self, sums: RowSums, axis: Axis) -> None:
         moments, rest = sums.moments, sums.moments.shape[0]
         columns = [*range(axis.torque.start, rest, 2), axis.output]
         others = [column for column in axis.regressors if column != axis.torque.start]
-        # Part of the model where the floor resists turning, else all 0.
+        # The sign of omega is part of the model where the floor resists turning; else it is all 0.
         if axis is ANGULAR and moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
             others.append(SIGN_OMEGA)
         every = _block((*others, *columns))
@@ -172,13 +171,13 @@ class DelayedResiduals:
         left = own[count:, count:] - known.T @ np.linalg.solve(information, known)
         self._fine = sums.fine
         self.power = float(moments[axis.output, axis.output])
-        # The weak prior on the torque itself: a share of what its columns hold.
+        # The weak prior on the torque itself is a share of the power of its columns.
         self._power = left[:-1, :-1] + WEAK_PRIOR * own[count:-1, count:-1]
         self._along = left[:-1, -1]
         self._output = float(left[-1, -1])
 
     def at(self, delays: Sequence[float] = tuple(range(DELAYS))) -> Array:
-        """Weighted sum of squared residuals for each delay in control periods, shape (n,)."""
+        """Return the weighted sum of squared residuals for each delay, control periods, (n,)."""
         weights = _weights(tuple(delays), self._fine)
         power = np.sum((weights @ self._power) * weights, axis=1)
         power[power <= 0.0] = 1.0
@@ -193,24 +192,24 @@ def _weights(delays: tuple[float, ...], fine: int) -> Array:
 
 @lru_cache(maxsize=256)
 def _block(columns: tuple[int, ...]) -> tuple[Any, ...]:
-    """Index of the rows and columns of a matrix that belong to these columns."""
+    """Return the index of the sub-matrix of these rows and columns."""
     return np.ix_(columns, columns)
 
 
 def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
-    """Parameters of an axis as of `fit`, without their covariance, shape (6 + extra,)."""
+    """Return the parameters of an axis as `fit` does, without covariance, shape (6 + extra,)."""
     found: Array = solutions(sums.moments, axis, (0,), extra)[0]
     return found
 
 
 def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[int] = ()) -> Array:
-    """As `solution` for n of several delays, shape (n, 6 + extra).
+    """Return the parameters as `solution` does, for n of several delays, shape (n, 6 + extra).
 
     Args:
-        moments: as of `RowSums.moments_at`.
+        moments: Moments from `RowSums.moments_at`.
         axis: LINEAR or ANGULAR.
-        which: of the delays.
-        extra: columns of regressors beside those of the axis; of torques those without a delay.
+        which: Indices of the delays to use.
+        extra: Columns of additional regressors; for torques, those of the first delay.
     """
     columns = np.array([[*axis.regressors, *extra]] * len(which))
     columns += np.where(columns >= TORQUES, 2 * np.array(which)[:, None], 0)
@@ -221,7 +220,7 @@ def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[
 
 
 def _scaled(a: Array) -> tuple[Array, Array]:
-    """Matrices (..., p, p) with a unit diagonal and a weak prior, and the scale of each column."""
+    """Return matrices (..., p, p) scaled to a unit diagonal plus a weak prior, and the scales."""
     scale = np.sqrt(a.diagonal(0, -2, -1))
     scale[scale == 0.0] = 1.0
     scaled = a / (scale[..., :, None] * scale[..., None, :])
@@ -240,10 +239,10 @@ def fit(
     """Fit one axis; the sums are those of one delay, `RowSums.delayed`.
 
     Args:
-        sums: of the rows; at least a few windows of them.
+        sums: Sums of at least a few windows of rows.
         axis: LINEAR or ANGULAR.
-        prior: what is known beforehand; None: next to nothing.
-        extra: columns of regressors beside those of the axis, without a prior.
+        prior: Prior knowledge; None uses only the weak prior.
+        extra: Columns of additional regressors, which have no prior.
     """
     columns = (*axis.regressors, *extra)
     size = len(columns)
@@ -257,7 +256,7 @@ def fit(
     theta = p @ b
     noise, variance = _noise(sums, seen[1:4], theta / scale, p @ spread @ p, shape)
     omega = (noise[0] * spread[0] + noise[1] * spread[1]) * _small_sample(sums, size)
-    # Variance of the noise that rows without correlation would need for the same precision.
+    # Noise variance at which uncorrelated rows would give the same precision.
     per_row = max(float(np.sum(p * omega)) / size, TINY)
     if prior is not None:
         known = np.zeros((size, size))
@@ -267,15 +266,15 @@ def fit(
         p = np.linalg.inv(information + known)
         theta = p @ (b + known[:, own] @ (prior.mean * scale[own]))
     covariance = p @ (omega + per_row * weak) @ p
-    # An inverse of much cancellation is itself symmetric to a few parts in 1e9 only.
+    # After much cancellation the inverse is symmetric only to a few parts in 1e9.
     covariance = 0.5 * (covariance + covariance.T)
     return AxisFit(theta / scale, covariance / shape, variance, noise)
 
 
 def _small_sample(sums: RowSums, size: int) -> float:
-    """Factor on the variance that makes 1.96 deviations an interval of 95 % from few rows, too.
+    """Return the factor on the variance with which 1.96 deviations cover 95 % even for few rows.
 
-    The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     independent = float(sums.pairs[0]) / (sums.window + sums.smoothing)
     return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
@@ -284,18 +283,21 @@ def _small_sample(sums: RowSums, size: int) -> float:
 def _noise(
     sums: RowSums, lagged: Array, theta: Array, spread: Array, shape: Array
 ) -> tuple[tuple[float, float], float]:
-    """Variances of the two noises from the residuals' autocovariances, and the residuals' own.
+    """Estimate the variances of the two noises from the autocovariances of the residuals.
 
     Args:
-        sums: of the rows.
-        lagged: of the regressors and the output, shape (3, p + 1, p + 1).
-        theta: parameters, shape (p,).
-        spread: what a unit of either noise makes of scaled parameters, shape (2, p, p).
-        shape: products of the parameters' scales, shape (p, p).
+        sums: Sums of the rows.
+        lagged: Lagged products of the regressors and the output, shape (3, p + 1, p + 1).
+        theta: Parameters, shape (p,).
+        spread: Covariance of the scaled parameters per unit of each noise, shape (2, p, p).
+        shape: Products of the parameters' scales, shape (p, p).
+
+    Returns:
+        Variances [torque, reading] of the noises, and the variance of the residuals.
     """
     full = np.append(-theta, 1.0)
     found = lagged @ full @ full
-    # What the fit has taken out of the residuals: tr(spread_j lagged_i).
+    # Part of the autocovariances that the fit has removed: tr(spread_j lagged_i).
     own = (lagged[:, :-1, :-1] / shape).reshape(len(lagged), -1)
     taken = own @ spread.transpose(0, 2, 1).reshape(2, -1).T
     pairs = sums.pairs
@@ -306,7 +308,7 @@ def _noise(
 
 @lru_cache
 def _correlations(window: int, smoothing: int, lags: tuple[int, ...]) -> Array:
-    """Of the two noises' kernels with themselves at these lags, shape (lags, 2)."""
+    """Return the autocorrelations of the two noises' kernels at these lags, shape (lags, 2)."""
     return np.array(
         [
             [kernel[lag:] @ kernel[: len(kernel) - lag] for kernel in kernels(window, smoothing)]
@@ -316,11 +318,11 @@ def _correlations(window: int, smoothing: int, lags: tuple[int, ...]) -> Array:
 
 
 def _nonnegative(matrix: Array, found: Array) -> tuple[float, float]:
-    """Least squares with two unknowns that are not negative.
+    """Solve a least squares problem with two non-negative unknowns.
 
     Args:
-        matrix: shape (n, 2).
-        found: shape (n,).
+        matrix: Coefficients, shape (n, 2).
+        found: Right-hand side, shape (n,).
     """
     (aa, ab), (_, bb) = (matrix.T @ matrix).tolist()
     ay, by = (matrix.T @ found).tolist()
@@ -329,25 +331,28 @@ def _nonnegative(matrix: Array, found: Array) -> tuple[float, float]:
         best = (bb * ay - ab * by) / determinant, (aa * by - ab * ay) / determinant
         if min(best) >= 0.0:
             return best
-    # One of them alone: the one that explains more.
+    # Only one of them is positive: the one that explains more.
     first, second = (max(y, 0.0) / max(square, TINY) for y, square in ((ay, aa), (by, bb)))
     return (first, 0.0) if first * first * aa >= second * second * bb else (0.0, second)
 
 
-# Least eigenvalue of the correlations of friction coefficients that are told apart.
+# Friction coefficients are separable if the smallest eigenvalue of their correlation matrix is
+# not below this.
 MIN_EIGENVALUE = 1e-9
-# Standard deviations below this, in N m s/rad and N m, are those of no noise at all.
+# Standard deviations up to this, in N m s/rad and N m, stem from rounding, not from noise.
 NO_NOISE_STD = 1e-15
 
 UNKNOWN_FRICTION = FrictionEstimate((0.0,) * 4, (np.inf,) * 4)
 UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
-# What is fitted beside the axes' own regressors where the floor resists turning (skid steer).
+# Additional regressors of the model: none, or those of a floor that resists turning (skid steer).
 NO_COLUMNS: ExtraColumns = ((), ())
 TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
-    """What [c_l, c_r, f_l, f_r] times K7 and K8 make of [v, omega, sign left, sign right].
+    """Return the map from friction to the parameters of [v, omega, sign left, sign right].
+
+    It maps [c_l, c_r, f_l, f_r], times K7 for the linear axis and K8 for the angular one.
 
     With w_l = (v - b omega) / r, w_r = (v + b omega) / r and T = tau - c w - f sign(w):
 
@@ -369,7 +374,7 @@ def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
 
 
 def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) -> FrictionEstimate:
-    """Friction from both axes, each weighted by its precision; infinite variances where unknown."""
+    """Return friction from both axes, weighted by precision; infinite variances where unknown."""
     information, weighted = np.zeros((4, 4)), np.zeros(4)
     jacobian = np.empty((4, 5))
     with np.errstate(all="ignore"):
@@ -378,7 +383,7 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
             values = inverse @ fit.theta[2:6] / gain
             jacobian[:, 0], jacobian[:, 1:] = -values / gain, inverse / gain
             own = _inverse(jacobian @ fit.covariance[1:6, 1:6] @ jacobian.T, NO_NOISE_STD)
-            # A wheel that did not turn, or no torque: this axis has nothing to say.
+            # None if a wheel did not turn or without torque: this axis is uninformative.
             if own is not None:
                 information += own
                 weighted += own @ values
@@ -392,13 +397,14 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
 def fuse_turning(
     linear: AxisFit, angular: AxisFit, geometry: WheelGeometry
 ) -> tuple[FrictionEstimate, TurningEstimate]:
-    """Friction of the wheels and resistance of the floor from both axes; see fuse_friction.
+    """Return wheel friction and floor resistance from both axes; see fuse_friction.
 
     The angular axis has the sign of omega as its seventh parameter, TURNING_COLUMNS. With
-    1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of omega, and
-    K8 (r / b) f_w is that of its sign. So of six unknowns the linear axis tells the four of the
-    wheels, and the angular one five sums of them: c_w is what its parameter of omega has beyond
-    the wheels' c_l + c_r. A robot that only turns, or only drives straight on, does not tell it.
+    1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of omega, and the
+    parameter of its sign is K8 (r / b) f_w. Of the six unknowns the linear axis determines the
+    four of the wheels, and the angular axis five sums: c_w is the part of its parameter of omega
+    that the wheels' c_l + c_r do not explain. It cannot be found from a robot that only turns or
+    only drives straight ahead.
     """
     lever = 0.5 * (geometry.left_radius + geometry.right_radius) / geometry.half_track
     terms = [np.hstack((own, np.zeros((4, 2)))) for own in friction_terms(geometry)]
@@ -432,7 +438,7 @@ def _inverse_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
 
 
 def _inverse(matrix: Array, min_scale: float) -> Array | None:
-    """Inverse by way of the correlations; None where that would be rounding."""
+    """Return the inverse, computed via the correlation matrix; None if ill-conditioned."""
     scale = np.sqrt(matrix.diagonal())
     shape = scale[:, None] * scale
     correlation = matrix / shape
@@ -444,33 +450,34 @@ def _inverse(matrix: Array, min_scale: float) -> Array | None:
     return inverse
 
 
-# Lags, in lengths of a row from its first reading to its last, at which residuals should be
-# uncorrelated.
+# Lags at which residuals should be uncorrelated, in lengths of a row from its first reading to its
+# last.
 LAGS = (1, 2, 3)
 # Correlation that is worth a warning, and how many standard deviations of chance it has to exceed.
 NOTABLE_CORRELATION, CHANCE_STDS = 0.25, 4.0
-# Rows, in lengths of one, before which the parameters are too poor for residuals to mean anything.
+# Rows, in lengths of a row, below which the parameters are too poor for meaningful residuals.
 MIN_LENGTHS = 20
 # Standard deviations of chance beyond which a correlation widens the intervals.
 CHANCE_STDS_OF_VARIANCE = 3.0
-# New rows, as a share of those that count, after which the parameters are taken anew.
+# New rows, as a share of the weighted number of rows, after which the parameters are refitted.
 REFIT_SHARE = 0.4
-# Mean square of the residuals so far, in what new parameters leave of all rows, beyond which the
-# parameters before were too poor: a drive that has not turned yet tells nothing of turning. With 2
-# instead of 4, slow forces are found a little less often; with 6 some such drives are blamed.
+# The previous parameters were too poor if the mean square of their residuals exceeds this multiple
+# of that of new parameters over all rows: without turns so far, a drive cannot determine turning.
+# With 2 instead of 4, slow forces are found a little less often; with 6 some such drives cause
+# false warnings.
 POOR = 4.0
 
 
 class ResidualCorrelation:
-    """Autocorrelations of the residuals, with the parameters known when the rows came.
+    """Autocorrelations of the residuals, each with the parameters known when its row arrived.
 
     Rows that share no torque and no angle must have uncorrelated residuals. A correlation at such
-    lags says that something moves the robot that the model does not know of: slopes, slip, a
-    flexible load, a friction of another kind, or a delay that is no whole number of periods.
+    lags shows that something outside the model moves the robot: slopes, slip, a flexible load,
+    another kind of friction, or a delay that is not a whole number of periods.
     """
 
     def __init__(self) -> None:
-        # Of the products at each lag, and of the squares of either factor.
+        # Sums of the products at each lag, and of the squares of each factor.
         self._sums = np.zeros((3, len(LAGS), 2))
         self._pairs = np.zeros(len(LAGS))
         self._theta: tuple[Array, Array] | None = None
@@ -481,12 +488,12 @@ class ResidualCorrelation:
         self.interrupt()
 
     def forget(self, factor: float) -> None:
-        """Let everything so far count by this factor (0 to 1) only."""
+        """Scale the weight of everything so far by this factor (0 to 1)."""
         self._sums *= factor
         self._pairs *= factor
 
     def interrupt(self) -> None:
-        """The next rows do not follow those before."""
+        """Start a new segment: the next rows do not continue the previous ones."""
         self._last = np.empty((0, 2))
         self._clear = np.empty(0)
 
@@ -498,15 +505,15 @@ class ResidualCorrelation:
         delay: float,
         extra: ExtraColumns = ((), ()),
     ) -> None:
-        """Take in new rows; sums hold them already.
+        """Add new rows, which must already be part of `sums`.
 
         Args:
-            rows: from IntegralRows.
-            turning: whether both wheels keep turning one way, shape (n,).
-            sums: of all rows.
-            delay: of the torque, control periods.
-            extra: columns that the model knows of beside those of the axes. Residuals of a model
-                that knew of others tell nothing of this one, and are forgotten.
+            rows: Rows from IntegralRows.
+            turning: Whether all directions are kept in a row, shape (n,).
+            sums: Sums of all rows.
+            delay: Delay of the torque, control periods.
+            extra: Columns of additional regressors of the model. When they change, earlier
+                residuals belong to another model and are forgotten.
         """
         self._length = sums.window + sums.smoothing + 1
         if extra != self._extra:
@@ -545,11 +552,11 @@ class ResidualCorrelation:
         self._last, self._clear = errors[-keep:], flags[-keep:]
 
     def _forget_poor(self, seen: RowSums, theta: tuple[Array, Array]) -> None:
-        """Forget residuals of parameters that were too poor: these, not the robot, made them.
+        """Forget residuals that stem from too poor parameters rather than from the robot.
 
         Args:
-            seen: sums of all rows, with the torques of one delay.
-            theta: the new parameters.
+            seen: Sums of all rows, with the torques of one delay.
+            theta: The new parameters of both axes.
         """
         counted = self._sums[1, 0] / max(self._pairs[0], 1.0)
         for axis, own, extra, mean in zip(
@@ -563,7 +570,7 @@ class ResidualCorrelation:
                 return
 
     def correlation(self) -> tuple[float, float]:
-        """The largest in size over the lags, [linear, angular], -1 to 1; NaN before that."""
+        """Return the largest in size over the lags, [linear, angular], -1 to 1; NaN if unknown."""
         found = self._at_lags()
         if found is None:
             return math.nan, math.nan
@@ -571,22 +578,22 @@ class ResidualCorrelation:
         return linear, angular
 
     def _at_lags(self) -> Array | None:
-        """The correlations, shape (lags, 2) for [linear, angular]; None before they are known."""
+        """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
         products, after, before = self._sums
         power = np.sqrt(after * before)
         return products / power if power.all() else None
 
     def _chance(self) -> Array:
-        """Their standard deviations where nothing is correlated, shape (lags,)."""
+        """Return the correlations' standard deviations for white residuals, shape (lags,)."""
         chance: Array = np.sqrt(self._length / np.maximum(self._pairs, 1.0))
         return chance
 
     def variance_factors(self) -> tuple[float, float]:
-        """By how much the parameters' variances are larger than of errors that are independent.
+        """Return the factors on the parameters' variances due to correlated errors.
 
-        1 + 2 sum r over the lags (Bartlett 1946, for regressors that change as slowly as the
-        errors), as far as r is beyond chance; [linear, angular], 1 to 7. What moves the robot
-        unknown to the model does not average out as torque noise does.
+        They are 1 + 2 sum r over the lags (Bartlett 1946, for regressors that change as slowly as
+        the errors), as far as r is beyond chance; [linear, angular], 1 to 7. Unmodelled forces do
+        not average out as torque noise does.
         """
         found = self._at_lags()
         if found is None:
@@ -596,7 +603,7 @@ class ResidualCorrelation:
         return linear, angular
 
     def warnings(self) -> list[str]:
-        """What the correlations say, in words."""
+        """Return warnings about notable correlations."""
         found = []
         for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
             if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * self._chance()[0]):

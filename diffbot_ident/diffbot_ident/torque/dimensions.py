@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What K5..K8 owe to wheel radius and track, with a gyro and without.
+"""Dependence of K5..K8 on wheel radius and track, with a gyro and without.
 
-Wheels tell angles, not metres. With r, b of the robot's file, r_t, b_t of the robot (b half the
-track), rho = r / r_t and beta = b / b_t, the file's odometry reads v' = rho v and
-omega' = (rho / beta) omega. Put into (41) of Lages (2017), what is identified from it is
+Encoders measure angles, not metres. With r, b of the robot's file, the true values r_t, b_t (b half
+the track), rho = r / r_t and beta = b / b_t, the file's odometry gives v' = rho v and
+omega' = (rho / beta) omega. Inserted into (41) of Lages (2017), the identified parameters are
 
     K5' = K5 beta^2 / rho,   K6' = K6 / rho,   K7' = K7 rho,   K8' = K8 rho / beta.
 
-K6 and K7 hang on the radius alone, K5 and K8 on the track too; K5' K8' = b K6' K7' holds whatever
-r and b are, so that no such check finds them wrong. Friction is one of wheels' speeds and torques:
-it owes nothing to either.
+K6 and K7 depend on the radius alone, K5 and K8 also on the track. K5' K8' = b K6' K7' holds for any
+r and b, so it cannot reveal their errors. Friction relates wheel speeds and wheel torques and
+depends on neither.
 
-A gyro gives omega itself, that is gamma = omega / omega' = beta / rho (yaw_gyro). With omega from
-it, and v from the wheels,
+A gyro measures omega itself, and thus gamma = omega / omega' = beta / rho (yaw_gyro). With omega
+from the gyro and v from the wheels,
 
     K5'' = K5' / gamma^2 = K5 rho,   K6'' = K6 / rho,   K7'' = K7 rho,   K8'' = K8' gamma = K8:
 
-the track has gone, and the radius from K8. That is an estimate with the track b / gamma, "effective
-track", which wheels that slip sideways have, too. Rates of the gyro are not put into the rows: the
-encoders' are far less noisy, and only their scale is in doubt.
+none depends on the track any more, nor K8 on the radius. This corresponds to an estimate with the
+half track b / gamma, that of the "effective track", which also describes wheels that slip sideways.
+The gyro's rates are not used in the rows: those of the encoders are far less noisy, and only their
+scale is in doubt.
 
-Small errors, with eps_r and eps_b the shares by which radius and track are larger than in the file:
+For small errors, with eps_r and eps_b the shares by which radius and track exceed the file's:
 
     dK5 / K5 = -eps_r + 2 eps_b,  dK6 / K6 = -eps_r,  dK7 / K7 = eps_r,  dK8 / K8 = eps_r - eps_b,
 
@@ -48,22 +49,22 @@ from diffbot_ident.torque.estimate import (
 from diffbot_ident.torque.judgement import MAX_HALF_WIDTH
 from diffbot_ident.torque.yaw_gyro import GyroError, YawGyro
 
-# Shares of K5..K8 by which they change with radius and track.
+# Relative changes of K5..K8 per relative change of radius and of track.
 BY_RADIUS = np.array([-1.0, -1.0, 1.0, 1.0])
 BY_TRACK = np.array([2.0, 0.0, 0.0, -1.0])
-# Beyond so many standard deviations, and this share, a difference from the robot's file is named.
+# A difference from the robot's file is reported beyond so many standard deviations and this share.
 SURE_STDS, NOTABLE = 3.0, 0.005
 PERCENT = 0.01
 EXACT = Uncertainty()
 
 
 def effective_track(fit: GyroFit, geometry: WheelGeometry) -> float:
-    """Track (m) with which the file's radius gives the gyro's yaw rate."""
+    """Return the track (m) that gives the gyro's yaw rate with the file's radius."""
     return geometry.separation / fit.scale
 
 
 def with_gyro(estimate: Estimate, fit: GyroFit) -> Estimate:
-    """An estimate by the wheels alone as it is with the gyro's yaw rate; values and covariance."""
+    """Convert an estimate from the wheels alone to the gyro's yaw rate: values and covariance."""
     factors = np.array([fit.scale**-2, 1.0, 1.0, fit.scale])
     v, omega = estimate.residual_std
     scaled = estimate.with_values(
@@ -73,7 +74,7 @@ def with_gyro(estimate: Estimate, fit: GyroFit) -> Estimate:
 
 
 def as_wheels_see(estimate: Estimate) -> Four:
-    """K5..K8 that predict the odometry of the file's radius and track, undoing `with_gyro`."""
+    """Return K5..K8 that predict the odometry of the file's radius and track: undo `with_gyro`."""
     if estimate.gyro is None:
         return estimate.values
     k5, k6, k7, k8 = estimate.values
@@ -81,9 +82,9 @@ def as_wheels_see(estimate: Estimate) -> Four:
 
 
 def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
-    """An estimate whose covariance knows what radius, track and gyro leave uncertain.
+    """Return an estimate whose covariance includes the uncertainty of radius, track and gyro.
 
-    It is no longer ESTIMATED where K7 or K8 are too uncertain by that.
+    It is no longer ESTIMATED if K7 or K8 are too uncertain then.
     """
     radius, track = PERCENT * uncertainty.radius, PERCENT * uncertainty.track
     by_radius = BY_RADIUS
@@ -112,17 +113,18 @@ def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
 
 
 class DimensionedEstimator:
-    """An estimator whose K5..K8 know of radius and track, and take the yaw rate from a gyro.
+    """An estimator that includes the uncertainty of radius and track, and may use a gyro.
 
-    With a gyro that is not what it should be the estimate is INVALID, and says why; before the
-    robot has turned enough to compare it, UNESTIMATED. Without a gyro and with uncertainties of 0
-    it is the inner estimator's estimate.
+    With a faulty gyro the estimate is INVALID, with the reason; before the robot has turned enough
+    to compare gyro and wheels it is UNESTIMATED. Without a gyro and with uncertainties of 0 it is
+    the inner estimator's estimate.
 
     Args:
-        estimator: by the wheels alone.
-        geometry: of the wheels, as the estimator has it.
-        uncertainty: of radius, track and the gyro's scale.
-        gyro: gets the joint samples from here, its readings by `YawGyro.add`; None: there is none.
+        estimator: Inner estimator, which uses the wheels alone.
+        geometry: Wheel radii and separation, as in the estimator.
+        uncertainty: Uncertainty of radius, track and the gyro's scale.
+        gyro: Gyro that receives the joint samples from here, and its readings by `YawGyro.add`;
+            None: there is none.
     """
 
     def __init__(
@@ -149,7 +151,7 @@ class DimensionedEstimator:
             self._gyro.reset()
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update."""
+        """Process one joint sample; see Estimator.update."""
         try:
             changed = self._estimator.update(sample)
         except ValueError:
@@ -161,11 +163,11 @@ class DimensionedEstimator:
         return changed
 
     def suspicion(self) -> str | None:
-        """See Estimator.suspicion."""
+        """Return the inner estimator's suspicion; see Estimator.suspicion."""
         return self._estimator.suspicion()
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands."""
+        """Return the current estimate."""
         found = self._estimator.estimate()
         if self._gyro is not None and found.state is not EstimateState.INVALID:
             try:
@@ -185,7 +187,7 @@ class DimensionedEstimator:
         return replace(found, warnings=(*found.warnings, *remarks)) if remarks else found
 
     def _remarks(self, fit: GyroFit | None) -> list[str]:
-        """What the values rest on, and where the gyro contradicts the robot's file."""
+        """Return warnings: what the values depend on, and where the gyro contradicts the file."""
         doubt = self._uncertainty
         if fit is None:
             if doubt.radius == 0.0 and doubt.track == 0.0:
@@ -220,5 +222,5 @@ class DimensionedEstimator:
 
 
 def wants_dimensions(uncertainty: Uncertainty, *, gyro: bool) -> bool:
-    """Whether an estimator has to be told of radius, track and gyro at all."""
+    """Whether a DimensionedEstimator is needed for radius, track and gyro at all."""
     return gyro or uncertainty.radius > 0.0 or uncertainty.track > 0.0

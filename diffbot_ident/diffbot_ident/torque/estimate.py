@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an estimator of K5..K8 gives: values, confidence, and whether they may be used.
+"""Estimates of K5..K8: values, confidence, and whether they may be used.
 
 `Estimate` is the one type that estimators, identification, verification, parameter file and message
-share. `Estimator` is what makes it, `Precision` says when it is good enough to stop.
+share. An `Estimator` produces it; `Precision` decides when it is good enough to stop.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ class EstimateState(IntEnum):
 
 @dataclass(frozen=True)
 class FrictionEstimate:
-    """Friction of the wheels that an estimate found, T = tau - viscous w - coulomb sign(w).
+    """Estimated friction of the wheels, T = tau - viscous w - coulomb sign(w).
 
     Attributes:
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
-        variances: of the values, in their units squared; infinite where not identifiable.
-        covariance: of the values, 4 rows of 4, in their units: too much of one friction is too
-            little of the other. None where only the variances are known.
+        variances: Variances of the values, in their units squared; infinite where not
+            identifiable.
+        covariance: Covariance of the values, 4 rows of 4, in their units: an excess of one
+            friction goes with a deficit of the other. None if only the variances are known.
     """
 
     values: Four
@@ -56,12 +57,12 @@ class FrictionEstimate:
 
     @classmethod
     def of(cls, values: Array, covariance: Array) -> FrictionEstimate:
-        """Values, shape (4,), with their covariance, shape (4, 4)."""
+        """Return the estimate of values, shape (4,), and their covariance, shape (4, 4)."""
         rows = tuple(map(tuple, covariance.tolist()))
         return cls(tuple(values.tolist()), tuple(np.diag(covariance).tolist()), rows)
 
     def widened(self, factor: float) -> FrictionEstimate:
-        """The same with standard deviations that are larger by this factor."""
+        """Return the same values with standard deviations multiplied by this factor."""
         left, right, coulomb_left, coulomb_right = (factor**2 * each for each in self.variances)
         rows = self.covariance and tuple(
             tuple(factor**2 * each for each in row) for row in self.covariance
@@ -74,33 +75,34 @@ class TurningEstimate:
     """Resistance of the floor against turning, c_w omega + f_w sign(omega): skid steer.
 
     Attributes:
-        values: [c_w in N m s/rad, f_w in N m], by the moment and the yaw rate of the robot.
-        variances: of the values, in their units squared; infinite where not identifiable.
+        values: [c_w in N m s/rad, f_w in N m], referring to the robot's yaw moment and yaw rate.
+        variances: Variances of the values, in their units squared; infinite where not
+            identifiable.
     """
 
     values: tuple[float, float]
     variances: tuple[float, float]
 
     def widened(self, factor: float) -> TurningEstimate:
-        """The same with standard deviations that are larger by this factor."""
+        """Return the same values with standard deviations multiplied by this factor."""
         viscous, coulomb = (factor**2 * each for each in self.variances)
         return TurningEstimate(self.values, (viscous, coulomb))
 
 
 @dataclass(frozen=True)
 class GyroFit:
-    """What a gyro says beside the wheels; see yaw_gyro.
+    """Comparison of a gyro with the wheels; see yaw_gyro.
 
     Attributes:
-        scale: yaw rate by the gyro over that by the wheels with the file's radius and track.
-        scale_std: standard deviation of it.
-        radius_difference: right radius less the left one beyond the file's, as a share of it.
-        radius_difference_std: standard deviation of it.
-        bias: mean over the run, rad/s.
-        delay: of the gyro's stamps after the wheels', s.
-        delay_std: standard deviation of it, s.
-        agreement: share of the gyro's turns that the wheels explain, 0 to 1.
-        windows: that the fit rests on.
+        scale: Yaw rate of the gyro over that of the wheels with the file's radius and track.
+        scale_std: Standard deviation of the scale.
+        radius_difference: Right minus left radius, in addition to the file's, as a share of it.
+        radius_difference_std: Standard deviation of the radius difference.
+        bias: Mean bias of the gyro over the run, rad/s.
+        delay: Delay of the gyro's stamps relative to the wheels', s.
+        delay_std: Standard deviation of the delay, s.
+        agreement: Share of the gyro's rotation that the wheels explain, 0 to 1.
+        windows: Number of windows of the fit.
     """
 
     scale: float
@@ -123,27 +125,27 @@ class Estimate:
 
     Attributes:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        covariance: of the values, 4 rows of 4, in their units; of what the data say, even where
-            a parameter is not identifiable.
-        parameter_states: of each parameter. UNESTIMATED: not identifiable from the data.
-        parameter_reasons: why a parameter's state is not ESTIMATED; empty where it is.
-        state: whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are
+        covariance: Covariance of the values, 4 rows of 4, in their units, as given by the data even
+            where a parameter is not identifiable.
+        parameter_states: State of each parameter. UNESTIMATED: not identifiable from the data.
+        parameter_reasons: Why a parameter's state is not ESTIMATED; empty where it is.
+        state: Whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are
             not identifiable: the centre of mass is then on the axle, and 0 may be used for both.
-        reason: why the state is not ESTIMATED and what to do; empty when it is.
-        samples: joint samples that the estimate rests on.
-        residual_std: standard deviations of the prediction errors, [m/s^2, rad/s^2].
-        warnings: what is odd though the values may be used.
-        residual_correlation: largest autocorrelation of the prediction errors, [linear, angular],
+        reason: Why the state is not ESTIMATED and what to do; empty when it is.
+        samples: Number of joint samples used.
+        residual_std: Standard deviations of the prediction errors, [m/s^2, rad/s^2].
+        warnings: Anomalies that do not prevent the use of the values.
+        residual_correlation: Largest autocorrelation of the prediction errors, [linear, angular],
             over lags that should have none; NaN before there are enough.
-        coverage: share of the excitation that each parameter needs that was seen, 0 to 1.
-        delay: control periods between a torque's report and its action; NaN where unknown.
-        period: control period of the samples, s; NaN where unknown.
-        friction: of the wheels; None where the estimator does not model it.
-        turning: resistance against turning; None where it is not looked for.
-        gyro: that the yaw rate was taken from; None: from wheels, radius and track alone.
-        torque_difference: how much more a reported torque of the right wheel moves the robot than
-            the left one's, as a share of their sum, with its standard deviation
-            (residual_patterns.torque_difference); NaN where it is not looked for.
+        coverage: Share of the excitation needed for each parameter that has been seen, 0 to 1.
+        delay: Control periods between a torque's report and its action; NaN where unknown.
+        period: Control period of the samples, s; NaN where unknown.
+        friction: Friction of the wheels; None where the estimator does not model it.
+        turning: Resistance against turning; None where it is not estimated.
+        gyro: Gyro from which the yaw rate was taken; None if from wheels, radius and track alone.
+        torque_difference: How much more a reported torque of the right wheel moves the robot than
+            one of the left wheel, as a share of their sum, with its standard deviation
+            (residual_patterns.torque_difference); NaN where it is not estimated.
     """
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
@@ -166,7 +168,7 @@ class Estimate:
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:
-        """The estimate while there are samples, but too few for any value."""
+        """Return the estimate for too few samples to have any value."""
         reason = f"{samples} of {max(min_samples, samples + 1)} samples; wait"
         return cls(samples=samples).as_a_whole(EstimateState.UNESTIMATED, reason)
 
@@ -182,13 +184,13 @@ class Estimate:
         return k5, k6, k7, k8
 
     def with_values(self, values: Array, covariance: Array) -> Estimate:
-        """This estimate with other values, shape (4,), and covariance, shape (4, 4)."""
+        """Return this estimate with other values, shape (4,), and covariance, shape (4, 4)."""
         k5, k6, k7, k8 = values.tolist()
         rows = tuple(map(tuple, covariance.tolist()))
         return replace(self, values=(k5, k6, k7, k8), covariance=rows)
 
     def as_a_whole(self, state: EstimateState, reason: str) -> Estimate:
-        """This estimate, none of whose parameters may be used, for the same reason."""
+        """Return this estimate with one state and reason for the set and every parameter."""
         return replace(
             self,
             state=state,
@@ -198,7 +200,7 @@ class Estimate:
         )
 
     def without_numbers(self) -> Estimate:
-        """What there is to say of an invalid estimate: why it is, and what was seen."""
+        """Return this invalid estimate without its numbers: the reason and coverage remain."""
         return replace(
             self,
             values=(math.nan,) * 4,
@@ -224,18 +226,18 @@ class Estimator(Protocol):
         """Forget everything."""
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; returns whether the estimate may have changed.
+        """Process one joint sample; return whether the estimate may have changed.
 
         Raises:
-            ValueError: the sample cannot be used; the message says why. The estimate is unchanged
-                and goes on from the next good sample.
+            ValueError: The sample cannot be used; the message says why. The estimate is unchanged
+                and continues with the next good sample.
         """
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands."""
+        """Return the current estimate."""
 
     def suspicion(self) -> str | None:
-        """What is probably wrong with a robot that ran away from its guard; None: no idea."""
+        """Return the likely fault of a robot that ran away from its guard; None if unknown."""
 
 
 EXAMPLE = "K5 5% K6 5% K7 1% K8 1%"
@@ -246,7 +248,7 @@ class Precision:
     """Precision at which an identification may stop: half widths of the 95 % intervals.
 
     Attributes:
-        limits: largest half width, relative to the value, by parameter, "k5" to "k8", each > 0.
+        limits: Largest half width relative to the value, for parameters "k5" to "k8", each > 0.
     """
 
     limits: dict[str, float]
@@ -256,7 +258,7 @@ class Precision:
         """Read names and percentages, such as `EXAMPLE`; None where the text is empty.
 
         Raises:
-            ValueError: the text is not pairs of a parameter and a percentage > 0.
+            ValueError: The text does not consist of pairs of a parameter and a percentage > 0.
         """
         words = text.replace("=", " ").replace(",", " ").replace("%", " ").split()
         if not words:
@@ -290,9 +292,9 @@ class Precision:
         return share
 
     def is_reached(self, estimate: Estimate) -> bool:
-        """Whether everything is precise enough.
+        """Whether all parameters are precise enough.
 
-        K5 and K6 of a robot whose centre of mass is on the axle are as precise as can be.
+        K5 and K6 of a robot whose centre of mass is on the axle always count as precise enough.
         """
         if estimate.state is not EstimateState.ESTIMATED:
             return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators by name, and the one for a robot that is being driven, not excited.
+"""Estimators by name, and the live estimator for a robot that is driven rather than excited.
 
-`make_live_estimator` makes an integral estimator that forgets and has a prior, and that is held
-while the motion does not excite the robot, as ExcitationMonitor tells.
+`make_live_estimator` returns an integral estimator with forgetting and a prior. It is held while
+ExcitationMonitor finds that the motion does not excite the robot.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ def make_estimator(
     velocity_source: str = "position",
     turning: bool = False,
 ) -> Estimator:
-    """Return an estimator that knows nothing yet, or its prior.
+    """Return a new estimator that knows nothing but its prior.
 
     Args:
-        name: "integral" (windowed integral regressors with friction, the one to trust), "rls"
-            (Lages 2017, for comparison) or "kalman" (extended Kalman filter on wheel angles).
-        geometry: of the wheels.
-        scale: of the motions to expect.
-        window: length of a window, s; integral only.
-        forgetting: what the past counts after each window, (0, 1]; integral only.
-        prior: what is known beforehand; integral and kalman only.
+        name: "integral" (windowed integral regressors with friction, recommended), "rls" (Lages
+            2017, for comparison) or "kalman" (extended Kalman filter on wheel angles).
+        geometry: Wheel radii and separation.
+        scale: Size of the expected motions and torques.
+        window: Length of a window, s; integral only.
+        forgetting: Factor on the weight of past data after each window, (0, 1]; integral only.
+        prior: Prior knowledge; integral and kalman only.
         velocity_source: "position" (differences of angles) or "velocity" (as reported); the
             latter with rls only.
-        turning: whether to look for a resistance against turning (skid steer); integral only.
+        turning: Whether to estimate a resistance against turning (skid steer); integral only.
 
     Raises:
-        ValueError: there is no such estimator, or it does not offer what is asked for.
+        ValueError: There is no such estimator, or it does not support an argument.
     """
     if name not in ESTIMATORS:
         raise ValueError(
@@ -84,22 +84,22 @@ def make_estimator(
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """How a live estimator works.
+    """Settings of a live estimator.
 
     Attributes:
-        memory: robot time in which what was seen loses 63 % of its weight, s, > 0. Shorter ones
-            notice a payload sooner, longer ones are more precise.
-        window: length of a window, s, > 0.
-        spread: standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
-        friction_spread: the same of each friction coefficient, relative to the described one,
-            > 0; KNOWN_FRICTION at the least, and where none is described UNKNOWN_FRICTION. A robot
-            that drives along a path says little of its friction, and what is not known of it is
-            taken from the precision of K5..K8.
-        velocity: size of the motion that counts as excitation, m/s, > 0; see MotionScale.
-        yaw_rate: the same, rad/s, > 0.
-        torque: the same, of one wheel, as a share of limits.traction, > 0.
+        memory: Robot time in which past data lose 63 % of their weight, s, > 0. A shorter memory
+            notices a payload sooner, a longer one is more precise.
+        window: Length of a window, s, > 0.
+        spread: Standard deviations of the prior around the nominal K5..K8, relative to them, > 0.
+        friction_spread: Standard deviation of each friction coefficient, relative to the described
+            one, > 0; at least KNOWN_FRICTION, or UNKNOWN_FRICTION if no friction is described.
+            Driving along a path determines friction poorly, and uncertain friction makes K5..K8
+            less precise.
+        velocity: Size of the motion that counts as excitation, m/s, > 0; see MotionScale.
+        yaw_rate: Size of the yaw rate that counts as excitation, rad/s, > 0.
+        torque: Size of one wheel's torque that counts, as a share of limits.traction, > 0.
         acceleration: rms of dv/dt over 2.5 s below which nothing is learnt, m/s^2, > 0.
-        yaw_acceleration: the same of domega/dt, rad/s^2, > 0.
+        yaw_acceleration: rms of domega/dt over 2.5 s below which nothing is learnt, rad/s^2, > 0.
     """
 
     memory: float = 2.5
@@ -113,26 +113,25 @@ class LiveSettings:
     yaw_acceleration: float = 0.03
 
 
-# Standard deviation of a friction that is described exactly, as a share of limits.traction, and of
-# one of a robot that has none in its description, as those made of a URDF; of a viscous one per
-# rad/s.
+# Minimum standard deviation of the friction, as a share of limits.traction (for viscous friction,
+# per rad/s): for robots whose description has friction, and for those without, e.g. from a URDF.
 KNOWN_FRICTION, UNKNOWN_FRICTION = 3e-4, 0.05
-# Robot time over which a speed is averaged, s: an encoder of 4096 counts tells 0.2 mm/s then.
+# Robot time over which a speed is averaged, s: an encoder of 4096 counts then resolves 0.2 mm/s.
 SPEED_TIME = 0.25
-# Averages from one speed to the next that it is compared with, and comparisons that count.
+# Each average is compared with the one SPEED_LAG before; the last COMPARISONS of these count.
 SPEED_LAG, COMPARISONS = 2, 8
 
 
 class ExcitationMonitor:
     """Root mean squares of dv/dt and domega/dt over the last 2.5 s, from the wheels' angles.
 
-    An estimator cannot tell this by itself within its windows of 0.1 s: there a figure of 8 gains
-    10 mm/s at most, and the noise of encoders is not much less.
+    An estimator cannot detect this within its windows of 0.1 s: in a figure of 8 the speed changes
+    by 10 mm/s at most in that time, and the noise of encoders is not much smaller.
 
     Args:
-        geometry: of the wheels.
-        acceleration: least rms of dv/dt that excites, m/s^2, > 0.
-        yaw_acceleration: least rms of domega/dt that excites, rad/s^2, > 0.
+        geometry: Wheel radii and separation.
+        acceleration: Minimum rms of dv/dt that excites, m/s^2, > 0.
+        yaw_acceleration: Minimum rms of domega/dt that excites, rad/s^2, > 0.
     """
 
     def __init__(
@@ -153,12 +152,12 @@ class ExcitationMonitor:
         self._squares: deque[tuple[float, float]] = deque(maxlen=COMPARISONS)
 
     def update(self, sample: JointSample) -> None:
-        """Take in a sample.
+        """Process a sample.
 
         Raises:
-            ValueError: after a pause, a step back in time, or a jump of an encoder, which would
-                look like motion that excites. The motion begins anew with this sample. Values
-                that are not finite or absurd are refused, too, and nothing has changed then.
+            ValueError: After a pause, a step back in time, or a jump of an encoder, which would
+                look like excitation; the motion restarts with this sample. Also for values that
+                are not finite or absurd; the state is then unchanged.
         """
         self._check.values(sample)
         try:
@@ -190,9 +189,9 @@ class ExcitationMonitor:
         self._speeds.append((v, omega))
 
     def lacks(self) -> str | None:
-        """What the motion lacks; None when both speeds change enough.
+        """Return what the motion lacks; None when both speeds change enough.
 
-        Both are asked for: of a robot that goes straight, K6 and K8 would be fitted to noise.
+        Both must change: on a robot that drives straight, K6 and K8 would be fitted to noise.
         """
         if not self._squares:
             return "too short a motion"
@@ -208,12 +207,12 @@ class ExcitationMonitor:
 class LiveEstimator:
     """An estimator that is held while the motion does not excite the robot.
 
-    The torque that a controller gives a robot at rest is its answer to the encoders' noise. Fitted
-    to that noise, K7 and K8 grow without bound, with intervals that look narrow.
+    The torque that a controller commands at rest is its reaction to the encoders' noise. Fitted
+    to that noise, K7 and K8 would grow without bound, with intervals that look narrow.
 
     Args:
-        estimator: gets the samples of motion that excites.
-        monitor: says which those are.
+        estimator: Estimator that receives the samples of exciting motion.
+        monitor: Monitor that decides which motion excites.
     """
 
     def __init__(self, estimator: Estimator, monitor: ExcitationMonitor) -> None:
@@ -222,11 +221,11 @@ class LiveEstimator:
         self._held = True
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update.
+        """Process one joint sample; see Estimator.update.
 
         Raises:
-            ValueError: the sample cannot be used. After a pause, a step back in time, or a jump of
-                an encoder the estimate is held until the motion has excited the robot anew.
+            ValueError: The sample cannot be used. After a pause, a step back in time, or a jump of
+                an encoder the estimate is held until the motion has excited the robot again.
         """
         try:
             self._monitor.update(sample)
@@ -239,13 +238,13 @@ class LiveEstimator:
         try:
             return self._estimator.update(sample)
         except ValueError:
-            # The first one after it was held follows a gap.
+            # The first sample after a hold follows a gap: that is no error.
             if held:
                 return False
             raise
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands; while it is held, a warning says so and the coverage is 0."""
+        """Return the estimate; while it is held, with a warning and a coverage of 0."""
         estimate = self._estimator.estimate()
         if not self._held:
             return estimate
@@ -258,13 +257,13 @@ def make_live_estimator(
     nominal: Sequence[float],
     settings: LiveSettings = LiveSettings(),
 ) -> LiveEstimator:
-    """Return an integral estimator that forgets down to the nominal parameters.
+    """Return an integral estimator that falls back to the nominal parameters as it forgets.
 
     Args:
-        robot: gives the wheels, their friction and largest torque, and whether the floor resists
-            turning (skid steer), of which nothing is known beforehand.
+        robot: Robot description: wheels, their friction and maximum torque, and whether the floor
+            resists turning (skid steer), for which there is no prior knowledge.
         nominal: K5..K8 of the robot's description, or the last good ones.
-        settings: how it works.
+        settings: Settings of the estimator.
     """
     k5, k6, k7, k8 = nominal
     largest = robot.limits.traction

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What robots of a type are like, as a prior for one of them: its file, and an estimator with it.
+"""Prior for a robot from a fleet of robots of its type: its file, and an estimator that uses it.
 
-`diffbot fleet` writes prior_TYPE.yaml: mean m and covariance C of K5..K8 between robots, as wide as
-a robot that nobody has seen yet may be. Data of one robot say x with the covariance P, without the
-prior. Where they agree,
+`diffbot fleet` writes prior_TYPE.yaml: mean m and covariance C of K5..K8 between robots, for a
+robot of the type that has not been identified yet. The data of one robot alone give x with
+covariance P. Where both agree,
 
     d^2 = (x - m)' (P + C)^-1 (x - m) <= chi^2 of 4 degrees of freedom at 99 %,
 
-both are put together as normal numbers,
+they are fused as normal variables,
 
     mean C (P + C)^-1 x + P (P + C)^-1 m,    covariance P (P + C)^-1 C,
 
-which is what a filter would find that had begun with m and C. Where they do not, the robot is none
-of those that the prior is of: the prior is dropped, which the estimate's warnings say, and the
-estimate is that of the data alone. The estimator itself knows nothing of the prior, so that what
-contradicts it can be seen.
+which equals the result of a filter that started with m and C. Where they disagree, the robot is
+unlike those of the prior: the prior is dropped with a warning, and the estimate is that of the data
+alone. The inner estimator does not use the prior, so that a contradiction can be detected.
 
-Intervals hold for robots of the fleet's kind. A robot that is unlike them is told from them only
-once its data are precise enough; before, its intervals are those of a robot of the type.
+Intervals hold for robots like those of the fleet. A different robot is detected only once its data
+are precise enough; before, its intervals are those of a robot of the type.
 """
 
 from __future__ import annotations
@@ -46,18 +45,19 @@ from diffbot_ident.torque.estimate import (
 )
 from diffbot_ident.torque.judgement import with_states
 
-VERSION = 1  # of the file
-FEWEST = 5  # robots that a prior may rest on
-NONE = "none"  # no file
+VERSION = 1  # version of the file's format
+FEWEST = 5  # minimum number of robots of a prior
+NONE = "none"  # parameter value for no file
 # Chi^2 of 4 degrees of freedom that a robot of the fleet exceeds once in 100 times.
 CONTRADICTION = 13.2767
-# Share of the prior's variance that a value has to keep to rest on the prior rather than on data.
+# A value relies on the prior rather than on data if it keeps more than this share of the prior's
+# variance.
 RESTS = 0.5
-# Relative difference of radius and track that is a rounding error.
+# Relative difference of radius and track up to which they count as equal.
 SAME = 1e-6
-# Relative standard deviations that are no spread of robots.
+# Valid range of the relative standard deviations between robots.
 SMALLEST, LARGEST_SPREAD = 1e-6, 10.0
-ADVICE = "write it anew: diffbot fleet RECORDINGS --robot NAME --output DIR"
+ADVICE = "write it again: diffbot fleet RECORDINGS --robot NAME --output DIR"
 HEADER = """\
 # What robots of a type are like: mean and covariance (row by row) of K5..K8 between robots.
 # For launch ident prior:=FILE and launch adaptive prior:=FILE.
@@ -69,16 +69,16 @@ class FleetPrior:
     """Robots of one type.
 
     Attributes:
-        robot: name of their description.
-        values: mean of [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        covariance: of a robot that nobody has seen yet around it, 4 rows of 4.
-        robots: that it rests on.
-        wheel_radius: with which K5..K8 were identified, m.
-        track: likewise, m.
-        date: when it was made, ISO 8601.
+        robot: Name of their description.
+        values: Mean of [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
+        covariance: Covariance of a new robot of the type around the mean, 4 rows of 4.
+        robots: Number of robots it is based on.
+        wheel_radius: Wheel radius with which K5..K8 were identified, m.
+        track: Track with which they were identified, m.
+        date: Date of creation, ISO 8601.
 
     Raises:
-        ValueError: a value cannot be; the message names field, value and limit.
+        ValueError: A value is invalid; the message names field, value and limit.
     """
 
     robot: str
@@ -118,12 +118,12 @@ class FleetPrior:
 
     @property
     def about(self) -> str:
-        """Whose it is, in words."""
+        """Description of the prior, for messages."""
         return f"the prior of {self.robots} robots '{self.robot}' ({self.date[:10]})"
 
 
 def write_prior(path: Path, prior: FleetPrior) -> None:
-    """Write a prior at one stroke. Raises OSError where it cannot be written."""
+    """Write a prior atomically. Raises OSError if it cannot be written."""
     section = {
         "version": VERSION,
         "robot": prior.robot,
@@ -141,15 +141,15 @@ def write_prior(path: Path, prior: FleetPrior) -> None:
 
 
 def read_prior(path: str, robot: Robot) -> FleetPrior:
-    """The prior in a file of write_prior.
+    """Read a prior from a file of write_prior.
 
     Args:
-        path: of the file; `~` is expanded.
-        robot: that it is for.
+        path: Path of the file; `~` is expanded.
+        robot: Robot for which it will be used.
 
     Raises:
-        ValueError: there is no such file, or it holds nothing that may be trusted for this robot;
-            the message names the file, the field, its value and what to change.
+        ValueError: There is no such file, or its content is invalid for this robot; the message
+            names the file, the field, its value and what to change.
     """
     try:
         document = parse_yaml(read_regular(Path(path).expanduser(), LARGEST))
@@ -176,7 +176,7 @@ def _checked(section: Mapping[str, Any], robot: Robot) -> FleetPrior:
         if not abs(found - size) <= SAME * size:
             raise ValueError(
                 f"{name} = {found:g} m: must be {size:g} m, that of robot '{robot.name}': K5 to K8 "
-                "hang on it"
+                "depend on it"
             )
     robots, date = section.get("robots"), section.get("date")
     if type(robots) is not int:
@@ -208,12 +208,12 @@ def _numbers(section: Mapping[str, Any], name: str, count: int) -> list[float]:
 
 
 def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimate:
-    """An estimate of the data alone as it is with the prior, or as it was, with a warning.
+    """Fuse an estimate from the data alone with the prior, or add a warning if they contradict.
 
     Args:
-        found: judged. INVALID ones stay as they are. While nothing may be judged for lack of
-            samples, the values are the prior's with what is there, and UNESTIMATED.
-        prior: of the robot's type.
+        found: Judged estimate. An INVALID one is returned unchanged. With too few samples for
+            judgement, the fused values stay UNESTIMATED.
+        prior: Prior of the robot's type.
         half_track: b, m.
     """
     if found.state is EstimateState.INVALID:
@@ -237,10 +237,10 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
         )
     values, covariance = _together(data, own, mean, spread)
     fused = found.with_values(values, covariance)
-    # As a whole there is one reason for all: too few samples, however good the prior is.
+    # One reason for all parameters means too few samples, however good the prior is.
     if found.state is EstimateState.UNESTIMATED and set(found.parameter_reasons) == {found.reason}:
         return fused
-    # Data that were judged are consistent; to ask it of them twice would divide by next to nothing.
+    # Judged data are already consistent; enforcing that again would divide by almost 0.
     judged = with_states(fused, half_track)
     resting = [
         name.upper()
@@ -259,7 +259,7 @@ def _worst(difference: Array, total: Array) -> str:
 
 
 def _together(data: Array, own: Array, mean: Array, spread: Array) -> tuple[Array, Array]:
-    """Two normal numbers of the same values as one; the covariance `own` may be singular."""
+    """Fuse two normal estimates of the same values; the covariance `own` may be singular."""
     scale = np.sqrt(np.diag(spread))
     shape = np.outer(scale, scale)
     p, c = own / shape, spread / shape
@@ -271,11 +271,11 @@ def _together(data: Array, own: Array, mean: Array, spread: Array) -> tuple[Arra
 
 
 class PriorEstimator:
-    """An estimator that begins with what robots of its type are like; see the module.
+    """An estimator with a prior from robots of the same type; see the module.
 
     Args:
-        estimator: of the data alone, with honest covariances: integral or kalman.
-        prior: of the robot's type.
+        estimator: Estimator of the data alone, with honest covariances: integral or kalman.
+        prior: Prior of the robot's type.
         half_track: b, m, > 0.
     """
 
@@ -290,17 +290,17 @@ class PriorEstimator:
         return self._estimator.velocity
 
     def reset(self) -> None:
-        """Forget everything but the prior."""
+        """Forget everything except the prior."""
         self._estimator.reset()
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update."""
+        """Process one joint sample; see Estimator.update."""
         return self._estimator.update(sample)
 
     def suspicion(self) -> str | None:
-        """See Estimator.suspicion."""
+        """Return the inner estimator's suspicion; see Estimator.suspicion."""
         return self._estimator.suspicion()
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands."""
+        """Return the current estimate."""
         return with_prior(self._estimator.estimate(), self._prior, self._half_track)

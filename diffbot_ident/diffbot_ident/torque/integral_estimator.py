@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimator to trust: windowed integral regressors, friction, delay, honest intervals.
+"""The recommended estimator: windowed integral regressors, friction, delay, honest intervals.
 
-What the paper's estimator (rls) lacks: torques that are matched to the encoders' intervals, the
-wheels' viscous and Coulomb friction, the torque's delay, intervals that hold the truth as often
-as they say, and the knowledge of when a parameter cannot be known. Lages (2017), (41), integrated:
-integral_rows makes the rows, axis_fit the values, wiring and judgement say if they may be used.
+It adds what the paper's estimator (rls) lacks: torques matched to the encoders' intervals, the
+wheels' viscous and Coulomb friction, the torque's delay, confidence intervals with the stated
+coverage, and a test whether a parameter is identifiable. It fits (41) of Lages (2017), integrated:
+integral_rows builds the rows, axis_fit fits the parameters, judgement decides if they may be used.
 """
 
 from __future__ import annotations
@@ -71,46 +71,46 @@ from diffbot_ident.torque.residual_patterns import (
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
-# Numbers of a sample: stamp, angles and torques [left, right].
+# Numbers per sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12
-# Samples that are worked off together where nobody asks for an estimate.
+# Samples that are processed as one block unless an estimate is requested earlier.
 BLOCK_SAMPLES = 2048
-# Least time between two samples that are worked off, s; faster ones are decimated.
+# Minimum time between processed samples, s; faster samples are decimated.
 MIN_PERIOD = 0.008
-# Windows that share nothing after which the response to the torques is first taken from the rows.
+# Disjoint windows after which the response to the torques is first estimated from the rows.
 RESPONSE_WINDOWS = 5
-# The response is updated after this part more of the rows each time.
+# Each interval between updates of the response is longer than the one before by 1 / UPDATES.
 UPDATES = 4
-# Windows of the opening. Its rows were made while the response was hardly known, and a wheel that
-# turns round was then placed badly: they are made anew each time that the response is updated.
+# Length of the opening, in windows. Its rows were built while the response was hardly known, so the
+# times at which wheels reverse were inaccurate: they are rebuilt each time the response is updated.
 OPENING_WINDOWS = 20
-# Windows of the opening that are kept where the response stays unknown, as of a parked robot.
+# Windows of the opening that are kept while the response stays unknown, e.g. of a parked robot.
 KEPT_WINDOWS = 200
-# Windows that share nothing before which frictions of another kind are not looked for.
+# Disjoint windows needed before the residuals are tested for other kinds of friction.
 PATTERN_WINDOWS = 40.0
-# Standard deviations beyond which friction is known to be there.
+# Friction counts as present if it exceeds this many of its standard deviations.
 SURE_FRICTION = 3.0
-# Share of the excitation's moment that the floor may hold against, where nobody knows better: a
-# robot that it holds against more hardly turns.
+# Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
+# is unknown. A robot that meets more resistance hardly turns.
 MOST_HELD = 0.5
-# Discretisation of the friction's sign and of the products leaves errors that no averaging takes
-# away; relative standard deviation of K5..K8 that stands for them, up to a control period of
-# FLOOR_PERIOD (s). Beyond, it grows as those errors do: with the period for K7 and K8, with its
-# square for K5 and K6 (benchmarks/trust.py).
+# Minimum relative standard deviation of K5..K8, for control periods up to FLOOR_PERIOD (s).
+# It covers the discretisation errors of the friction's sign and of the products, which do not
+# average out. For longer periods it grows as those errors do: with the period for K7 and K8, with
+# its square for K5 and K6 (benchmarks/trust.py).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known before the first sample.
+    """Prior knowledge of the parameters, before the first sample.
 
     Attributes:
         values: [K5, K6, K7, K8].
-        relative: standard deviations of them, relative to their size, > 0.
+        relative: Standard deviations of the values, relative to their size, > 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        friction_std: standard deviations of the friction, > 0.
+        friction_std: Standard deviations of the friction, in its units, > 0.
     """
 
     values: Four
@@ -121,11 +121,12 @@ class Prior:
     def of_axes(
         self, geometry: WheelGeometry, turning: bool = False
     ) -> tuple[AxisPrior, AxisPrior]:
-        """The same of the parameters of the linear and of the angular axis.
+        """Return the prior of the parameters of the linear and of the angular axis.
 
-        Friction is known as a torque. What a robot that was loaded makes of it is less, by as much
-        as its K7 and K8 are: the parameters that are K7 or K8 times friction go with them.
-        Where the floor resists turning, that of omega in the angular axis is not known.
+        Friction is known as a torque, but the axes' friction parameters are K7 or K8 times
+        friction: a load that reduces K7 and K8 reduces them as well. The prior therefore couples
+        them to K7 and K8. Where the floor resists turning, nothing is known about the angular
+        axis's parameter of omega.
         """
         k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
         friction, std = np.array(self.friction), np.array(self.friction_std)
@@ -138,7 +139,7 @@ class Prior:
             variance = np.square(spreads).sum(axis=1)
             if turning and gain == 3:
                 variance[1] = math.inf
-            # Of each: parameter - torque * gain is 0, with this variance.
+            # Each friction parameter obeys: parameter - torque * gain = 0, with this variance.
             apart = np.column_stack((np.zeros(4), -torques, np.eye(4)))
             information = apart.T @ (apart / variance[:, None])
             information[[0, 1], [0, 1]] += 1.0 / spread[[product, gain]] ** 2
@@ -150,17 +151,17 @@ class IntegralEstimator:
     """Estimates K5..K8 and the wheels' friction from joint samples.
 
     Args:
-        geometry: of the wheels.
-        scale: of the motions to expect, for the coverage.
-        window: length of a window, s, > 0.
-        smoothing: time over which the ends of a window are averaged, s, > 0.
-        forgetting: what the past counts after each window, (0, 1]; 1 forgets nothing.
-        prior: what is known beforehand; it is never forgotten, so that the covariance is bounded.
-        min_samples: fewer tell nothing.
-        turning: whether to look for a resistance against turning (skid steer).
+        geometry: Wheel radii and separation.
+        scale: Size of the expected motions and torques, for the coverage.
+        window: Length of a window, s, > 0.
+        smoothing: Time over which the ends of a window are averaged, s, > 0.
+        forgetting: Factor on the weight of past data after each window, (0, 1]; 1 forgets nothing.
+        prior: Prior knowledge; it is never forgotten, so that the covariance stays bounded.
+        min_samples: Number of samples below which nothing is estimated.
+        turning: Whether to estimate a resistance against turning (skid steer).
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -196,10 +197,10 @@ class IntegralEstimator:
     def reset(self) -> None:
         """Forget everything."""
         self._check.reset()
-        # Stamps, angles and torques, one after another: an array of these is made four times as
-        # fast as of tuples.
+        # A flat list of stamps, angles and torques converts to an array four times as fast as a
+        # list of tuples.
         self._pending: list[float] = []
-        # Numbers to wait for before they are worked off.
+        # Count of pending numbers at which they are processed.
         self._block = FIELDS * PERIOD_SAMPLES
         self._regression: _Regression | None = None
         self._samples = 0
@@ -219,7 +220,7 @@ class IntegralEstimator:
         return self._geometry.body_velocity(left, right)
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update."""
+        """Process one joint sample; see Estimator.update."""
         if not self._check.passes(sample):
             self._examine(sample)
         (left, right), (torque_left, torque_right) = sample.position, sample.effort
@@ -232,7 +233,7 @@ class IntegralEstimator:
         return True
 
     def _examine(self, sample: JointSample) -> None:
-        """Say what is wrong with a sample, if anything, and bridge nothing."""
+        """Raise ValueError if a sample is unusable; no row then bridges the gap."""
         try:
             self._check.values(sample)
         except ValueError:
@@ -247,7 +248,7 @@ class IntegralEstimator:
             raise
 
     def _interrupt(self) -> None:
-        """The next sample does not follow those before."""
+        """Start a new segment: the next sample does not continue the previous ones."""
         self._work_off()
         if self._regression is not None:
             self._regression.interrupt()
@@ -260,12 +261,12 @@ class IntegralEstimator:
         if self._regression is None:
             if len(samples) < PERIOD_SAMPLES:
                 return
-            self._regression = self._begin(_middle(np.diff(samples[:, 0])))
+            self._regression = self._begin(_median(np.diff(samples[:, 0])))
         if self._regression.add(samples):
             self._estimate = None
 
     def _begin(self, period: float) -> _Regression:
-        """Choose the windows by the control period, s."""
+        """Return a regression with windows that suit the control period, s."""
         decimation = Decimation(max(1, round(MIN_PERIOD / period)))
         period *= decimation.factor
         window = max(2, round(self._window / period))
@@ -287,7 +288,7 @@ class IntegralEstimator:
         )
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands."""
+        """Return the current estimate."""
         if self._regression is not None:
             self._work_off()
         if self._estimate is None:
@@ -295,7 +296,7 @@ class IntegralEstimator:
         return self._estimate
 
     def suspicion(self) -> str | None:
-        """What is probably wired wrongly in a robot that ran away; see Estimator.suspicion."""
+        """Return the likely wiring error of a robot that ran away; see Estimator.suspicion."""
         if self._regression is None:
             return None
         self._work_off()
@@ -322,10 +323,10 @@ class IntegralEstimator:
 
 
 class _Opening:
-    """Samples of the opening, the newest of them.
+    """The newest samples of the opening.
 
     Attributes:
-        parts: each of shape (n, 5), and whether it follows the one before.
+        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 5).
     """
 
     def __init__(self, most: int) -> None:
@@ -335,11 +336,11 @@ class _Opening:
         self._follows = False
 
     def interrupt(self) -> None:
-        """The next sample does not follow those before."""
+        """Start a new segment: the next sample does not continue the previous ones."""
         self._follows = False
 
     def add(self, part: Array) -> None:
-        """Keep samples, and let go of the oldest that are too many."""
+        """Store samples and drop the oldest parts that exceed the limit."""
         if not len(part):
             return
         self.parts.append((self._follows, part))
@@ -353,8 +354,8 @@ class _Regression:
     """The regression of both axes, once the control period is known.
 
     Attributes:
-        sums: of the rows so far.
-        tail: newest samples, decimated: those that the next rows begin with, shape (n, 5).
+        sums: Sums over the rows so far.
+        tail: Newest decimated samples, with which the next rows begin, shape (n, 5).
     """
 
     def __init__(
@@ -375,46 +376,46 @@ class _Regression:
         self._scale = scale
         self._forgetting = forgetting
         self._priors = (None, None) if prior is None else prior.of_axes(geometry, turning)
-        # Of both wheels against each other, N m.
+        # Yaw moment of both wheels' excitation torques in opposite directions, N m.
         self._excited = 2.0 * scale.torque * geometry.half_track / geometry.left_radius
         self._known = TURNING_COLUMNS if turning else NO_COLUMNS
         self._length = rows.window + rows.smoothing
         self._patterns: tuple[ResidualPattern, ...] = ()
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
-        self._difference = (math.nan, math.inf)  # of the wheels' torques
-        self._delay = self._told = 0.0  # as last estimated and as said, periods
+        self._difference = (math.nan, math.inf)  # torque_difference and its standard deviation
+        self._delay = self._told = 0.0  # last estimated and reported torque delay, periods
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         holding = MOST_HELD * self._excited if turning else 0.0
         self._response = replace(response, holding=holding)
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
-        # None once it is over. With a prior the response is known from the start, and what is
-        # forgotten need not be made anew.
+        # None once the opening is over. With a prior the response is known from the start; with
+        # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
         afresh = prior is None and forgetting == 1.0
         kept = KEPT_WINDOWS * self._length * rows.fine
         self._opening = _Opening(kept) if afresh else None
         self._clear()
 
     def _clear(self) -> None:
-        """Begin without rows."""
+        """Discard all rows."""
         rows = self._rows
         self.sums = RowSums(rows.window, rows.smoothing, self._period, rows.fine)
         self._coverage = Coverage(self._scale)
         self._residuals = ResidualCorrelation()
-        self._seen = 0  # rows, forgotten ones too
+        self._seen = 0  # number of rows, including forgotten ones
         self.tail = np.empty((0, 5))
 
     @property
     def has_rows(self) -> bool:
-        """Whether there are enough to fit anything to."""
+        """Whether there are enough rows for a fit."""
         return self.sums.rows >= 2 * self._rows.overlap
 
     @property
     def windows(self) -> float:
-        """Windows so far that share nothing."""
+        """Number of disjoint windows so far."""
         return self._seen / self._length
 
     def interrupt(self) -> None:
-        """The next sample does not follow those before."""
+        """Start a new segment: the next sample does not continue the previous ones."""
         self._decimation.interrupt()
         self._end_segment()
         if self._opening is not None:
@@ -426,10 +427,10 @@ class _Regression:
         self._residuals.interrupt()
 
     def add(self, samples: Array) -> bool:
-        """Take in samples, shape (n, 5); returns whether they gave rows."""
+        """Process samples, shape (n, 5); return whether they gave rows."""
         samples = self._decimation.take(samples)
         learnt = False
-        # The response is updated at the same samples, whoever asks for an estimate in between.
+        # The response is updated at fixed samples, whether or not estimates are requested between.
         fine = self._rows.fine
         while len(samples):
             now = fine * self._until_update
@@ -458,7 +459,7 @@ class _Regression:
         return True
 
     def _forget(self, rows: Array) -> None:
-        """Forget with the windows that have something to teach; a parked robot keeps all."""
+        """Forget only as windows with motion arrive, so that a parked robot keeps its estimate."""
         gained = np.abs(rows[:, [DV, DOMEGA]]).max(axis=0)
         enough = gained > 0.01 * np.array([self._scale.velocity, self._scale.yaw_rate])
         if enough.any():
@@ -468,7 +469,7 @@ class _Regression:
             self._residuals.forget(factor)
 
     def _update_response(self) -> None:
-        """Take what the torques do to the velocities from what is known by now."""
+        """Update the response of the velocities to the torques from the rows so far."""
         if self.has_rows:
             self._delay = delay = self._best_delay().value
             self._look_for_patterns(delay)
@@ -487,11 +488,11 @@ class _Regression:
     def _with_floor(
         self, response: TorqueResponse, turning: TurningEstimate | None
     ) -> TorqueResponse:
-        """The response with what is known of the floor's resistance against turning.
+        """Return the response with the estimated floor resistance against turning.
 
-        A row in which the floor may hold the robot spoils the estimate for good, so dry friction
-        counts as more than was found while it is known roughly; where the fit does not tell it at
-        all, what it told before holds.
+        A row during which the floor may hold the robot still would corrupt the estimate
+        permanently. The holding moment is therefore set above the estimated dry friction while
+        that is uncertain. If the fit cannot determine the resistance, the last values are kept.
         """
         if turning is None:
             return response
@@ -504,7 +505,7 @@ class _Regression:
         return replace(response, turning=(viscous, coulomb), holding=holding)
 
     def _learn_opening_anew(self, opening: _Opening) -> None:
-        """Make the rows of all samples that are kept with the response that is known by now."""
+        """Rebuild the rows of all stored samples with the current response."""
         over = self.windows >= OPENING_WINDOWS
         self._clear()
         for follows, part in opening.parts:
@@ -515,7 +516,7 @@ class _Regression:
             self._opening = None
 
     def estimate(self, samples: int) -> Estimate:
-        """What the rows say; not judged yet."""
+        """Return the estimate from the rows so far, not judged yet."""
         delay = self._best_delay()
         self._delay, self._told = delay.value, delay.told
         linear, angular = self._correlated(*self._axes(delay))
@@ -543,7 +544,11 @@ class _Regression:
         ).with_values(values, covariance)
 
     def _roughness(self) -> tuple[float, float]:
-        """Relative deviation of K5..K8, and factor on that of friction, that patterns leave."""
+        """Return the uncertainty that patterns add.
+
+        Returns:
+            Minimum relative standard deviation of K5..K8, and factor on that of friction.
+        """
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)
@@ -552,7 +557,7 @@ class _Regression:
         return floor, max(factors, default=1.0)
 
     def warnings(self, delay: float) -> tuple[str, ...]:
-        """What is odd; the delay, control periods, is NaN where it is not sure."""
+        """Return warnings; the delay, control periods, is NaN where it is not sure."""
         found = []
         if delay > 0.0:
             text = (
@@ -564,7 +569,7 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
-        # What is part of the fit stays that until the next look; named is what is sure by now.
+        # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
             named = still_sure(self.sums.delayed(self._delay), self._patterns, self._known)
             found += [self._warning(pattern) for pattern in named if pattern.warning]
@@ -582,7 +587,7 @@ class _Regression:
         return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
-        """Both fits at this delay, with all that is uncertain of it and of the patterns."""
+        """Return both fits, including the uncertainty of the delay and of the patterns."""
         linear, angular = self._fit_uncertain(delay, self._patterns)
         if self._doubtful is None:
             return linear, angular
@@ -591,10 +596,10 @@ class _Regression:
         return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
 
     def _correlated(self, *axes: AxisFit) -> tuple[AxisFit, AxisFit]:
-        """The fits with covariances for errors as correlated as the residuals are.
+        """Return the fits with covariances widened for the correlation of the residuals.
 
-        Not where the past is forgotten or was known before: a load that comes leaves correlated
-        residuals until it is learnt, and an estimate that is vague for it would not be followed.
+        They stay unchanged with forgetting or a prior: a new load leaves correlated residuals
+        until it is learnt, and an estimate whose interval widens for that would not be followed.
         """
         factors = self._residuals.variance_factors() if self._remembers else (1.0, 1.0)
         linear, angular = (
@@ -605,13 +610,13 @@ class _Regression:
 
     @property
     def _remembers(self) -> bool:
-        """Whether the estimate rests on all of the run and on nothing else."""
+        """Whether the estimate uses the whole run and nothing else: no forgetting, no prior."""
         return self._priors[0] is None and self._forgetting == 1.0
 
     def _fit_uncertain(
         self, delay: TorqueDelay, patterns: tuple[ResidualPattern, ...]
     ) -> tuple[AxisFit, AxisFit]:
-        """Fits whose covariances know that the delay and the patterns are known so well only."""
+        """Return fits whose covariances include the uncertainty of the delay and the patterns."""
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, EARLIEST / self.sums.fine)
@@ -635,18 +640,19 @@ class _Regression:
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
             if roughly:
-                # A pattern that is known roughly leaves a part of what it took away.
+                # The shape of such a pattern is known only roughly: add the whole change that it
+                # makes to the parameters as uncertainty.
                 taken = fitted.theta[:6] - solutions(moments, axis, (2,), known)[0][:6]
                 covariance[:6, :6] += taken[:, None] * taken
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
 
     def _look_for_patterns(self, delay: float) -> None:
-        """Test anew which frictions are there that the model does not know of.
+        """Test again which frictions outside the model are present.
 
-        Always at the same samples, whoever asks in between. What is known beforehand knows nothing
-        of such frictions: with a prior there are none. Nor are there where the past is forgotten:
-        they would come and go.
+        This happens at fixed samples, whether or not estimates are requested between. With a prior
+        no such friction is assumed, as the prior does not include any. With forgetting none is
+        assumed either: they would appear and disappear.
         """
         if self._remembers and self.windows >= PATTERN_WINDOWS:
             sums = self.sums.delayed(delay)
@@ -657,7 +663,7 @@ class _Regression:
             self._difference = value, math.hypot(std, FLOOR)
 
     def _extra(self, patterns: tuple[ResidualPattern, ...]) -> ExtraColumns:
-        """Columns beside those of the axes where these patterns are there."""
+        """Return the extra columns of both axes with these patterns in the model."""
         return joined(self._known, *(pattern.columns for pattern in patterns))
 
     def _frictions(
@@ -673,20 +679,20 @@ class _Regression:
         return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 
-def _middle(values: Array) -> float:
-    """Their median. NumPy's own loads a package at its first call, 40 ms between two states."""
+def _median(values: Array) -> float:
+    """Return the median. The first call of np.median imports a package and would block 40 ms."""
     ordered = np.sort(values)
     return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
 def _known_friction(friction: FrictionEstimate) -> Four:
-    """Friction as far as it is surely there."""
+    """Return the friction coefficients, with 0 for those that may be 0."""
     found = _surely_there(friction.values, friction.variances)
     return found[0], found[1], found[2], found[3]
 
 
 def _surely_there(values: Sequence[float], variances: Sequence[float]) -> list[float]:
-    """The values, and 0 for those that may be 0."""
+    """Return the values, with 0 for those that may be 0; see SURE_FRICTION."""
     return [
         value if value > SURE_FRICTION * math.sqrt(variance) else 0.0
         for value, variance in zip(values, variances, strict=True)
@@ -694,9 +700,11 @@ def _surely_there(values: Sequence[float], variances: Sequence[float]) -> list[f
 
 
 def _known_gain(axis: AxisFit, index: int = 1) -> float:
-    """What a column does to an axis: 1 the torque, per N m, 0 the product of velocities.
+    """Return a parameter of an axis, or 0 where it is too uncertain.
 
-    0 where it is too uncertain.
+    Args:
+        axis: Fit of the axis.
+        index: 1 for the torque (K7 or K8), 0 for the product of velocities (K5 or K6).
     """
     gain, variance = float(axis.theta[index]), float(axis.covariance[index, index])
     return gain if variance <= (MAX_RELATIVE_STD * gain) ** 2 else 0.0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""May the values of K5..K8 be used? The rules, and what is said when not.
+"""Rules that decide whether the values of K5..K8 may be used, and the reasons given if not.
 
-Coupling v and omega does no work, so M_e K5 + I_e K6 = 0 with M_e = 1 / (r K7) and
-I_e = -b / (r K8): K5 and K6 have opposite signs, and K5 K8 = b K6 K7. Values that break this surely
-and by much are refused; others are made to obey it, which makes them more precise.
+The coupling of v and omega does no work, so M_e K5 + I_e K6 = 0 with M_e = 1 / (r K7) and
+I_e = -b / (r K8): K5 and K6 have opposite signs, and K5 K8 = b K6 K7. Values that violate this
+significantly and by much are rejected; others are projected onto it, which makes them more precise.
 """
 
 from __future__ import annotations
@@ -29,28 +29,29 @@ from diffbot_ident.torque.integral_rows import (
 )
 from diffbot_ident.torque.torque_delay import DELAYS
 
-# Disagreement that is called a contradiction: standard deviations, and share of the larger side.
-# Only both together count: a long run tells slight slip of the wheels from none.
+# Disagreement that counts as a contradiction: standard deviations, and share of the larger side.
+# Both must be exceeded, as in a long run even slight slip of the wheels is significant.
 CONTRADICTION_STDS, CONTRADICTION_SHARE = 5.0, 0.1
 # Largest half width of the 95 % interval of K7 and K8, relative to the value, that may be used.
 MAX_HALF_WIDTH = 0.1
 # Beyond this relative standard deviation a parameter is not identifiable at all.
 MAX_RELATIVE_STD = 0.25
-# A sign is sure, and K5 is told from 0, beyond so many standard deviations; chance does that once
-# in 16000 runs.
+# A sign is sure, and K5 differs from 0, beyond so many standard deviations; by chance this happens
+# once in 16000 runs.
 SURE_STDS = 4.0
 # A centre of mass nearer to the axle than this share of half the track counts as on it.
 ON_AXLE = 0.01
-# With K5 surely within this share of half the track, 0 means 0, not lack of excitation.
+# With K5 surely within this share of half the track the centre of mass is on the axle; otherwise a
+# K5 near 0 may also mean a lack of excitation.
 MAX_AXLE_OFFSET = 0.05
-# Windows that share nothing before which the parameters are too poor to contradict anything.
+# Disjoint windows below which the parameters are too poor to contradict anything.
 MIN_WINDOWS = 15.0
 
 NO_TURNING = "the wheels move together; turn the robot, with unequal torques"
 NO_TORQUE = "too little torque in common; accelerate and brake the robot straight ahead"
 NO_YAW_RATE = (
-    "what a yaw rate does to the speed is not told: drive curves of 1 rad/s or more, both ways and "
-    "for longer"
+    "the effect of the yaw rate on the speed is not known: drive curves of 1 rad/s or more, both "
+    "ways and for longer"
 )
 
 
@@ -62,14 +63,14 @@ def judge(
     min_samples: int,
     windows: float = math.inf,
 ) -> Estimate:
-    """Make K5..K8 consistent where they are known well enough, and give them their states.
+    """Make K5..K8 consistent if they are known well enough, and set their states.
 
     Args:
-        found: values and covariance as the data give them, and the samples.
+        found: Values and covariance as fitted to the data, and the number of samples.
         half_track: b, m.
-        problem: what is wrong with the robot's wiring; None: nothing.
-        min_samples: fewer of them tell nothing.
-        windows: that share nothing; with fewer than MIN_WINDOWS only the wiring can be wrong.
+        problem: Error in the robot's wiring, in words; None if there is none.
+        min_samples: Number of samples below which nothing is estimated.
+        windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion; wait"
@@ -77,7 +78,7 @@ def judge(
     values, covariance = np.array(found.values), np.array(found.covariance)
     deviations = np.sqrt(np.diag(covariance))
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
-        # A wrong sign also contradicts geometry; the sign is the better hint.
+        # A wrong sign also contradicts the geometry, but the sign is the better hint.
         problem = _wrong_sign(values, deviations)
         try:
             if problem is None:
@@ -101,17 +102,17 @@ class ContradictionError(ValueError):
 
 
 def make_consistent(values: Array, covariance: Array, half_track: float) -> tuple[Array, Array]:
-    """The most likely values with K5 K8 = b K6 K7, and their covariance.
+    """Return the most likely values with K5 K8 = b K6 K7, and their covariance.
 
-    One Gauss-Newton step: errors are small against the values where this is asked.
+    One Gauss-Newton step is enough, as errors are small compared with the values here.
 
     Args:
         values: [K5, K6, K7, K8], shape (4,).
-        covariance: of them, shape (4, 4).
+        covariance: Covariance of the values, shape (4, 4).
         half_track: b, m.
 
     Raises:
-        ContradictionError: the values contradict it; says what, with values and limits.
+        ContradictionError: The values contradict it; the message gives values and limits.
     """
     k5, k6, k7, k8 = values.tolist()
     left, right = k5 * k8, half_track * k6 * k7
@@ -153,10 +154,10 @@ def _wrong_sign(values: Array, deviations: Array) -> str | None:
 
 
 def with_states(found: Estimate, half_track: float) -> Estimate:
-    """States and reasons of values that contradict nothing, by their covariance.
+    """Return consistent values with states and reasons set according to their covariance.
 
     Args:
-        found: values and covariance.
+        found: Values and covariance.
         half_track: b, m.
     """
     values, deviations = np.array(found.values), np.sqrt(np.diag(found.covariance))
@@ -183,7 +184,7 @@ def with_states(found: Estimate, half_track: float) -> Estimate:
 
 
 class _Offset(Enum):
-    """What K5 says of how far the centre of mass lies from the axle."""
+    """Whether K5 determines the distance of the centre of mass from the axle."""
 
     KNOWN = "known"
     ON_AXLE = "on the axle"
@@ -198,7 +199,7 @@ def _offset(k5: float, std: float, half_track: float) -> _Offset:
 
 
 def _offset_reason(offset: _Offset, k5: float, std: float) -> str:
-    """Why K5 and K6 are not identifiable; empty where they are."""
+    """Return why K5 and K6 are not identifiable; empty if they are."""
     if offset is _Offset.ON_AXLE:
         return (
             f"the centre of mass is on the axle: K5 = {1e3 * k5:.1f} +- "
@@ -208,7 +209,7 @@ def _offset_reason(offset: _Offset, k5: float, std: float) -> str:
 
 
 def _summary(reasons: tuple[str, ...]) -> str:
-    """Names with their reasons, such as 'K5, K6 are not identifiable: ...'."""
+    """Return names with their reasons, such as 'K5, K6 are not identifiable: ...'."""
     groups: dict[str, list[str]] = {}
     for name, reason in zip(("K5", "K6", "K7", "K8"), reasons, strict=True):
         if reason:
@@ -230,26 +231,27 @@ def _imprecise(values: Array, deviations: Array) -> str | None:
     return None
 
 
-# Which wheel a torque drives, and which way: finds swapped wheels and flipped signs.
+# Wiring check: which wheel a torque drives, and in which direction. It finds swapped wheels and
+# flipped signs.
 #
-# A robot as it should be gains v with the sum of its wheels' torques and loses omega with their
-# difference (K7 > 0, K8 < 0). With signs flipped or sides swapped, what arrives as sum and
-# difference is the other one of the two, or its negative. Eight wirings give eight patterns; the
-# one that explains the motion best is named once it does so much better than the right one.
+# On a correctly wired robot, the sum of the wheels' torques increases v and their difference
+# decreases omega (K7 > 0, K8 < 0). With flipped signs or swapped sides, the torques that act as sum
+# and difference are the other one of the two, or its negative. Eight wirings give eight patterns;
+# the one that explains the motion best is reported once it does so much better than the right one.
 #
-# What friction may explain is taken out first: a wheel that runs away under a guard of the wrong
-# sign ends where friction balances a constant torque.
+# The part that friction may explain is removed first: a wheel that runs away under a guard of the
+# wrong sign ends up at a speed where friction balances a constant torque.
 
-# Evidence: logarithm of how many times likelier than the right wiring another one has to be to be
-# named. A robot that has run away from its guard is evidence by itself.
+# A wrong wiring is reported if the logarithm of its likelihood ratio to the right one exceeds this.
+# Less is required after the robot has run away from its guard, which is itself evidence.
 EVIDENCE, EVIDENCE_RUNAWAY = 5.0, 1.0
-# Windows that share nothing before which nothing is named.
+# Disjoint windows below which no wiring is reported.
 MIN_WIRING_WINDOWS, MIN_WINDOWS_RUNAWAY = 3.0, 1.0
-# Share of a motion that torque alone cannot explain, in any robot: friction, coupling, noise.
+# Share of the motion of any robot that torque alone cannot explain: friction, coupling, noise.
 UNEXPLAINED = 0.05
-# Weight of "no friction", as a share of what the rows hold about it. Little more than none lets
-# friction explain what the torque does, more than this leaves in what friction does
-# (benchmarks/trust.py wiring).
+# Weight of the prior "no friction", as a share of the rows' information about friction. With hardly
+# any weight, friction explains effects of the torque; with more than this, effects of friction
+# remain (benchmarks/trust.py wiring).
 NO_FRICTION = 0.05
 
 
@@ -257,10 +259,10 @@ class Wiring(Enum):
     """How the wheels may be wired.
 
     Attributes:
-        problem: in words; None where the wiring is right.
-        total: what the wheels see as the sum of the torques: "s", the reported sum, or "d", the
-            reported left less right, each with its sign.
-        difference: what they see as left less right.
+        problem: The error in words; None where the wiring is right.
+        total: Reported torque that acts as the sum: "s", the reported sum, or "d", the reported
+            left minus right, each with its sign.
+        difference: Reported torque that acts as left minus right.
     """
 
     RIGHT = (None, "+s", "+d")
@@ -299,11 +301,11 @@ class Wiring(Enum):
 
 
 def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
-    """How the wheels are wired; RIGHT also while that cannot be told.
+    """Return the most likely wiring of the wheels; RIGHT also while the data are not conclusive.
 
     Args:
-        sums: of the rows so far.
-        runaway: whether the robot has run away from its guard.
+        sums: Sums of the rows so far.
+        runaway: Whether the robot has run away from its guard.
     """
     windows = sums.rows / (sums.window + sums.smoothing)
     if windows < (MIN_WINDOWS_RUNAWAY if runaway else MIN_WIRING_WINDOWS):
@@ -316,8 +318,8 @@ def likely_wiring(sums: RowSums, *, runaway: bool = False) -> Wiring:
 
 
 _WIRINGS = tuple(Wiring)
-# Of each wiring, the sign of the gain and the torque in `_log_likelihoods`. Wheels as they should
-# be gain v by the sum, and lose omega by the difference.
+# Indices (sign of the gain, torque) into `_log_likelihoods` for each wiring. With correct wiring
+# the sum increases v and the difference decreases omega.
 _LINEAR = (
     ["+-".index(wiring.total[0]) for wiring in _WIRINGS],
     ["sd".index(wiring.total[1]) for wiring in _WIRINGS],
@@ -329,7 +331,7 @@ _ANGULAR = (
 
 
 def _without_friction(moments: Array) -> Array:
-    """Moments of what is left of the columns after a regression on speeds and their signs."""
+    """Return the moments of the columns' residuals of a regression on speeds and their signs."""
     columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
     own = moments[np.ix_(columns, columns)]
     own = own + np.diag(NO_FRICTION * np.diag(own) + np.finfo(float).tiny)
@@ -338,11 +340,11 @@ def _without_friction(moments: Array) -> Array:
 
 
 def _log_likelihoods(moments: Array) -> Array:
-    """Twice the log likelihood per independent row, but for what all wirings share.
+    """Return twice the log likelihood per independent row, up to a constant for all wirings.
 
     Returns:
-        For the outputs DV and DOMEGA, gains of sign + and -, and the torques' sum and difference:
-        one for each delay, shape (2, 2, 2, DELAYS).
+        Shape (2, 2, 2, DELAYS): outputs DV and DOMEGA, gains of sign + and -, the torques' sum and
+        difference, and delays.
     """
     outputs = [DV, DOMEGA]
     power = moments.diagonal()
@@ -355,7 +357,7 @@ def _log_likelihoods(moments: Array) -> Array:
 
 
 def standing_wheel(sums: RowSums) -> str | None:
-    """What to say of a wheel that never turned though both got torque; None when both did."""
+    """Return the problem of a wheel that never turned under torque; None if both turned."""
     power = np.diag(sums.moments)
     if power[SUM.start] + power[DIFFERENCE.start] == 0.0:
         return None

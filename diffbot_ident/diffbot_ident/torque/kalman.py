@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extended Kalman filter on the wheels' angles that finds K5..K8 and the friction as it goes.
+"""Extended Kalman filter on the wheels' angles that estimates K5..K8 and the friction online.
 
-An integral estimator runs along: the filter starts from its values, since a linearised filter
-needs to be near the truth, and leaves to it the delay, the coverage and the wiring. Where readings
-do not fit the motion the filter leaves them out, and starts again after several.
+An integral estimator runs in parallel. The filter starts from its values, since a linearised filter
+must start near the true values, and uses its delay, coverage and wiring check. Readings that do not
+fit the motion are skipped; after several in a row the filter restarts.
 
 State, 12 numbers: wheel angles [left, right] beyond the last reading (rad), v (m/s), omega
 (rad/s), K5..K8, viscous friction [left, right] (N m s/rad), Coulomb friction [left, right] (N m).
@@ -13,13 +13,13 @@ W u, Lages (2017), (41), with friction is
     du/dt = a(u, theta) = [K5 omega^2, K6 v omega]' + M T,   M = [[K7, K7], [K8, -K8]]
     T = tau - c w - f s,   s the mean sign of a wheel's speed over the period
 
-One step of length h is the midpoint rule for u, and the path and turn p that go with it are exact
-where du/dt changes evenly:
+One step of length h uses the midpoint rule for u. The path and turn p over it are exact if du/dt
+changes linearly:
 
     a_0 = a(u, theta),  a_m = a(u + h a_0 / 2, theta)
     u'  = u + h a_m,    p = h u + h^2 (a_0 + 2 a_m) / 6,   angles' = angles + W p
 
-Hence, with A = da/du and B = da/dtheta at either place,
+Hence, with A = da/du and B = da/dtheta at the start (0) and in the middle (m),
 
     da_m/du = A_m (I + h A_0 / 2),   da_m/dtheta = B_m + h A_m B_0 / 2
 
@@ -31,10 +31,9 @@ filter predicts over a period and corrects with the wheels' angles:
     P-  = F P F' + G N G'               S = H P- H' + R,   K = P- H' / S
     P   = (I - K H) P- (I - K H)' + K R K'                 (Joseph's form: never negative)
 
-The relative noise s of the torque is not known. Too small an s leaves innovations that drift, so
-s is adapted until the mean square of sums of whitened innovations over BATCH periods is what
-white noise gives. Whatever the model misses counts as torque noise that way, and widens the
-intervals.
+The relative noise s of the torque is unknown. Too small an s leaves innovations that drift, so s is
+adapted until the mean square of sums of whitened innovations over BATCH periods equals that of
+white noise. Model errors thus count as torque noise and widen the intervals.
 """
 
 from __future__ import annotations
@@ -57,39 +56,40 @@ from diffbot_ident.torque.torque_delay import DELAYS
 STATES = 12
 ANGLES, VELOCITY, THETA = slice(0, 2), slice(2, 4), slice(4, 12)
 
-# Torque noise: start value and least value, shares of the torque, and the share of the usual
+# Torque noise: initial and minimum value as shares of the torque, and the share of the typical
 # torque that is uncertain even where no torque is reported.
 START_NOISE, MIN_NOISE, BASE_NOISE = 0.1, 1e-4, 0.02
-# Periods over which innovations are summed to adapt the noise, and the memory of that in batches.
+# Periods over which innovations are summed to adapt the noise, and the memory of the adaptation in
+# batches.
 BATCH, MEMORY = 20, 200
-# Largest mean square of a batch that counts, in what white noise gives; an outlier is no noise.
+# Limit of a batch's mean square relative to white noise, as outliers must not count as noise.
 MAX_BATCH_RATIO = 10.0
-# Coulomb friction of a wheel that turns round is uncertain by this share.
+# Relative uncertainty of the Coulomb friction of a wheel that reverses.
 TURNING_SHARE = 0.3
-# Square of an innovation, in variances of both wheels together, beyond which it is implausible.
+# Squared norm of a whitened innovation of both wheels beyond which it is implausible.
 MAX_INNOVATION = 200.0
 # Variance of the readings of exact encoders, rad^2.
 EXACT_VARIANCE = 1e-16
-# Least weight of a period in the mean square of the prediction errors.
+# Minimum weight of a period in the mean square of the prediction errors.
 ERROR_WEIGHT = 0.002
 # Samples before the first start, and between two attempts to start. Starts after 200 samples left
 # K8 up to 9 stated standard deviations off with 5 % torque noise.
 START_SAMPLES, ATTEMPT_SAMPLES = 500, 50
-# The start's covariance counts several times: its correlations are left out.
+# Factor on the initial covariance, as some of its correlations are neglected.
 START_INFLATION = 9.0
-# Readings in a row that did not fit after which the filter starts again.
+# Successive skipped readings after which the filter restarts.
 MAX_SKIPPED = 10
-# Samples without a change of either angle after which the robot is parked and teaches nothing.
+# Samples without a change of either angle after which the robot counts as parked.
 PARKED_SAMPLES = 20
 # Changes of an angle below this are rounding, rad.
 ROUNDING = 1e-9
 
 
 class KalmanModel:
-    """Moves the filter's state on by one period.
+    """Propagates the filter's state by one period.
 
     Args:
-        geometry: of the wheels.
+        geometry: Wheel radii and separation.
     """
 
     def __init__(self, geometry: WheelGeometry) -> None:
@@ -100,17 +100,17 @@ class KalmanModel:
     def step(
         self, state: Array, torque: tuple[float, float], period: float
     ) -> tuple[Array, Array, Array, Array]:
-        """The state after a period of constant torque.
+        """Return the state after a period of constant torque.
 
         Args:
-            state: shape (12,).
-            torque: that acted, [left, right], N m.
+            state: State, shape (12,).
+            torque: Acting torques [left, right], N m.
             period: h, s.
 
         Returns:
-            The new state (12,), its Jacobian (12, 12), the effect of a unit of torque of either
-            wheel that is not reported (12, 2), and the share of each wheel's Coulomb friction that
-            is uncertain, as the wheel turns round, (2,).
+            The new state (12,), its Jacobian (12, 12), the effect of a unit of unreported torque
+            of each wheel (12, 2), and the uncertain share of each wheel's Coulomb friction, > 0 if
+            the wheel reverses, (2,).
         """
         h, u = period, state[VELOCITY]
         sign = self._mean_signs(state, torque, h)
@@ -134,7 +134,7 @@ class KalmanModel:
     def _acceleration(
         self, u: Array, state: Array, torque: tuple[float, float], sign: Sequence[float]
     ) -> tuple[Array, Array, Array]:
-        """a, da/du (2, 2) and da/dtheta (2, 8)."""
+        """Return a (2,), da/du (2, 2) and da/dtheta (2, 8)."""
         v, omega = u.tolist()
         k5, k6, k7, k8, c_left, c_right, f_left, f_right = state[THETA].tolist()
         w_left, w_right = (self.wheels @ u).tolist()
@@ -157,7 +157,7 @@ class KalmanModel:
     def _mean_signs(
         self, state: Array, torque: tuple[float, float], h: float
     ) -> tuple[float, float]:
-        """Mean sign of each wheel's speed over the period; between -1 and 1 where it turns."""
+        """Return the mean sign of each wheel's speed; between -1 and 1 where it reverses."""
         u = state[VELOCITY]
         before = (self.wheels @ u).tolist()
         sign = tuple(math.copysign(1.0, w) if w else 0.0 for w in before)
@@ -170,7 +170,7 @@ class KalmanModel:
 
 
 def _gains(state: Array) -> Array:
-    """M of du/dt = ... + M T, shape (2, 2)."""
+    """Return M of du/dt = ... + M T, shape (2, 2)."""
     k7, k8 = state[6], state[7]
     return np.array([[k7, k7], [k8, -k8]])
 
@@ -179,15 +179,15 @@ class KalmanFilter:
     """Motion and parameters with their covariance.
 
     Args:
-        geometry: of the wheels.
-        torque: of one wheel, as usual, N m; see BASE_NOISE.
-        theta: parameters to start with, as in the state, shape (8,).
-        covariance: of theta, shape (8, 8).
+        geometry: Wheel radii and separation.
+        torque: Typical torque of one wheel, N m; see BASE_NOISE.
+        theta: Initial parameters, as in the state, shape (8,).
+        covariance: Covariance of theta, shape (8, 8).
 
     Attributes:
-        state: see above, shape (12,).
-        covariance: of the state, shape (12, 12); symmetric.
-        errors: mean squares of the prediction errors of dv/dt and domega/dt, shape (2,).
+        state: State as described in the module, shape (12,).
+        covariance: Covariance of the state, shape (12, 12); symmetric.
+        errors: Mean squares of the prediction errors of dv/dt and domega/dt, shape (2,).
     """
 
     def __init__(
@@ -210,16 +210,16 @@ class KalmanFilter:
 
     @property
     def torque_noise(self) -> float:
-        """Standard deviation of the torque that acts, as a share of the reported one."""
+        """Standard deviation of the acting torque, as a share of the reported one."""
         return math.sqrt(self._noise)
 
     def place(self, turned: Array, period: float, resolution: float) -> None:
-        """Begin with the motion of a period; the parameters keep what is known of them.
+        """Initialise the motion from one period; the parameters and their covariance are kept.
 
         Args:
-            turned: what the wheels have turned by in it, rad, shape (2,).
-            period: its length, s.
-            resolution: of the encoders, rad.
+            turned: Rotation of the wheels in the period, rad, shape (2,).
+            period: Length of the period, s.
+            resolution: Resolution of the encoders, rad.
         """
         variance = _reading_variance(resolution)
         self.state[ANGLES] = 0.0
@@ -227,7 +227,7 @@ class KalmanFilter:
         p = self.covariance
         p[:4, :], p[:, :4] = 0.0, 0.0
         p[ANGLES, ANGLES] = variance * np.eye(2)
-        # The mean speed of a period is that of its end but for half a period of torque.
+        # The mean speed of a period differs from that at its end by half a period of torque.
         gained = self.state[6:8] * self._torque * period
         readings = 2.0 * variance / period**2 * self._to_body @ self._to_body.T
         p[VELOCITY, VELOCITY] = readings + np.diag(gained**2)
@@ -236,24 +236,24 @@ class KalmanFilter:
     def follow(
         self, turned: Array, torque: tuple[float, float], period: float, resolution: float
     ) -> bool:
-        """Predict over a period, then correct with what the wheels have turned by in it.
+        """Predict over a period, then correct with the measured rotation of the wheels.
 
         Args:
-            turned: rad, shape (2,).
-            torque: that acted, [left, right], N m.
-            period: its length, s.
-            resolution: of the encoders, rad.
+            turned: Rotation of the wheels in the period, rad, shape (2,).
+            torque: Acting torques [left, right], N m.
+            period: Length of the period, s.
+            resolution: Resolution of the encoders, rad.
 
         Returns:
-            False where the reading is implausible or anything would not be finite; the state is
-            then that before the period.
+            False if the reading is implausible or a result is not finite; the state is then
+            unchanged.
         """
         with np.errstate(all="ignore"):  # what overflows is refused below
             state, jacobian, effect, turning = self._model.step(self.state, torque, period)
             unknown = self._noise * (np.square(torque) + (BASE_NOISE * self._torque) ** 2)
             unknown += np.square(TURNING_SHARE * turning * state[10:12])
             p = jacobian @ self.covariance @ jacobian.T + (effect * unknown) @ effect.T
-            # Angles count from the newest reading, so that they stay small however far it goes.
+            # Angles are relative to the newest reading, so that they stay small.
             state[ANGLES] -= turned
             innovation = -state[ANGLES]
             variance = _reading_variance(resolution)
@@ -273,7 +273,7 @@ class KalmanFilter:
         return True
 
     def _learn(self, whitened: Array, squares: Array) -> None:
-        """Adapt the noise and the errors' mean squares."""
+        """Adapt the torque noise and the mean squares of the errors."""
         self._periods += 1
         self.errors += max(ERROR_WEIGHT, 1.0 / self._periods) * (squares - self.errors)
         self._sum += whitened
@@ -292,7 +292,7 @@ def _reading_variance(resolution: float) -> float:
 
 
 def _cholesky(a: float, b: float, c: float) -> Array:
-    """Inverse of the lower Cholesky factor of [[a, b], [b, c]]; NaN where there is none."""
+    """Return the inverse of the lower Cholesky factor of [[a, b], [b, c]]; NaN if none exists."""
     first = math.sqrt(a) if a > 0.0 else math.nan
     rest = c - b * b / a if a > 0.0 else math.nan
     second = math.sqrt(rest) if rest > 0.0 else math.nan
@@ -303,18 +303,18 @@ class KalmanEstimator:
     """Estimates K5..K8 and the wheels' friction from joint samples.
 
     Args:
-        geometry: of the wheels.
-        scale: of the motions and torques to expect.
-        prior: what is known beforehand.
-        resolution: of the encoders, rad; None: the smallest change of an angle so far.
-        min_samples: fewer tell nothing.
+        geometry: Wheel radii and separation.
+        scale: Size of the expected motions and torques.
+        prior: Prior knowledge.
+        resolution: Resolution of the encoders, rad; None: the smallest change of an angle so far.
+        min_samples: Number of samples below which nothing is estimated.
 
     Attributes:
-        skipped: readings that were left out.
-        restarts: how often the filter started again.
+        skipped: Number of skipped readings.
+        restarts: Number of restarts of the filter.
 
     Raises:
-        ValueError: the resolution is not finite or negative.
+        ValueError: The resolution is not finite or negative.
     """
 
     def __init__(
@@ -346,7 +346,7 @@ class KalmanEstimator:
         self._interrupt()
 
     def _interrupt(self) -> None:
-        """The next sample does not follow those before."""
+        """Start a new segment: the next sample does not continue the previous ones."""
         self._last: JointSample | None = None
         self._torques: deque[tuple[float, float]] = deque(maxlen=DELAYS)
         self._placed = False
@@ -358,7 +358,7 @@ class KalmanEstimator:
         return self._companion.velocity
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; see Estimator.update."""
+        """Process one joint sample; see Estimator.update."""
         try:
             self._companion.update(sample)
         except ValueError:
@@ -388,11 +388,11 @@ class KalmanEstimator:
         return self._follow(self.filter, np.array(turned), sample.stamp - last.stamp)
 
     def suspicion(self) -> str | None:
-        """The companion's; see Estimator.suspicion."""
+        """Return the companion's suspicion; see Estimator.suspicion."""
         return self._companion.suspicion()
 
     def _start(self) -> None:
-        """Take over the companion's values once it is sure of K7 and K8."""
+        """Start the filter from the companion's values once its K7 and K8 are ESTIMATED."""
         found = self._companion.estimate()
         sure = all(state is EstimateState.ESTIMATED for state in found.parameter_states[2:])
         if not sure or found.friction is None:
@@ -400,11 +400,11 @@ class KalmanEstimator:
         self._delay = 0 if math.isnan(found.delay) else round(found.delay)
         b, torque = self._geometry.half_track, self._scale.torque
         viscous = torque * self._geometry.left_radius / self._scale.velocity
-        # Where little is known, the size of what robots have.
+        # Typical sizes of the parameters limit the initial deviations of those hardly known.
         size = np.array([b, 1.0 / b, *map(abs, found.values[2:]), viscous, viscous, torque, torque])
         covariance = np.zeros((8, 8))
-        # K5 K8 = b K6 K7 leaves the companion's covariance without an inverse, which rounding
-        # would make indefinite here: what stands for discretisation holds across it, too.
+        # K5 K8 = b K6 K7 makes the companion's covariance singular, and rounding could make it
+        # indefinite here. The discretisation errors FLOOR are not bound by that constraint.
         floor = np.diag(np.square(FLOOR * np.array(found.values)))
         covariance[:4, :4] = found.covariance + floor
         covariance[4:, 4:] = np.diag(found.friction.variances)
@@ -415,7 +415,7 @@ class KalmanEstimator:
         self._placed = False
 
     def _follow(self, kalman: KalmanFilter, turned: Array, period: float) -> bool:
-        """Let the filter learn from a period unless the robot is parked."""
+        """Update the filter with a period unless the robot is parked."""
         if self._still > PARKED_SAMPLES or len(self._torques) <= self._delay:
             self._placed = False
             return False
@@ -436,7 +436,7 @@ class KalmanEstimator:
         return False
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands; the companion's until the filter has started."""
+        """Return the current estimate; the companion's until the filter has started."""
         companion = self._companion.estimate()
         warnings = (*companion.warnings, *self._warnings())
         if self.filter is None:
@@ -463,5 +463,5 @@ class KalmanEstimator:
             return []
         return [
             f"{self.skipped} readings did not fit the motion and were left out, {self.restarts} "
-            "restarts; check the encoders for jumps and the torques for what really acts"
+            "restarts; check the encoders for jumps, and whether the reported torques really act"
         ]

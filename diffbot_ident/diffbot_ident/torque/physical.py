@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masses, inertias and friction that K5..K8 stand for, with 95 % intervals.
+"""Masses, inertias and friction derived from K5..K8, with 95 % intervals.
 
-From the closed form of (41) of Lages (2017), with r the wheel radius, b half the track, M_e the
-equivalent mass, I_e the equivalent yaw inertia, m_b the mass of the body (all that does not turn
-with the wheels) and d how far its centre of mass lies ahead of the axle:
+They follow from the closed form of (41) of Lages (2017), with r the wheel radius, b half the track,
+M_e the equivalent mass, I_e the equivalent yaw inertia, m_b the mass of the body (all that does not
+rotate with the wheels) and d the distance of its centre of mass ahead of the axle:
 
     M_e = 1 / (r K7)    I_e = -b / (r K8)    m_b d = K5 M_e = -K6 I_e
 
-m_b, d and the body's own inertia follow once the wheels' shares of M_e and I_e are taken off. These
-shares, r and b come from the robot's description and count as exact.
+m_b, d and the body's own inertia follow by subtracting the wheels' shares of M_e and I_e. These
+shares, r and b are taken from the robot's description and treated as exact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from diffbot_ident.torque.estimate import (
     TurningEstimate,
 )
 
-# How an interval was made.
+# Methods by which intervals are computed.
 TRANSFORMED = "transformed end points"
 DELTA = "linearised (delta method)"
 FIELLER = "Fieller"
@@ -47,14 +47,14 @@ class PhysicalQuantity:
     """A quantity that follows from the identified parameters.
 
     Attributes:
-        symbol: its name in equations.
-        unit: its unit.
-        value: estimate; NaN when there is none.
-        std: standard deviation to first order; infinite when not identifiable.
-        interval: [lo, hi] that holds the true value with 95 %; an end is infinite where the data
-            do not bound it.
-        method: how the interval was made: TRANSFORMED (exact for one monotonic parameter), DELTA,
-            FIELLER (exact for the ratio of two normal variables) or NONE.
+        symbol: Name in equations.
+        unit: Unit.
+        value: Estimate; NaN if there is none.
+        std: Standard deviation to first order; infinite if not identifiable.
+        interval: 95 % confidence interval [lo, hi]; an end is infinite where the data do not bound
+            it.
+        method: How the interval was computed: TRANSFORMED (exact for one monotonic parameter),
+            DELTA, FIELLER (exact for the ratio of two normal variables) or NONE.
     """
 
     symbol: str
@@ -66,7 +66,7 @@ class PhysicalQuantity:
 
 
 def normal(symbol: str, unit: str, value: float, variance: float, method: str) -> PhysicalQuantity:
-    """A quantity whose estimate is normal: value ± 1.96 standard deviations."""
+    """Return a quantity with normal estimate: value ± 1.96 standard deviations."""
     if not (math.isfinite(value) and math.isfinite(variance)):
         return nothing(symbol, unit)
     std = math.sqrt(max(variance, 0.0))
@@ -75,22 +75,23 @@ def normal(symbol: str, unit: str, value: float, variance: float, method: str) -
 
 
 def nothing(symbol: str, unit: str) -> PhysicalQuantity:
-    """A quantity that the data do not fix."""
+    """Return a quantity that the data do not determine."""
     return PhysicalQuantity(symbol, unit, math.nan, math.inf, EVERYTHING, NONE)
 
 
 def fieller(
     symbol: str, unit: str, pair: tuple[float, float], spread: tuple[float, float, float]
 ) -> PhysicalQuantity:
-    """The ratio of two normal variables (Fieller, 1954).
+    """Return the ratio of two normal variables (Fieller, 1954).
 
-    All ratios q with |a - q c| <= 1.96 std(a - q c) belong to it: a quadratic inequality.
+    Its interval consists of all ratios q with |a - q c| <= 1.96 std(a - q c), a quadratic
+    inequality.
 
     Args:
-        symbol: of the ratio.
-        unit: of the ratio.
-        pair: numerator a and denominator c.
-        spread: variance of a, variance of c, covariance.
+        symbol: Symbol of the ratio.
+        unit: Unit of the ratio.
+        pair: Numerator a and denominator c.
+        spread: Variance of a, variance of c, covariance.
     """
     a, c = map(np.float64, pair)
     square = NORMAL_95**2
@@ -108,18 +109,18 @@ def fieller(
     return PhysicalQuantity(symbol, unit, float(ratio), std, interval, FIELLER)
 
 
-# Relative standard deviation of a denominator up to which its ratio counts as linear.
+# Relative standard deviation of a denominator up to which its ratio is treated as linear.
 MAX_LINEAR_STD = 0.10
-# Step of the derivative along the imaginary axis, which loses no digits however small it is.
+# Complex step of derivatives, which loses no digits however small it is.
 IMAGINARY_STEP = 1e-30
 
 Function = Callable[[NDArray[Any]], complex]
-"""Of [K5, K6, K7, K8] as a complex array."""
+"""Function of [K5, K6, K7, K8], given as a complex array."""
 
 
 @dataclass(frozen=True)
 class _Ratio:
-    """A way to the first moment of mass: over K[numerator] / (under K[denominator])."""
+    """Formula of the first moment of mass: over K[numerator] / (under K[denominator])."""
 
     numerator: int
     denominator: int
@@ -154,14 +155,14 @@ class _Derivation:
         self._covariance = np.where(np.outer(self._known, self._known), matrix, 0.0)
         self._std = np.sqrt(np.diag(self._covariance))
         self._radius, self._half_track = model.wheel_radius, model.half_track
-        # The wheels' shares: what the description's M_e and I_e have beside its body.
+        # The wheels' shares: the description's M_e and I_e less the parts of its body.
         self._wheels_mass = model.equivalent_mass - model.mass_body
         own = model.inertia_body + model.mass_body * model.com_offset**2
         self._wheels_inertia = model.equivalent_inertia - own
         self._moment = self._moment_function()
 
     def quantities(self) -> dict[str, PhysicalQuantity]:
-        """All quantities, by key: equivalent_mass to body_inertia."""
+        """Return all quantities by key: equivalent_mass to body_inertia."""
         mass = self._reciprocal("M_e", "kg", 2, 1.0 / self._radius)
         inertia = self._reciprocal("I_e", "kg m^2", 3, self._half_track / self._radius)
         return {
@@ -178,7 +179,7 @@ class _Derivation:
         }  # fmt: skip
 
     def _reciprocal(self, symbol: str, unit: str, index: int, factor: float) -> PhysicalQuantity:
-        """Factor / |K|, with the end points of K's interval mapped."""
+        """Return factor / |K|, with the end points of K's interval transformed."""
         if not self._known[index]:
             return nothing(symbol, unit)
         size, spread = abs(float(self._k[index])), NORMAL_95 * float(self._std[index])
@@ -190,7 +191,7 @@ class _Derivation:
         )
 
     def _ratios(self) -> list[_Ratio]:
-        """The ways to m_b d that the data allow: K5 / (r K7) and b K6 / (r K8)."""
+        """Return the formulas of m_b d that the data allow: K5 / (r K7) and b K6 / (r K8)."""
         ways = [
             _Ratio(0, 2, 1.0, self._radius),
             _Ratio(1, 3, self._half_track, self._radius),
@@ -201,7 +202,7 @@ class _Derivation:
         return bool(self._std[index] <= MAX_LINEAR_STD * abs(self._k[index]))
 
     def _moment_function(self) -> Function | None:
-        """m_b d as a function of K5..K8, both ways weighted for the least variance."""
+        """Return m_b d as a function of K5..K8, both formulas weighted for minimum variance."""
         ways = [way for way in self._ratios() if self._is_linear(way.denominator)]
         if not ways:
             return None
@@ -211,7 +212,7 @@ class _Derivation:
         gradients = np.array([self._gradient(first), self._gradient(second)])
         c = gradients @ self._covariance @ gradients.T
         spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
-        # A weight outside 0 to 1 would live on small errors of the covariance.
+        # A weight outside 0 to 1 would depend on small errors of the covariance.
         weight = min(max((c[1, 1] - c[0, 1]) / spread, 0.0), 1.0) if spread > 0.0 else 0.5
         return lambda k: weight * first(k) + (1.0 - weight) * second(k)
 
@@ -229,7 +230,7 @@ class _Derivation:
         return nothing("m_b d", "kg m")
 
     def _com_offset(self) -> PhysicalQuantity:
-        """D = m_b d / (M_e - wheels) = K5 / (1 - wheels r K7)."""
+        """Return d = m_b d / (M_e - wheels) = K5 / (1 - wheels r K7)."""
         if not self._known[2]:
             return nothing("d", "m")
         share = self._wheels_mass * self._radius
@@ -249,19 +250,19 @@ class _Derivation:
         return complex(1.0 / (self._radius * k[2]) - self._wheels_mass)
 
     def _body_inertia(self) -> PhysicalQuantity:
-        """I_b = I_e - wheels - (m_b d)^2 / m_b."""
+        """Return I_b = I_e - wheels - (m_b d)^2 / m_b."""
         moment = self._moment
         linear = self._is_linear(2) and self._is_linear(3)
         if moment is None or not linear or not (self._known[2] and self._known[3]):
             return nothing("I_b", "kg m^2")
         factor = -self._half_track / self._radius
-        # A square is not linear where its root is uncertain: with std s of the root, E(x^2 - m^2)^2
-        # has 3 s^4 beside the linear term (bias s^2, variance 2 s^4).
+        # The square of an uncertain x is not linear: with std s of x, E(x^2 - m^2)^2 has the
+        # additional term 3 s^4 beside the linear one (bias s^2, variance 2 s^4).
         root = np.float64(self._first_moment().std)
         ratio = root * root / np.float64(np.real(self._body_mass(self._k)))
         return self._delta(
             "I_b", "kg m^2",
-            # Products, as powers of huge numbers raise where products become infinite.
+            # Products instead of powers: powers of huge numbers raise, products become infinite.
             lambda k: factor / k[3]
             - self._wheels_inertia
             - moment(k) * moment(k) / self._body_mass(k),
@@ -283,18 +284,18 @@ class _Derivation:
 def physical_quantities(
     values: ArrayLike, covariance: ArrayLike, identifiable: Sequence[bool], model: RobotModel
 ) -> dict[str, PhysicalQuantity]:
-    """Masses and inertias of K5..K8, by key.
+    """Return the masses and inertias that follow from K5..K8, by key.
 
     Keys: equivalent_mass, equivalent_inertia, first_moment (m_b d), com_offset (d), body_mass,
     body_inertia (about the body's own centre of mass).
 
     Args:
         values: [K5 in m, K6 in 1/m, K7 in 1/(kg m), K8 in 1/(kg m^2)].
-        covariance: of the values, (4, 4), in their units.
-        identifiable: whether each value may be used, (4,).
-        model: the robot's description; its wheels and track are used, never its body.
+        covariance: Covariance of the values, (4, 4), in their units.
+        identifiable: Whether each value may be used, (4,).
+        model: The robot's description; its wheels and track are used, never its body.
     """
-    # Numbers that overflow end as "not identifiable".
+    # Numbers that overflow give "not identifiable".
     with np.errstate(all="ignore"):
         return _Derivation(values, covariance, identifiable, model).quantities()
 
@@ -302,11 +303,11 @@ def physical_quantities(
 def friction_quantities(
     values: Sequence[float], variances: Sequence[float]
 ) -> dict[str, PhysicalQuantity]:
-    """Friction of the wheels, by the names FRICTION_NAMES.
+    """Return the friction of the wheels, by the names FRICTION_NAMES.
 
     Args:
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
-        variances: of them, in their units squared; infinite where not identifiable.
+        variances: Variances of the values, in their units squared; infinite where not identifiable.
     """
     symbols = ("c_l", "c_r", "f_l", "f_r")
     found = {}
@@ -321,7 +322,7 @@ def friction_quantities(
 
 
 def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQuantity]:
-    """Resistance of the floor against turning, by the names TURNING_NAMES; empty without one."""
+    """Return the floor's resistance against turning, by the names TURNING_NAMES; empty if None."""
     if turning is None:
         return {}
     return {
@@ -340,13 +341,13 @@ def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQua
 
 
 def smallest_torque(values: Sequence[float], variances: Sequence[float]) -> PhysicalQuantity:
-    """Equal torque of both wheels from which on it moves the robot, (f_l + f_r) / 2.
+    """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / 2.
 
-    The standard deviation is the largest that any correlation of both frictions allows.
+    Its standard deviation is the maximum over all correlations of the two frictions.
 
     Args:
-        values: as of `friction_quantities`.
-        variances: of them.
+        values: As in `friction_quantities`.
+        variances: Variances of the values.
     """
     if not all(map(math.isfinite, (*values[2:], *variances[2:]))):
         return nothing("f", "N m")

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What K5..K8, viscous and Coulomb friction cannot explain: seen, named, taken out.
+"""Effects that K5..K8, viscous and Coulomb friction cannot explain: found, named, compensated.
 
-Each leaves a pattern in the residuals that some columns of the rows would explain:
+Each leaves a pattern in the residuals that certain columns of the rows explain:
 
-direction    the duration: a friction that is larger forward than backward, or a torque that is
-             always there
-breakaway    the signs of the wheels' speeds at low speed: static friction and its Stribeck fall
+direction    the duration: friction that is larger forward than backward, or a constant torque
+breakaway    the signs of the wheels' speeds at low speed: static friction and the Stribeck effect
 drag         the direction of the motion over the floor: casters that drag
-uneven       the other axis' torque and products of velocities: wheels that are not alike
+uneven       the other axis's torque and products of velocities: wheels that differ
 
 The last one follows from (41) of Lages (2017). Let the right radius be larger than the left one by
 the share delta. By odometry that takes both for r, to first order,
@@ -16,31 +15,32 @@ the share delta. By odometry that takes both for r, to first order,
     domega/dt = K6 v omega + K8 D
                 + delta [(b K6 / 2 - K5 / (2 b)) omega^2 + K6 v^2 / (2 b) - (K7 - b K8) / (2 b) S]
 
-with S and D the torques' sum and difference. A motor that gives another torque than it reports, and
-a centre of mass beside the middle, bring in the same columns. Left out, D moves v by a share of
-what it moves omega by, and the yaw rate of a robot that is kept in its room turns back: residuals
-of rows that follow each other correlate like differences of it, down to -1/2.
+with S and D the torques' sum and difference. A motor whose torque differs from the reported one, or
+a centre of mass off the centre line, requires the same columns. Without them D moves v by a share
+of what it moves omega by. The yaw rate of a robot that is kept in its room keeps reversing, so
+residuals of successive rows correlate like differences of it, down to -1/2.
 
-Beside these frictions, torques that change within a period: a command that acts late by the share a
-of a period gives it the mean m = a tau_before + (1 - a) tau, which efforts tell. The mean over the
-period of what has gathered by torque is not m / 2 then, but less by c (tau - tau_before), with
-c = a (1 - a) / 2; so from the middle of one period to that of the next it gains, per second,
+Besides these frictions, torques may change within a period. A command that acts late by the share a
+of a period gives the period the mean torque m = a tau_before + (1 - a) tau, which is the reported
+effort. The integral of the torque, averaged over the period, is then not m / 2 but smaller by
+c (tau - tau_before), with c = a (1 - a) / 2. From the middle of one period to that of the next the
+integral thus grows, per second, by
 
     (m + m_next) / 2 - c (tau_next - 2 tau + tau_before)
 
-Left out, held commands make K7 and K8 some tenths of a per cent too large. The second difference of
-the means stands for that of the commands (integral_rows.BENT_SUM).
+Neglecting c makes K7 and K8 some tenths of a per cent too large for held commands. The second
+difference of the means approximates that of the commands (integral_rows.BENT_SUM).
 
-A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
-together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
-explain it, the intervals grow by what its parameters cost, and a warning names it.
+A pattern is accepted once its columns explain more than chance would (Wald's test of both axes
+together, with the covariance of the fit). Its columns then become part of the fit: K7 no longer
+absorbs the effect, the intervals grow by the cost of its parameters, and a warning names it.
 
-One that is likely but not sure is in the fit with its share only: what the fits with and without it
-say is averaged by how likely each of them is (Raftery, Bayesian Model Selection in Social Research,
-1995, by the information criterion BIC), and the intervals hold what they differ by. No name is
-given to it. Stiction is asked for as one number, too, the same for both wheels and above 0: four
-columns that are free need four times the evidence, and meanwhile Coulomb friction is found too
-large by several of its standard deviations.
+A pattern that is likely but not sure is included with its probability only: the fits with and
+without it are averaged, weighted by their probabilities (Raftery, Bayesian Model Selection in
+Social Research, 1995, by the information criterion BIC), and the intervals include the difference
+of the fits. It is not named. Stiction is also tested as a single number, the same for both wheels
+and above 0: four free columns need four times the evidence, and until then the Coulomb friction
+would be too large by several of its standard deviations.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class ResidualPattern:
     """A pattern in the residuals.
 
     Attributes:
-        columns: that explain it in dv/dt and in domega/dt; of torques those of a single delay.
-        warning: what it is and what to do; empty where there is nothing to do.
-        floor: relative standard deviation that it leaves in K5..K8, as its columns describe it
-            roughly; 0 where they do so exactly.
-        friction_factor: on the standard deviations of the wheels' friction and of the floor's
-            resistance against turning, >= 1, which its columns resemble. Both this and `floor`
-            were found by robots drawn at random (benchmarks/trust.py --unmodelled).
+        columns: Columns that explain it in dv/dt and in domega/dt; for torques, of one delay.
+        warning: What it is and what to do; empty where there is nothing to do.
+        floor: Relative standard deviation that remains in K5..K8 because the columns describe the
+            effect only roughly; 0 where they are exact.
+        friction_factor: Factor on the standard deviations of the wheels' friction and of the
+            floor's resistance against turning, >= 1, as the columns resemble those effects. This
+            and `floor` were determined with random robots (benchmarks/trust.py --unmodelled).
     """
 
     columns: ExtraColumns
@@ -121,33 +121,34 @@ UNEVEN = ResidualPattern(
     "calibrate) and the torques of both motors",
 )
 PATTERNS = (DIRECTION, BREAKAWAY, DRAG, UNEVEN)
-# No friction, and nothing to warn of: ros2_control's hardware tells the mean torque of a period in
-# which a new command has begun to act.
+# Torques that change within a period. This is no friction and needs no warning: ros2_control's
+# hardware reports the mean torque of a period in which a new command starts to act.
 WITHIN = ResidualPattern(((BENT_SUM,), (BENT_DIFFERENCE,)), "")
-# Wald's statistic beyond which a pattern is there, and how much more for each of its columns: by
-# chance that happens in fewer than one of 10 000 runs.
+# Wald's statistic beyond which a pattern is accepted, and the surplus per column: by chance
+# this happens in fewer than one of 10 000 runs.
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
-# Standard deviations beyond which torques are taken to change within a period. Fewer than for the
-# patterns above: unseen, it shifts K7 and K8 by as many of theirs, seen in vain it costs little.
+# Standard deviations beyond which torques are assumed to change within a period. The threshold is
+# lower than for the patterns above: if missed, the effect shifts K7 and K8 by as many of their
+# deviations; a false detection costs little.
 LIKELY_WITHIN = 2.0
-# The same of stiction of both wheels alike. Seen in vain, its four columns make intervals several
-# times wider: that may happen in one of 700 runs.
+# Standard deviations beyond which equal stiction of both wheels is assumed. A false detection makes
+# the intervals several times wider, due to its four columns; it occurs in one of 700 runs.
 LIKELY_STICTION = 3.0
 
 
 def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[ResidualPattern, ...]:
-    """The patterns that are there, the strongest first, and WITHIN last.
+    """Return the patterns that are present, the strongest first, and WITHIN last.
 
     Args:
-        sums: of the rows, with the torques of one delay.
-        known: columns that are part of the fit anyway.
+        sums: Sums of the rows, with the torques of one delay.
+        known: Columns that are part of the fit anyway.
     """
     found = _sure_patterns(sums, known)
     return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
 
 
 def _bend(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
-    """By how many standard deviations c of the module's text exceeds 0, from both axes."""
+    """Return c of the module docstring in its standard deviations, from both axes."""
     weight = weighted = 0.0
     others = joined(known, *(each.columns for each in found))
     for axis, before, own in zip((LINEAR, ANGULAR), others, WITHIN.columns, strict=True):
@@ -160,9 +161,9 @@ def _bend(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]
 
 
 def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern, ...]:
-    """Those that a warning names, the strongest first."""
+    """Return the patterns that are sure enough for a warning, the strongest first."""
     found: tuple[ResidualPattern, ...] = ()
-    # None of them alone explains more than all of them together.
+    # No pattern alone explains more than all of them together.
     if _statistic(sums, known, (), PATTERNS) < SURE_PATTERN + 2.0 * SURE_COLUMN:
         return found
     while len(found) < len(PATTERNS):
@@ -181,12 +182,12 @@ def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern,
 def still_sure(
     sums: RowSums, found: tuple[ResidualPattern, ...], known: ExtraColumns = NO_COLUMNS
 ) -> tuple[ResidualPattern, ...]:
-    """Those patterns that were found in earlier rows and that all rows by now make as sure.
+    """Return the patterns found in earlier rows that are still sure with all rows so far.
 
     Args:
-        sums: of the rows, with the torques of one delay.
-        found: as of `likely_patterns` at its last look.
-        known: columns that are part of the fit anyway.
+        sums: Sums of the rows, with the torques of one delay.
+        found: Result of the last call of `likely_patterns`.
+        known: Columns that are part of the fit anyway.
     """
     return tuple(
         pattern
@@ -196,18 +197,18 @@ def still_sure(
 
 
 def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
-    """How much more a torque of the right wheel moves the robot than the left one's, of their sum.
+    """Return the relative difference of the two wheels' torque gains.
 
-    (g_r - g_l) / (g_r + g_l) with the gains g of either wheel's reported torque in dv/dt and in
-    domega/dt: s where the right torque reads (1 - s) / (1 + s) of what acts. Unequal radii have a
-    part in it, too.
+    It is s = (g_r - g_l) / (g_r + g_l) with the gains g of each wheel's reported torque in dv/dt
+    and in domega/dt. It results if the reported right torque is (1 - s) / (1 + s) of the acting
+    one. Unequal radii contribute to it as well.
 
     Args:
-        sums: of the rows, with the torques of one delay.
-        others: columns that are part of the fit, without those of UNEVEN.
+        sums: Sums of the rows, with the torques of one delay.
+        others: Columns that are part of the fit, without those of UNEVEN.
 
     Returns:
-        Value and standard deviation, of noise alone; (nan, inf) where the rows do not tell it.
+        Value and its standard deviation due to noise; (nan, inf) if the rows do not determine it.
     """
     weight = weighted = 0.0
     for axis, before, own in zip((LINEAR, ANGULAR), others, UNEVEN.columns, strict=True):
@@ -219,11 +220,11 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
             weighted += gain * cross / variance
     if weight <= 0.0:
         return math.nan, math.inf
-    # The difference of the torques is the left one's less the right one's.
+    # The difference of the torques is left minus right.
     return -weighted / weight, 1.0 / math.sqrt(weight)
 
 
-# Probability of a pattern that is worth a second fit.
+# Probability from which on a pattern is worth a second fit.
 MIN_PROBABILITY = 0.02
 
 
@@ -233,13 +234,13 @@ def doubtful_pattern(
     windows: float,
     known: ExtraColumns = NO_COLUMNS,
 ) -> tuple[ResidualPattern, float] | None:
-    """The likeliest pattern beside those found, with its probability; None where none is likely.
+    """Return the most likely further pattern, with its probability; None if none is likely.
 
     Args:
-        sums: of the rows, with the torques of one delay.
-        found: as of `likely_patterns`.
-        windows: that share nothing, > 0.
-        known: columns that are part of the fit anyway.
+        sums: Sums of the rows, with the torques of one delay.
+        found: Result of `likely_patterns`.
+        windows: Number of disjoint windows, > 0.
+        known: Columns that are part of the fit anyway.
     """
     best: tuple[ResidualPattern, float] | None = None
     for pattern in PATTERNS:
@@ -255,9 +256,9 @@ def doubtful_pattern(
 
 
 def _stiction(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
-    """By how many standard deviations friction at low speed exceeds the rest, both wheels alike.
+    """Return the equal extra friction of both wheels at low speed, in standard deviations.
 
-    What static friction s of each wheel makes of the columns of BREAKAWAY is -K7 s and -K7 s in
+    Static friction s of each wheel gives the columns of BREAKAWAY the parameters -K7 s and -K7 s in
     dv/dt, -K8 s and K8 s in domega/dt: one number instead of four, and never below 0.
     """
     weight = weighted = 0.0
@@ -280,13 +281,13 @@ def _stiction(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, 
 def _evidence(
     sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...], pattern: ResidualPattern
 ) -> float:
-    """By how much Wald's statistic of one more pattern exceeds what makes it sure."""
+    """Return by how much Wald's statistic of one more pattern exceeds its threshold."""
     surplus = _statistic(sums, known, found, (pattern,)) - SURE_PATTERN
     return surplus - SURE_COLUMN * _size(pattern)
 
 
 def _size(pattern: ResidualPattern) -> int:
-    """How many columns it has."""
+    """Return the number of the pattern's columns."""
     return sum(map(len, pattern.columns))
 
 
@@ -296,7 +297,7 @@ def _statistic(
     found: tuple[ResidualPattern, ...],
     more: tuple[ResidualPattern, ...],
 ) -> float:
-    """Wald's statistic of more patterns beside those found, of both axes."""
+    """Return Wald's statistic of further patterns beside those found, over both axes."""
     before = joined(known, *(each.columns for each in found))
     after = joined(*(each.columns for each in more))
     columns = zip((LINEAR, ANGULAR), before, after, strict=True)
@@ -306,7 +307,7 @@ def _statistic(
 
 
 def _wald(fitted: AxisFit, count: int) -> float:
-    """Squared size of the last parameters, in standard deviations."""
+    """Return the squared norm of the last parameters, in standard deviations."""
     own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
     if count == 1:
         return float(own[0] ** 2 / spread[0, 0]) if spread[0, 0] > 0.0 else 0.0

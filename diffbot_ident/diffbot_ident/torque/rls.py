@@ -23,11 +23,11 @@ Omega the covariance of the sum of phi e over the rows, correlations over a wind
 and West, 1987: the Bartlett weights of a window of m rows are those of the mean square of sums
 over m rows, which is how it is computed).
 
-The paper's Listing 4 takes wheel speeds for u and pairs an acceleration with a torque without
-saying over which interval either holds. Here the times are kept straight. The effort of the joint
-state at t_k acted over (t_{k-1}, t_k]. What a velocity stands for depends on where it comes from,
-hence PositionRegression and VelocityRegression. Both turn three moments into one row that is exact,
-in the torque, for any torque that is constant over each control period and for uneven periods too.
+The paper's Listing 4 uses wheel speeds for u and pairs an acceleration with a torque without
+stating the interval of either. Here the intervals are matched. The effort of the joint state at t_k
+acted over (t_{k-1}, t_k]. The time to which a velocity refers depends on its source, hence
+PositionRegression and VelocityRegression. Both build rows that are exact in the torque for any
+torque that is constant over each control period, also for uneven periods.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ Symmetric = tuple[float, float, float]
 class RecursiveLeastSquares:
     """Estimates theta of y = phi' theta + noise, two parameters, from one row after another.
 
-    In plain floats: NumPy takes ten times as long for so few of them.
+    It uses plain floats: NumPy takes ten times as long for so few numbers.
 
     Args:
-        initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared. Large
-            means that the start value 0 is not trusted.
-        window: rows over which the noise may be correlated, >= 1; 1 trusts it to be white.
+        initial_covariance: c of P(-1) = c I, > 0, in (parameter unit / noise unit) squared. A large
+            value means that the start value 0 is not trusted.
+        window: Rows over which the noise may be correlated, >= 1; 1 assumes white noise.
 
     Attributes:
-        samples: rows so far.
+        samples: Number of rows so far.
     """
 
     def __init__(self, initial_covariance: float = 1e6, window: int = 20) -> None:
@@ -78,20 +78,20 @@ class RecursiveLeastSquares:
         self._score_sum = (0.0, 0.0)
 
     def update(self, phi: tuple[float, float], y: float) -> float:
-        """Take in one row; returns the prediction error y - phi' theta, in the unit of y.
+        """Process one row; return the prediction error y - phi' theta, in the unit of y.
 
         Args:
-            phi: regressors.
-            y: measured output.
+            phi: Regressors.
+            y: Measured output.
 
         Raises:
-            ValueError: the row is not finite or overflows; the estimate is unchanged.
+            ValueError: The row is not finite or overflows; the estimate is unchanged.
         """
         (x, z), (a, b), (p11, p12, p22) = phi, self._theta, self._p
         error = y - (x * a + z * b)
         px, pz = p11 * x + p12 * z, p12 * x + p22 * z
         scale = 1.0 + (x * px + z * pz)
-        left = error / scale  # of the error, after this row has been taken in; scale >= 1
+        left = error / scale  # error that remains after this row; scale >= 1
         theta = (a + px * left, b + pz * left)
         p = (p11 - px * px / scale, p12 - px * pz / scale, p22 - pz * pz / scale)
         squared = error * left
@@ -131,7 +131,7 @@ class RecursiveLeastSquares:
 
     @property
     def noise_variance(self) -> float:
-        """Variance of the noise from the residuals, in (unit of y)^2; infinite without surplus.
+        """Variance of the noise from the residuals, (unit of y)^2; infinite for 2 rows or fewer.
 
         The sum of error^2 / (1 + phi' P phi) over the updates is the residual sum of squares.
         """
@@ -140,7 +140,7 @@ class RecursiveLeastSquares:
 
     @property
     def covariance(self) -> Array:
-        """Covariance of theta, shape (2, 2), noise correlated over the window included."""
+        """Covariance of theta, shape (2, 2), for noise that is correlated over the window."""
         surplus = self.samples - len(self._theta)
         if surplus <= 0:
             return np.full((2, 2), np.inf)
@@ -149,10 +149,10 @@ class RecursiveLeastSquares:
 
     @property
     def variances(self) -> Array:
-        """Variances of theta, shape (2,); infinite where the rows do not fix a parameter.
+        """Variances of theta, shape (2,); infinite where the rows do not determine a parameter.
 
-        A parameter counts as fixed when the rows have reduced its entry of P to a hundredth of
-        the initial one.
+        A parameter counts as determined once the rows have reduced its entry of P to a hundredth
+        of the initial one.
         """
         fixed = np.diag(self.p) < 0.01 * self._initial_covariance
         return np.where(fixed, np.diag(self.covariance), np.inf)
@@ -182,10 +182,10 @@ class Regression(ABC):
     """Turns joint samples into rows.
 
     Args:
-        geometry: of the wheels.
+        geometry: Wheel radii and separation.
 
     Attributes:
-        velocity: newest body velocity (v in m/s, omega in rad/s); None before there is one.
+        velocity: Newest body velocity (v in m/s, omega in rad/s); None before there is one.
     """
 
     def __init__(self, geometry: WheelGeometry) -> None:
@@ -193,30 +193,30 @@ class Regression(ABC):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the samples so far, as after a gap in time."""
+        """Forget the samples so far, e.g. after a gap in time."""
         self._last: JointSample | None = None
         self._period = 0.0
         self.velocity: tuple[float, float] | None = None
 
     @abstractmethod
     def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; None while there are too few. Stamps must increase."""
+        """Process the next sample; return None while there are too few. Stamps must increase."""
 
 
 class PositionRegression(Regression):
-    """Velocities from differences of wheel angles, whatever the driver's velocities are.
+    """Velocities from differences of wheel angles; the driver's velocities are ignored.
 
-    A difference of angles is the mean velocity over a period, i.e. the velocity at its middle for
-    constant acceleration. Two of them are half of either period apart, and between them each
-    period's torque acted for half of its length: with dt_1, dt_2 the lengths,
+    A difference of angles gives the mean velocity over a period, i.e. the velocity at its middle
+    for constant acceleration. Between the middles of two successive periods of lengths dt_1, dt_2
+    the torque of each acted for half of its period:
 
         u_2 - u_1 = (dt_1 a_1 + dt_2 a_2) / 2,   a_i from the effort reported at the end of i.
 
-    Pairing with one effort alone is half a sample off and biases K7 and K8.
+    Using one effort alone would be half a sample off and bias K7 and K8.
     """
 
     def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; the first row comes with the third one."""
+        """Process the next sample; the third one gives the first row."""
         last, before, period = self._last, self.velocity, self._period
         self._last = sample
         if last is None:
@@ -240,14 +240,14 @@ class PositionRegression(Regression):
 
 
 class VelocityRegression(Regression):
-    """Velocities as the driver reports them, taken as momentary values at the stamp.
+    """Velocities as reported by the driver, used as instantaneous values at the stamp.
 
-    For drivers whose velocities are better than differences of their angles. A driver's filter
-    delays velocities, which biases K7 and K8.
+    This suits drivers whose velocities are better than differences of their angles. A filter in
+    the driver delays velocities, which biases K7 and K8.
     """
 
     def push(self, sample: JointSample) -> Row | None:
-        """Take in the next sample; the first row comes with the second one."""
+        """Process the next sample; the second one gives the first row."""
         last, before = self._last, self.velocity
         self._last = sample
         self.velocity = self._geometry.body_velocity(*sample.velocity)
@@ -262,9 +262,9 @@ def _row(
     span: float,
     torque: tuple[float, float],
 ) -> Row:
-    """Row from two body velocities `span` seconds apart and the mean torque between them.
+    """Return the row of two body velocities `span` seconds apart and the mean torque between them.
 
-    The products take one factor from either velocity: their noises are nearly independent, so the
+    The products take one factor from each velocity: their noises are nearly independent, so the
     mean of a product is not raised by the noise's variance as that of a square would be.
     """
     (v0, w0), (v1, w1) = before, after
@@ -284,9 +284,9 @@ class RlsEstimator:
     """Estimates K5..K8 from joint samples, one control period after another.
 
     Args:
-        regression: turns joint samples into regression rows.
+        regression: Turns joint samples into regression rows.
         initial_covariance: c of P(-1) = c I.
-        min_samples: rows below which nothing is called estimated.
+        min_samples: Number of rows below which the state is not ESTIMATED.
     """
 
     def __init__(
@@ -314,12 +314,12 @@ class RlsEstimator:
         return self._regression.velocity
 
     def update(self, sample: JointSample) -> bool:
-        """Take in one joint sample; returns whether it gave a row.
+        """Process one joint sample; return whether it gave a row.
 
         Raises:
-            ValueError: the sample is not finite or absurdly large, or its stamp does not follow
-                the last one by 0.1 to 60 ms. The estimate is unchanged and goes on from
-                the next good sample.
+            ValueError: The sample is not finite or absurdly large, or its stamp does not follow
+                the last one by 0.1 to 60 ms. The estimate is unchanged and continues with the next
+                good sample.
         """
         try:
             self._check.values(sample)
@@ -340,10 +340,10 @@ class RlsEstimator:
         return True
 
     def estimate(self) -> Estimate:
-        """The estimate as it stands."""
+        """Return the current estimate."""
         values, covariance = np.zeros(4), np.zeros((4, 4))
         variances = np.zeros(4)
-        # The two regressions count as independent.
+        # The two regressions are treated as independent.
         for half, own in ((self._linear, [0, 2]), (self._angular, [1, 3])):
             values[own], variances[own] = half.theta, half.variances
             covariance[np.ix_(own, own)] = half.covariance
@@ -370,7 +370,7 @@ class RlsEstimator:
         )
 
     def suspicion(self) -> str | None:
-        """No idea; see Estimator.suspicion."""
+        """Return None: this estimator finds no cause; see Estimator.suspicion."""
         return None
 
     def _judge(

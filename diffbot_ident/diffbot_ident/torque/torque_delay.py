@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torques that act late, by any share of a control period, how late, and samples of fast robots.
+"""Torques with a fractional delay, estimation of that delay, and decimation for fast robots.
 
-A row of the integrated model (integral_rows) holds the torques at several delays; `delay_weights`
-makes of them the torque at any delay. `Decimation` puts the samples of a fast robot in groups.
+A row of the integrated model (integral_rows) contains the torques at several delays;
+`delay_weights` interpolates the torque at any delay. `Decimation` groups the samples of a fast
+robot.
 
-`best_delay` tells how late the reported torques act, by the residuals that each delay leaves, and
-how sure that is. Minus twice the log likelihood of a delay d, with R the squared residuals of both
-axes that the best parameters leave with the torques d periods late, and n the windows that share
-nothing:
+`best_delay` estimates how late the reported torques act, from the residuals for each delay, and
+how certain that is. It minimises minus twice the log likelihood of a delay d. With R the squared
+residuals of each axis for the best parameters with torques d periods late, and n the number of
+disjoint windows:
 
     cost(d) = n (log R_linear(d) + log R_angular(d)) + what all delays share
 
-Whole numbers of samples are tried first, as most robots have one, then parts of them, a little
-below 0, too: a recording that logs commands late spreads each over two periods and tells it late,
-and what a delay of 0 then leaves when torques turn round looked like stiction. R is a parabola near
-its least, so the deviation of d follows from its bend.
+Whole numbers of samples are tried first, as most robots have such a delay, then fractions. These
+may be slightly negative: a recording that logs commands late spreads each of them over two periods,
+and the residuals that a delay of 0 leaves when torques reverse would look like stiction. R is a
+parabola near its minimum, so its curvature gives the standard deviation of d.
 """
 
 from __future__ import annotations
@@ -29,37 +30,37 @@ import numpy as np
 
 from diffbot_ident.torque.estimate import Array
 
-# Control periods of torque delay that are told apart: 0 to DELAYS - 1.
+# Number of whole torque delays, in control periods: 0 to DELAYS - 1.
 DELAYS = 5
-# Most parts of a period whose torques are told apart.
+# Maximum number of parts of a period with separate torques.
 FINEST = 8
-# Least delay that is looked for, samples: commands that were logged a little after they acted seem
-# to act before they were told. Farther ahead the columns do not reach.
+# Minimum delay that is tried, samples: commands that were logged slightly after they acted have a
+# negative delay. The columns of the rows do not reach further.
 EARLIEST = -0.25
 
 
 def delay_columns(fine: int) -> int:
-    """Columns for each of the torques' sum and difference, with so many samples in a period."""
+    """Return the number of columns of the sum (or difference), with `fine` samples per period."""
     return DELAYS + 1 if fine == 1 else (DELAYS - 1) * fine + 2
 
 
 @lru_cache(maxsize=4096)
 def delay_weights(delay: float, fine: int) -> Array:
-    """Weights of the torque's columns that give it as it acts so many periods late.
+    """Return the weights of the torque columns that give the torque with this delay.
 
-    A torque is constant from one sample to the next. Under the triangle over both periods of a
-    step it counts with a part that is quadratic in the delay. With one sample in a period the
-    columns are the torques of periods k + 1, k, ..., and the weights are exact:
+    A torque is constant from one sample to the next, so its integral under the triangle over both
+    periods of a step is quadratic in the delay. With one sample per period the columns are the
+    torques of periods k + 1, k, ..., and the weights are exact:
 
         (1 - a)^2 / 2,  1 / 2 + a - a^2,  a^2 / 2,    a = delay - d,  d whole
 
-    With more, the columns are the sums under the triangle itself, a sample later each, and what
-    lies between two of them is interpolated.
+    With more samples, the columns are the sums under the triangle itself, each one sample later
+    than the one before; delays between them are interpolated.
 
     Args:
-        delay: control periods, EARLIEST / fine to DELAYS - 1; below 0 by the same formulas, which
-            are right to the first order then.
-        fine: samples in a period.
+        delay: Control periods, EARLIEST / fine to DELAYS - 1. Below 0 the same formulas are used,
+            which are then right to first order.
+        fine: Samples per period.
 
     Returns:
         Shape (delay_columns(fine),).
@@ -79,15 +80,15 @@ def delay_weights(delay: float, fine: int) -> Array:
 
 
 def delayed(torque: Array, delay: float) -> Array:
-    """Torques that act when reported ones act late: (1 - a) tau[k - d] + a tau[k - d - 1].
+    """Return the acting torques for a delay: (1 - a) tau[k - d] + a tau[k - d - 1].
 
     Args:
-        torque: as reported for each of n control periods, shape (..., n).
+        torque: Reported torque in each of n control periods, shape (..., n).
         delay: d + a control periods, d whole, 0 <= a < 1.
 
     Returns:
-        Shape (..., n); the first ceil(delay) periods, of which too little is known, are as
-        reported first.
+        Shape (..., n). In the first ceil(delay) periods the first reported torque stands for the
+        unknown earlier ones.
     """
     whole = int(delay)
     part = delay - whole
@@ -97,18 +98,18 @@ def delayed(torque: Array, delay: float) -> Array:
 
 
 class Decimation:
-    """Takes the samples of a fast robot in groups, each of which is one period of the estimator.
+    """Groups the samples of a fast robot; each group is one period of the estimator.
 
-    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are nothing but noise,
-    and products of neighbouring ones are biased, since both take the reading between them.
+    At 1 kHz one encoder count of 4096 is 1.5 rad/s: speeds of single periods are mere noise, and
+    products of neighbouring ones are biased, since both use the reading between them.
 
     Args:
-        factor: samples of a group, >= 1.
+        factor: Samples per group, >= 1.
 
     Attributes:
-        factor: as given.
-        fine: parts of a group whose torques are told apart, at most FINEST; one that divides the
-            factor.
+        factor: As given.
+        fine: Parts of a group with separate torques: the largest divisor of the factor up to
+            FINEST.
     """
 
     def __init__(self, factor: int) -> None:
@@ -117,14 +118,14 @@ class Decimation:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """The next sample does not follow those before."""
+        """Start a new segment: the next sample does not continue the previous ones."""
         self._left = np.empty((0, 5))
 
     def take(self, samples: Array) -> Array:
-        """Whole groups of samples of nearly even periods, shape (groups x fine, 5).
+        """Return the complete groups of samples of nearly even periods, shape (groups x fine, 5).
 
         Args:
-            samples: stamp, angles and torques, shape (n, 5).
+            samples: Stamp, angles and torques, shape (n, 5).
         """
         if self.factor == 1:
             return samples
@@ -137,12 +138,12 @@ class Decimation:
         return kept
 
 
-# Gain in the cost that makes a delay sure, that makes one sure that is no whole number of samples,
-# and that makes such a one likely enough to be used.
+# Reductions of the cost: a delay is sure if it beats all others by SURE_GAIN. A fractional delay
+# is used if it beats the best whole one by LIKELY_GAIN, and reported if by SURE_GAIN_PART.
 SURE_GAIN, SURE_GAIN_PART, LIKELY_GAIN = 25.0, 16.0, 4.0
-# Whole delays farther than this from the one found are other ones, in control periods.
+# Whole delays count as different from the best one beyond this difference, control periods.
 DELAY_TOLERANCE = 0.75
-# Step over which the squared residuals are a parabola, samples.
+# Step within which the squared residuals are nearly a parabola, samples.
 STEP = 0.1
 
 
@@ -151,11 +152,11 @@ class TorqueDelay:
     """Delay of the torque, in periods of the regression.
 
     Attributes:
-        value: the likeliest.
-        told: the same where it is surely no whole number of samples, else the likeliest of those;
-            never below 0, as no torque acts before its command.
-        sure: whether it is told from other ones at all.
-        std: standard deviation of the value; 0 where nothing tells it.
+        value: Most likely delay.
+        told: Delay to report: the value if it is surely not a whole number of samples, else the
+            most likely whole one; never below 0, as no torque acts before its command.
+        sure: Whether the data distinguish it from other delays.
+        std: Standard deviation of the value; 0 where the data give none.
     """
 
     value: float
@@ -165,25 +166,25 @@ class TorqueDelay:
 
 
 class Residuals(Protocol):
-    """What an axis leaves unexplained, for any delay of the torque.
+    """Squared residuals of an axis for any delay of the torque.
 
     Attributes:
-        power: sum of squares of what is to be explained.
+        power: Sum of squares of the output.
     """
 
     power: float
 
     def at(self, delays: Sequence[float]) -> Array:
-        """Weighted sum of squared residuals for each delay in control periods, shape (n,)."""
+        """Return the weighted sum of squared residuals for each delay, control periods, (n,)."""
 
 
 def best_delay(axes: Sequence[Residuals], windows: float, fine: int) -> TorqueDelay:
-    """The delay with the least residuals.
+    """Return the delay with the smallest residuals.
 
     Args:
-        axes: residuals of each axis.
-        windows: that share nothing.
-        fine: samples in a period.
+        axes: Residuals of each axis.
+        windows: Number of disjoint windows.
+        fine: Samples per period.
     """
     return _DelaySearch(axes, windows, fine).best()
 
@@ -198,7 +199,7 @@ class _DelaySearch:
         cost = self._cost(whole)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
-        # Parts of a sample have to be likely: most robots have whole ones.
+        # A fractional delay must be clearly better: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
             around = np.clip(found + step * np.arange(-9, 10), earliest, DELAYS - 1.0)
             costs = self._cost(around)
@@ -218,7 +219,10 @@ class _DelaySearch:
         return cost
 
     def _std(self, found: float) -> float:
-        """By the bend of R over the least: log R is a parabola only where R is nearly that."""
+        """Return the deviation by the curvature of R relative to its minimum.
+
+        R itself is used, since log R is a parabola only where R hardly exceeds its minimum.
+        """
         step = STEP / self._fine
         at = min(max(found, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
         bend = 0.0
@@ -230,6 +234,6 @@ class _DelaySearch:
 
 
 def _squared(axis: Residuals, residuals: Array) -> Array:
-    """Squared residuals, not less than rounding leaves."""
+    """Return the squared residuals, with a lower bound for rounding."""
     least: Array = residuals + 1e-12 * axis.power + 1e-300
     return least

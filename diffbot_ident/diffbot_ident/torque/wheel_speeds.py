@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When wheels turn round: their speeds from the angles and from what the torques do.
+"""Wheel speeds from angles and torques, to find when wheels reverse.
 
-Coulomb friction changes its side when a wheel turns round. Encoders alone tell that time badly: a
+Coulomb friction changes its sign when a wheel reverses. Encoders alone give that time badly: a
 wheel of 500 counts per revolution moves by less than a count for tens of milliseconds before and
-after. Over some 80 ms the torques say by how much a speed changes from period to period, once K7,
-K8 and the friction are roughly known, and the angles say at which level.
+after. Once K7, K8 and the friction are roughly known, the torques give the change of speed from
+period to period over some 80 ms, and the angles give its level.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Four
 
-# Time over which angles are taken together, s, and the most periods of it.
+# Time over which the speed level is averaged, s, and the maximum number of periods in it.
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
-# Each pass places the turns with the friction of the one before; a fourth changes nothing.
+# Each pass locates the reversals using the friction of the previous pass; a fourth changes nothing.
 PASSES = 3
 
 
 @dataclass(frozen=True)
 class TorqueResponse:
-    """What is known of how torques act: where speeds change their slopes and wheels turn round.
+    """What is known about the response of the velocities to the torques.
+
+    It determines where the speeds change their slopes and when the wheels reverse.
 
     Attributes:
-        k7: m/s^2 per N m of both wheels' sum; 0 while it is not known.
-        k8: rad/s^2 per N m of the wheels' difference; 0 while it is not known.
-        delay: control periods by which torques act late, >= 0.
+        k7: m/s^2 per N m of the wheels' sum; 0 while unknown.
+        k8: rad/s^2 per N m of the wheels' difference; 0 while unknown.
+        delay: Delay of the torques, control periods, >= 0.
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        turning: [c_w in N m s/rad, f_w in N m] of the floor against turning.
-        products: [K5 in m, K6 in 1/m], of omega^2 and of v omega; 0 while they are not known.
-        holding: the moment up to which the floor may hold the robot against turning, N m: f_w, or
-            more while it is known roughly.
+        turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
+        products: [K5 in m, K6 in 1/m], of omega^2 and of v omega; 0 while unknown.
+        holding: Moment up to which the floor may hold the robot against turning, N m: f_w, or
+            more while f_w is uncertain.
     """
 
     k7: float = 0.0
@@ -52,7 +54,11 @@ UNKNOWN_RESPONSE = TorqueResponse()
 
 
 def level_side(period: float) -> int:
-    """Periods (s) before and after one that tell the level of its speed."""
+    """Return the number of periods on each side over which a speed's level is averaged.
+
+    Args:
+        period: Control period, s.
+    """
     return max(1, min(MOST_PERIODS // 2, round(0.5 * (LEVEL_TIME / period - 1.0))))
 
 
@@ -64,23 +70,23 @@ def wheel_speeds(
     geometry: WheelGeometry,
     side: int,
 ) -> WheelSpeeds:
-    """The wheels' speeds by the angles and by the torques.
+    """Estimate the wheels' speeds from the angles and the torques.
 
     Args:
-        speed: means over n periods by the angles [left, right], rad/s, shape (n, 2).
-        period: s, shape (n,).
-        impulse: integrals over the periods of the torques' sum and of left less right, as they
+        speed: Mean speeds over n periods from the angles [left, right], rad/s, shape (n, 2).
+        period: Control periods, s, shape (n,).
+        impulse: Integrals over the periods of the torques' sum and of left minus right, as they
             act, N m s, shape (2, n).
-        response: of the velocities to the torques.
-        geometry: of the wheels.
-        side: periods on either side that the level is taken from, see level_side.
+        response: Response of the velocities to the torques.
+        geometry: Wheel radii and separation.
+        side: Periods on each side over which the level is averaged, see level_side.
     """
     radius = 0.5 * (geometry.left_radius + geometry.right_radius)
     viscous, coulomb = np.array(response.friction[:2]), np.array(response.friction[2:])
     linear, angular = response.k7 / radius, geometry.half_track * response.k8 / radius
-    # From a wheel's own torque and from the other's to its acceleration.
+    # Gains from a wheel's own torque and from the other wheel's torque to its acceleration.
     own, other = linear - angular, linear + angular
-    # A wheel whose angle stays stands, whatever its torque would do to a free one.
+    # A wheel with constant angle stands still, whatever its torque would do to a free wheel.
     level, size = np.hsplit(_centred_mean(np.hstack((speed, np.abs(speed))), side), 2)
     moves = size > 0.0
     found = WheelSpeeds.risen(level, np.zeros_like(speed), moves, period, 0.0)
@@ -88,19 +94,19 @@ def wheel_speeds(
         return found
     torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
     torque -= viscous * speed * period[:, None]
-    # A moment against turning is as much torque on the left wheel and against the right one.
+    # A moment against turning is equivalent to equal and opposite torques of both wheels.
     moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
     turns = any(response.turning)
     if turns:
         omega = np.asarray(geometry.body_velocity(*speed.T)[1])
         torque -= moment * (response.turning[0] * omega * period)[:, None]
-    # The robot may turn round at full speed ahead, where v omega counts within the level's time.
+    # The yaw rate may reverse at full forward speed, where v omega matters within LEVEL_TIME.
     drift = _drift(speed, period, response, geometry) if turns else 0.0
     for _ in range(PASSES):
         rising, whole = _frictions(found, moment, response, geometry)
         acting = torque - whole
         gained = own * acting + other * acting[:, ::-1] + drift
-        # From the mean of a period to its end; the course is bent where a wheel turns round.
+        # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
         acting = 0.5 * torque - rising
         rest = own * acting + other * acting[:, ::-1] + 0.5 * drift
         after = np.cumsum(gained, axis=0)
@@ -115,16 +121,17 @@ def wheel_speeds(
 def _frictions(
     found: WheelSpeeds, moment: Array, response: TorqueResponse, geometry: WheelGeometry
 ) -> tuple[Array, Array]:
-    """Dry friction as torques of the wheels, N m s: under a weight that rises over a period, whole.
+    """Return the integrals of dry friction over each period, as torques of the wheels, N m s.
 
     Args:
-        found: the wheels' speeds in n periods.
-        moment: torques of the wheels that stand for a moment against turning of 1 N m, shape (2,).
-        response: with the friction.
-        geometry: of the wheels.
+        found: The wheels' speeds in n periods.
+        moment: Wheel torques equivalent to a moment against turning of 1 N m, shape (2,).
+        response: Response with the friction.
+        geometry: Wheel radii and separation.
 
     Returns:
-        Shapes (n, 2), or zeros of (1, 2) where there is none.
+        Integrals under a weight that rises from 0 to 1 over a period, and without a weight. Shapes
+        (n, 2), or zeros of (1, 2) without friction.
     """
     rising, whole = np.zeros((1, 2)), np.zeros((1, 2))
     coulomb = np.array(response.friction[2:])
@@ -139,7 +146,10 @@ def _frictions(
 
 
 def _drift(speed: Array, period: Array, response: TorqueResponse, geometry: WheelGeometry) -> Array:
-    """What a centre of mass off the axle adds to the wheels' speeds in a period, rad/s, (n, 2)."""
+    """Return the wheels' speed gains per period, rad/s, due to K5 and K6, shape (n, 2).
+
+    K5 and K6 are the effect of a centre of mass off the axle.
+    """
     v, omega = (np.asarray(each) for each in geometry.body_velocity(*speed.T))
     (k5, k6), b = response.products, geometry.half_track
     ahead, turn = k5 * omega**2 * period, b * k6 * v * omega * period
@@ -153,13 +163,12 @@ class WheelSpeeds:
     """Speeds of the wheels [left, right] at both ends of each period, rad/s, shape (n, 2) each.
 
     Attributes:
-        begin: at the beginning of a period.
-        end: at its end.
-        middle: mean of both.
-        change: what friction takes from the acceleration times the time when a wheel turns
-            forward, rad/s; as much is added when it turns backward. It bends the course of the
-            speed where that is 0.
-        period: s, shape (n,).
+        begin: At the beginning of a period.
+        end: At its end.
+        middle: Mean of both.
+        change: Speed that dry friction takes over a period from a wheel that turns forward, and
+            gives to one that turns backward, rad/s. It changes the slope of the speed at 0.
+        period: Control periods, s, shape (n,).
     """
 
     begin: Array
@@ -177,13 +186,13 @@ class WheelSpeeds:
         period: Array,
         friction: Array | float,
     ) -> WheelSpeeds:
-        """Course of the speeds that rise evenly over each period.
+        """Return speeds that change linearly over each period.
 
         Args:
-            end: at the end of the periods, rad/s, shape (n, 2).
-            gained: in each period, by all torques, rad/s, shape (n, 2).
-            moves: whether the wheels move at all, shape (n, 2).
-            period: s, shape (n,).
+            end: Speeds at the end of the periods, rad/s, shape (n, 2).
+            gained: Speed gained in each period by all torques, rad/s, shape (n, 2).
+            moves: Whether the wheels move at all, shape (n, 2).
+            period: Control periods, s, shape (n,).
             friction: Coulomb friction as an acceleration, rad/s^2.
         """
         end, gained = moves * end, moves * gained
@@ -191,7 +200,7 @@ class WheelSpeeds:
         return cls(end - gained, end, end - 0.5 * gained, change, period)
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
-        """The same of the yaw rate, rad/s, in place of the wheels' speeds; shapes (n, 1)."""
+        """Return the same for the yaw rate, rad/s, instead of the wheels' speeds; shapes (n, 1)."""
         begin, end, middle = (
             np.reshape(np.asarray(geometry.body_velocity(*speed.T)[1]), (-1, 1))
             for speed in (self.begin, self.end, self.middle)
@@ -202,7 +211,7 @@ class WheelSpeeds:
         return WheelSpeeds(begin, end, middle, friction * self.period[:, None], self.period)
 
     def beside(self, other: WheelSpeeds) -> WheelSpeeds:
-        """These and others of the same periods, as further columns."""
+        """Return these speeds with others of the same periods as further columns."""
         begin, end, middle, change = (
             np.hstack((getattr(self, name), getattr(other, name)))
             for name in ("begin", "end", "middle", "change")
@@ -210,19 +219,24 @@ class WheelSpeeds:
         return WheelSpeeds(begin, end, middle, change, self.period)
 
     def turn_round(self) -> bool:
-        """Whether any does within a period."""
+        """Whether any speed changes its sign within a period."""
         return bool((self.begin * self.end < 0.0).any())
 
     def sign_integrals(self) -> tuple[Array, Array]:
-        """Of the signs, under a weight that rises over a period to 1 and one that falls, s."""
+        """Return the integrals of the speeds' signs over each period, s.
+
+        They are weighted by a weight that rises from 0 to 1 over the period, and by one that falls
+        from 1 to 0.
+        """
         before, after = np.sign(self.begin), np.sign(self.end)
         turns = before * after < 0.0
         period = self.period[:, None]
         if not turns.any():
             both = 0.5 * np.sign(self.middle) * period
             return both, both
-        # Before the wheel turns round friction adds to the torque, after it takes from it: B is
-        # (d + f) s and E is (d - f) (1 - s). Without d, 2 f s^2 - (B + E + 2 f) s + B = 0.
+        # A wheel reverses after the share s of a period. Before, friction adds to the drive d, then
+        # it opposes it: the speed's sizes are B = (d + f) s at the beginning and
+        # E = (d - f) (1 - s) at the end. Eliminating d: 2 f s^2 - (B + E + 2 f) s + B = 0.
         start = np.abs(self.begin)
         size = start + np.abs(self.end) + 2.0 * self.change
         root = np.sqrt(np.maximum(np.square(size) - 8.0 * self.change * start, 0.0))
@@ -235,7 +249,7 @@ class WheelSpeeds:
 
 
 def _centred_mean(values: Array, side: int) -> Array:
-    """Means over as many rows on either side, shape (n, m); at the ends of what is there."""
+    """Return means over `side` rows on each side, shape (n, m); near the ends over fewer."""
     count = len(values)
     # Sums up to each row, with the first and the last repeated beyond the ends.
     sums = np.empty((count + 2 * side + 1, values.shape[1]))
@@ -248,7 +262,7 @@ def _centred_mean(values: Array, side: int) -> Array:
 
 @lru_cache(maxsize=64)
 def _rows_near(count: int, side: int) -> Array:
-    """How many of `count` rows lie within `side` of each, shape (count, 1)."""
+    """Return how many of `count` rows lie within `side` of each, shape (count, 1)."""
     index = np.arange(count)
     near = np.minimum(index + side + 1, count) - np.maximum(index - side, 0)
     return near[:, None].astype(float)

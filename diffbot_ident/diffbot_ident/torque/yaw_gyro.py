@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gyro beside the wheels: its bias and delay, and the yaw rate that the wheels really make.
+"""Comparison of a gyro with the wheels: its bias and delay, and the scale of the wheels' yaw rate.
 
 Without slip the wheels turn the robot by r (phi_r - phi_l) / (2 b), and the gyro reads
 
     g(t) = gamma omega_w(t - delay) + kappa v_w(t - delay) + bias(t) + noise
 
-with v_w and omega_w by the wheels and the radius r and half track b of the robot's file. gamma is 1
-where those are right; else (r / b) of the robot over that of the file, times the gyro's own scale.
-kappa = gamma delta / (2 b), delta the share by which the right radius is larger than the left one,
-is 0 where the radii are as in the file.
+with v_w and omega_w computed from the wheels with the radius r and half track b of the robot's
+file. gamma is 1 if those are right; else it is the true (r / b) over that of the file, times the
+gyro's own scale. kappa = gamma delta / (2 b), with delta the share by which the right radius
+exceeds the left one, is 0 if the radii are as in the file.
 
-Everything is fitted to angles, the gyro's integrated, over windows that share nothing: an encoder
-is exact over them, and the noise of the gyro is independent from one to the next. The bias is a
-broken line with a knot each KNOTS seconds, so that it may walk.
+Everything is fitted to angles (those of the gyro are integrals) over disjoint windows: an encoder
+is exact over them, and the noise of the gyro is independent from one window to the next. The bias
+is piecewise linear with a knot every KNOTS seconds, so that it may drift.
 """
 
 from __future__ import annotations
@@ -36,48 +36,49 @@ Flags = NDArray[np.bool_]
 WINDOW = 0.2
 # Time between two knots of the bias, s.
 KNOTS = 10.0
-# Delays that are looked for, s, and the steps of the search.
+# Range of delays, s, and the steps of the search.
 DELAY_MIN, DELAY_MAX, COARSE, FINE = -0.1, 0.3, 0.01, 0.001
-# Windows and yaw rate (root mean square, rad/s) from which on the gyro is judged.
+# Minimum number of windows and yaw rate (root mean square, rad/s) to judge the gyro.
 MIN_WINDOWS, MIN_TURNING = 25, 0.05
-# Share of the gyro's turns that the wheels' have to explain.
+# Minimum share of the gyro's rotation that the wheels must explain.
 MIN_AGREEMENT = 0.8
-# gamma of a robot whose dimensions are roughly right: skid steer turns half as fast as its wheels
-# say. Beyond, the gyro is another one than it is taken for.
+# Range of gamma for roughly right dimensions; skid steer turns half as fast as its wheels indicate.
+# Outside, the gyro has another unit or axis than assumed.
 SCALE_MIN, SCALE_MAX = 0.3, 1.5
 DEGREES = 180.0 / math.pi
 DEGREES_TOLERANCE = 0.5
-# Intervals longer than so many usual ones, and this time (s), are gaps.
+# Intervals longer than so many usual ones, and than this time (s), are gaps.
 GAP_PERIODS, GAP_TIME = 4.0, 0.03
-# New readings, as a share of those of the last fit, after which it is made anew.
+# The fit is repeated once its time span has grown by this share.
 REFIT_SHARE = 0.05
-# Memory of a gyro beside a control loop, s: longer tells the scale no better than a gyro keeps it,
-# and a fit has to end between two commands.
+# Memory of a gyro beside a control loop, s: a longer one would not improve the scale beyond the
+# gyro's own stability, and a fit must finish between two commands.
 LIVE_MEMORY = 120.0
-# Readings go once the oldest are older than so many times the memory.
+# Old readings are dropped once the oldest are older than so many times the memory.
 FORGET = 1.25
 # Lags, in windows, of the residuals' correlation in the standard deviations.
 LAGS = 3
+# Time beyond MIN_WINDOWS windows in which readings of the gyro must have arrived, s.
 ENOUGH_WHEELS = 5.0
-# Standard deviation of what the sum of readings loses, as a share of what is made up for.
+# Standard deviation of the integration error of the readings, as a share of its correction.
 LOST_SHARE = 0.5
-# Standard deviation of the delay by angles that are known at instants, as a share of their period.
+# Standard deviation of the delay due to sampled angles, as a share of their period.
 DELAY_SHARE = 0.005
 
 
 class GyroError(ValueError):
-    """The gyro is not what it should be; one sentence says what to change."""
+    """The gyro is faulty or misconfigured; the message states what to change."""
 
 
 @dataclass(frozen=True)
 class _Windows:
-    """Windows without gaps, n of them.
+    """n windows without gaps.
 
     Attributes:
-        begin: stamps, (n,), s; end likewise.
-        end: stamps, (n,), s.
-        turned: by the gyro, (n,), rad.
-        lost: of it in the sum of the readings, which stands for the integral, (n,), rad.
+        begin: Stamps of their beginnings, (n,), s.
+        end: Stamps of their ends, (n,), s.
+        turned: Rotation by the gyro, corrected by `lost`, (n,), rad.
+        lost: Error of the trapezoidal sum of the readings compared with the integral, (n,), rad.
     """
 
     begin: Array
@@ -90,10 +91,10 @@ class YawGyro:
     """Compares a gyro with the wheels.
 
     Args:
-        geometry: of the wheels, as the robot's file has it.
-        window: length of a window, s, > 0.
-        delays: shortest and longest delay of the gyro that is looked for, s.
-        memory: time that is looked back at the least, s, > 0; older readings are forgotten.
+        geometry: Wheel radii and separation, as in the robot's file.
+        window: Length of a window, s, > 0.
+        delays: Minimum and maximum delay of the gyro in the search, s.
+        memory: Minimum time that readings are kept, s, > 0; older ones are forgotten.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class YawGyro:
     def reset(self) -> None:
         """Forget everything."""
         self._gyro: list[tuple[float, float]] = []
-        # Stamp, turn and path since the beginning, and 1 where the step to it cannot be trusted.
+        # Stamp, turn and path since the beginning, and 1 if the step to it cannot be trusted.
         self._wheels: list[tuple[float, float, float, float]] = []
         self._angles: tuple[float, float] | None = None
         self._interrupted = False
@@ -121,15 +122,15 @@ class YawGyro:
 
     @property
     def readings(self) -> int:
-        """Of the gyro so far."""
+        """Number of readings of the gyro so far."""
         return len(self._gyro)
 
     def add(self, stamp: float, rate: float) -> None:
-        """Take in a reading of the yaw rate (rad/s, counter-clockwise) at a stamp (s).
+        """Add a reading of the yaw rate (rad/s, counter-clockwise) at a stamp (s).
 
         Raises:
-            ValueError: a value is not finite, or the stamp is not later than the last one; the
-                reading counts for nothing.
+            ValueError: A value is not finite, or the stamp is not later than the last one; the
+                reading is ignored.
         """
         if not (math.isfinite(stamp) and math.isfinite(rate)):
             raise ValueError(f"gyro: rate {rate} rad/s at {stamp} s: must be finite")
@@ -142,7 +143,7 @@ class YawGyro:
         self._forget(self._gyro)
 
     def add_wheels(self, sample: JointSample) -> None:
-        """Take in a joint sample that follows the one before, but for `interrupt`."""
+        """Add a joint sample that continues the previous one, except after `interrupt`."""
         last, self._angles = self._angles, sample.position
         if last is None:
             self._wheels.append((sample.stamp, 0.0, 0.0, 1.0))
@@ -161,23 +162,23 @@ class YawGyro:
         self._forget(self._wheels)
 
     def _forget(self, readings: MutableSequence[Any]) -> None:
-        """Drop what is older than the memory, much at a time."""
+        """Drop readings that are older than the memory, many at a time."""
         newest = readings[-1][0]
         if newest - readings[0][0] > FORGET * self._memory:
             del readings[: bisect_left(readings, newest - self._memory, key=itemgetter(0))]
 
     def interrupt(self) -> None:
-        """The next joint sample does not follow the one before."""
+        """Mark that the next joint sample does not continue the previous one."""
         self._interrupted = True
 
     def fit(self, anew: bool = False) -> GyroFit | None:
-        """What is known by now; None while the robot has not turned enough.
+        """Return the current fit; None while the robot has not turned enough.
 
         Args:
-            anew: whether the last fit does not do, however few readings have come since.
+            anew: Whether to repeat the fit even if there are only few new readings.
 
         Raises:
-            GyroError: the gyro is not what it should be.
+            GyroError: The gyro is faulty or misconfigured.
         """
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             self._check_presence()
@@ -194,12 +195,11 @@ class YawGyro:
         return self._fit
 
     def explained_by(self, fit: GyroFit) -> tuple[float, float, int]:
-        """Share of the gyro's turns that a fit to others explains, its error, and the windows.
-
-        Only the bias is taken from these readings. NaN where there are too few windows.
+        """Test a fit to other data on these readings; only the bias is fitted to them.
 
         Returns:
-            Share, at most 1; root mean square of the error of a window, rad; number of windows.
+            Share of the gyro's rotation that the fit explains, at most 1; root mean square of the
+            error of a window, rad; number of windows. NaN if there are too few windows.
         """
         if len(self._gyro) < 2 or len(self._wheels) < 2:
             return math.nan, math.nan, 0
@@ -215,12 +215,12 @@ class YawGyro:
         return 1.0 - squares / float(turned @ turned), math.sqrt(squares / len(left)), len(left)
 
     def _usable(self) -> tuple[_Windows, Array]:
-        """Windows without gaps, whatever the delay, and the wheels."""
+        """Return the windows without gaps for any delay in the range, and the wheels."""
         wheels = np.array(self._wheels)
         return _covered(self._windows(np.array(self._gyro)), wheels, self._delays), wheels
 
     def _check_presence(self) -> None:
-        """Raise GyroError where the wheels have been read for long enough for a gyro's reading."""
+        """Raise GyroError if a gyro with usable stamps should have been seen by now."""
         if not self._wheels:
             return
         first, last = self._wheels[0][0], self._wheels[-1][0]
@@ -236,12 +236,13 @@ class YawGyro:
             )
 
     def _windows(self, gyro: Array) -> _Windows:
-        """All windows that the gyro was read through without a gap."""
+        """Return all windows without gaps in the gyro's readings."""
         stamps, rate = gyro.T
         steps = np.diff(stamps)
         usual = float(np.median(steps))
         turned = np.concatenate(([0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * steps)))
-        # Euler and Maclaurin: such a sum is the integral and this, it cuts peaks.
+        # Euler-Maclaurin: the trapezoidal sum exceeds the integral by the difference of this term
+        # between both ends.
         cut = usual**2 / 12.0 * np.gradient(rate, stamps)
         gaps = np.concatenate(([0], np.cumsum(_is_gap(steps, usual))))
         edges = np.arange(0, len(stamps), max(1, round(self._window / usual)))
@@ -256,7 +257,7 @@ class YawGyro:
         turned = bias.taken_off(windows.turned[:, None])[:, 0]
 
         def seen(delays: Array) -> Array:
-            """Turns and paths of the wheels less what a bias explains, (delays, n, 2)."""
+            """Return the wheels' turns and paths less the part a bias explains, (delays, n, 2)."""
             return bias.taken_off(_moved(windows, wheels, delays))
 
         now = seen(np.zeros(1))[0]
@@ -267,11 +268,11 @@ class YawGyro:
         power = float(turned @ turned)
         if power <= 1e-18 * len(turned):
             raise GyroError(
-                f"the gyro says the same at all times while the wheels turn the robot with "
+                f"the gyro reads the same at all times while the wheels turn the robot with "
                 f"{turning:.2g} rad/s; it is dead, or not fixed to the robot"
             )
         delay = self._find_delay(lambda delays: _left(seen(delays), turned))
-        # How a change of the delay shows is a regressor, too: it takes its part of the precision.
+        # The derivative by the delay is a regressor as well: its uncertainty reduces the precision.
         pair = seen(np.array((delay - FINE, delay, delay + FINE)))
         theta = np.linalg.lstsq(pair[1], turned, rcond=None)[0]
         shift = ((pair[2] - pair[0]) @ theta)[:, None] / (2.0 * FINE)
@@ -281,7 +282,7 @@ class YawGyro:
         _check_agreement(float(theta[0]), agreement, turning)
         self._check_delay(delay)
         variance = _variances(columns, residuals, bias.knots)
-        # What readings at instants lose of a motion with kinks is known to about a half.
+        # The integration error of a motion with kinks is known only to about a half.
         rough = np.linalg.lstsq(pair[1], windows.lost, rcond=None)[0]
         variance[:2] += (LOST_SHARE * rough) ** 2
         variance[2] += (DELAY_SHARE * float(np.median(np.diff(wheels[:, 0])))) ** 2
@@ -301,7 +302,10 @@ class YawGyro:
         )
 
     def _find_delay(self, costs: Callable[[Array], Array]) -> float:
-        """Delay of the least cost: beside the last one, if that is still there, or anywhere, s."""
+        """Return the delay of minimum cost, s.
+
+        It is searched near the last delay first, and in the whole range if not found there.
+        """
         shortest, longest = self._delays
         everywhere = np.arange(shortest, longest + 0.5 * COARSE, COARSE)
 
@@ -316,7 +320,7 @@ class YawGyro:
         return _lowest(*beside(everywhere[np.argmin(costs(everywhere))]))
 
     def _check_delay(self, delay: float) -> None:
-        """Raise GyroError where the delay is at an end of those that are looked for."""
+        """Raise GyroError if the delay is at an end of the search range."""
         shortest, longest = self._delays
         if not shortest + COARSE < delay < longest - COARSE:
             raise GyroError(
@@ -331,7 +335,7 @@ def _is_gap(steps: Array, usual: float) -> Flags:
 
 
 def _covered(windows: _Windows, wheels: Array, delays: tuple[float, float]) -> _Windows:
-    """The windows in which the wheels were read without a gap, whatever the delay."""
+    """Return the windows without gaps in the wheels' readings, for any delay in the range."""
     stamps = wheels[:, 0]
     steps = np.diff(stamps)
     bad = _is_gap(steps, float(np.median(steps))) | (wheels[1:, 3] > 0.0)
@@ -344,12 +348,16 @@ def _covered(windows: _Windows, wheels: Array, delays: tuple[float, float]) -> _
 
 
 def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
-    """Turn (rad) and path (m) of the wheels in windows that begin so much earlier, (d, n, 2)."""
+    """Return the wheels' turn (rad) and path (m) in windows earlier by each delay, (d, n, 2)."""
     stamps, values = wheels[:, 0], wheels[:, 1:3]
     slopes = np.gradient(values, stamps, axis=0)
 
     def at(times: Array) -> Array:
-        """By Hermite's cubics: straight lines would err by an eighth of what a period gains."""
+        """Interpolate by cubic Hermite splines.
+
+        Linear interpolation would err by an eighth of the change of speed in a period times the
+        period.
+        """
         i = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
         step = (stamps[i + 1] - stamps[i])[..., None]
         share = (times - stamps[i])[..., None] / step
@@ -364,13 +372,13 @@ def _moved(windows: _Windows, wheels: Array, delays: Array) -> Array:
 
 
 class _BiasLine:
-    """A bias that is a broken line: what of readings in windows it can explain.
+    """A piecewise linear bias, and the part of the windows' values that it explains.
 
-    A window sees the two knots beside it only, so that the cost grows with the windows and not with
-    their square.
+    A window depends only on the two knots beside it, so the cost grows linearly with the number of
+    windows.
 
     Attributes:
-        knots: number of them.
+        knots: Number of knots.
     """
 
     def __init__(self, windows: _Windows) -> None:
@@ -386,13 +394,13 @@ class _BiasLine:
         for i, one in enumerate(self._weights):
             for j, other in enumerate(self._weights):
                 np.add.at(information, (self._before + i, self._before + j), one * other)
-        # Knots in a long gap are seen by no window.
+        # Knots in a long gap belong to no window.
         seen = np.maximum(information.diagonal(), 1e-12 * information.max())
         np.fill_diagonal(information, seen)
         self._inverse = np.linalg.inv(information)
 
     def taken_off(self, values: Array) -> Array:
-        """Values, (..., n, c), less the bias that fits them best."""
+        """Return values, (..., n, c), less the bias that fits them best."""
         along = np.zeros((*values.shape[:-2], self.knots, values.shape[-1]))
         first = np.flatnonzero(np.diff(self._before, prepend=-1))
         for i, weight in enumerate(self._weights):
@@ -406,7 +414,7 @@ class _BiasLine:
 
 
 def _left(columns: Array, turned: Array) -> Array:
-    """Sum of squared residuals for each of several regressors, (d, n, 2)."""
+    """Return the sums of squared residuals for each of d sets of regressors, (d, n, 2)."""
     information = np.einsum("dna,dnb->dab", columns, columns)
     information += 1e-12 * np.eye(2) * np.trace(information, axis1=1, axis2=2)[:, None, None]
     along = np.einsum("dna,n->da", columns, turned)
@@ -416,7 +424,7 @@ def _left(columns: Array, turned: Array) -> Array:
 
 
 def _lowest(at: Array, costs: Array) -> float:
-    """Where a parabola through the least cost and its neighbours is lowest."""
+    """Return the minimum of a parabola through the lowest cost and its neighbours."""
     best = int(np.argmin(costs))
     if not 0 < best < len(at) - 1:
         return float(at[best])
@@ -427,14 +435,15 @@ def _lowest(at: Array, costs: Array) -> float:
 
 
 def _variances(columns: Array, residuals: Array, others: int) -> Array:
-    """Variances of the parameters, (3,): by independent residuals or correlated ones, the larger.
+    """Return the variances of the parameters, (3,).
 
-    Infinite for a regressor that is always 0, as the path is of a robot that turns on the spot.
+    They are the larger ones of those for independent and for correlated residuals; infinite for a
+    regressor that is always 0, as the path of a robot that turns on the spot.
 
     Args:
-        columns: regressors, (n, 3).
-        residuals: (n,).
-        others: parameters that were fitted beside these.
+        columns: Regressors, (n, 3).
+        residuals: Residuals, (n,).
+        others: Number of further parameters that were fitted.
     """
     scale = np.sqrt(np.sum(columns**2, axis=0))
     known = scale > 0.0
@@ -455,7 +464,7 @@ def _variances(columns: Array, residuals: Array, others: int) -> Array:
 
 
 def _check_agreement(gamma: float, agreement: float, turning: float) -> None:
-    """Raise GyroError where the gyro is another one than it is taken for."""
+    """Raise GyroError if the gyro has another axis, sign or unit than assumed."""
     if agreement < MIN_AGREEMENT:
         raise GyroError(
             f"the gyro does not follow the wheels, which turn the robot with {turning:.2g} rad/s: "

@@ -8,26 +8,27 @@
 Published:  sigma' = gamma^-1 A' Delta - gamma^-1 Gamma sigma      (6)
             Delta  = command - u                                   (7)
 
-The paper calls (6) recursive least squares. It is a gradient with a leak, and it cannot find sigma:
-(7) is no prediction error. At the true sigma it is A sigma - u, which is not 0 but where sigma3 = 1
-and the speed is constant, so the gradient goes on. And the leak pulls sigma to 0: where the robot
-stands, A = 0, and sigma = exp(-gamma^-1 Gamma t) sigma(0). It would switch the law off only below
-a certain error, as the text says of Gamma, which (6) does not do.
+The paper calls (6) recursive least squares. It is a gradient with a leak, and it cannot find sigma,
+as (7) is not a prediction error. At the true sigma it is A sigma - u, which is 0 only if sigma3 = 1
+and the speed is constant, so the gradient does not vanish. And the leak pulls sigma to 0: while the
+robot stands, A = 0, and sigma = exp(-gamma^-1 Gamma t) sigma(0). According to the text, Gamma only
+switches the law off below a certain error, which (6) does not do.
 
 Corrected:  sigma' = gamma^-1 A' (command - A sigma) - gamma^-1 Gamma (sigma - prior)
 
-command - A sigma is the error of the prediction, 0 at the true sigma. With e = sigma - true and
-V = e' gamma e / 2 the first term gives V' = -|A e|^2 <= 0: the error never grows, and shrinks in
-each direction that the motion excites. The leak, towards a prior from a batch fit instead of 0,
-bounds sigma where nothing is excited and noise would let it wander (sigma-modification; Ioannou and
-Kokotovic, 1983); its price is a bias towards the prior. Sampled, each axis's step is divided by
-1 + dt a gamma^-1 a' with its row a of A: one step never passes the minimum of its own error.
+command - A sigma is the prediction error, 0 at the true sigma. With e = sigma - true and
+V = e' gamma e / 2 the first term gives V' = -|A e|^2 <= 0: the error never grows, and decreases in
+each direction that the motion excites. The leak acts towards a prior from a batch fit instead of 0.
+It bounds sigma without excitation, where noise would make it drift (sigma-modification; Ioannou and
+Kokotovic, 1983), at the cost of a bias towards the prior. In discrete time, each axis's step is
+divided by 1 + dt a gamma^-1 a' with its row a of A, so that a step never overshoots the minimum of
+its own error.
 
-A needs accelerations. As printed they are differences of measured velocities, whose noise pulls
-sigma1 and sigma2 to a tenth of the truth (5 mm/s at 50 Hz). The corrected law passes command and A
-through one first-order filter, which leaves (A14) true and takes the differentiation out:
-dv/dt filtered is (v - v filtered) / time constant. Still a gradient is slow where the motion tells
-little; the suite drives with least squares on integrals, sigma_fit.py.
+A needs accelerations. As published they are differences of measured velocities, whose noise reduces
+sigma1 and sigma2 to a tenth of the true values (5 mm/s at 50 Hz). The corrected law applies the
+same first-order filter to command and A, which preserves (A14) and removes the differentiation:
+dv/dt filtered is (v - v filtered) / time constant. Still, a gradient is slow with little
+excitation; for driving, least squares on integrals is used instead, sigma_fit.py.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ class AdaptationGains:
     """Settings of the law.
 
     Attributes:
-        rate: diagonal of gamma^-1, 1/s, > 0; shape (4,) or one number for all.
-        leak: diagonal of Gamma, >= 0, likewise.
-        smoothing: time constant of the corrected law's filter, s, >= 0; 0: none.
-        corrected: whether the corrected law is used; else (6), (7) as printed.
+        rate: Diagonal of gamma^-1, 1/s, > 0; shape (4,) or one number for all.
+        leak: Diagonal of Gamma, >= 0; shape (4,) or one number for all.
+        smoothing: Time constant of the corrected law's filter, s, >= 0; 0: none.
+        corrected: Whether the corrected law is used; else (6), (7) as published.
 
     Raises:
-        ValueError: a number is outside its limits.
+        ValueError: A number is outside its limits.
     """
 
     rate: float | tuple[float, float, float, float] = 20.0
@@ -75,7 +76,7 @@ class AdaptationGains:
 
 
 def regressors(velocity: Array, acceleration: Array) -> Array:
-    """A of (A14), shape (2, 4), from [v, omega] and their rates of change."""
+    """Return A of (A14), shape (2, 4), from [v, omega] and their derivatives."""
     (v, omega), (dv, domega) = velocity, acceleration
     return np.array([[dv, 0.0, v, 0.0], [0.0, domega, 0.0, omega]])
 
@@ -84,11 +85,11 @@ class AdaptationLaw:
     """sigma by (6), sample by sample.
 
     Args:
-        start: sigma to begin with; the prior of the corrected law.
-        gains: see there.
+        start: Initial sigma, which is also the prior of the corrected law.
+        gains: Settings of the law.
 
     Attributes:
-        values: estimate of [sigma1, sigma2, sigma3, sigma4], shape (4,); of any sign.
+        values: Estimate of [sigma1, sigma2, sigma3, sigma4], shape (4,); of any sign.
     """
 
     def __init__(
@@ -107,12 +108,12 @@ class AdaptationLaw:
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
-        """Take in a measured velocity and the command that held since the stamp before.
+        """Process a measured velocity and the command held since the previous stamp.
 
-        The gradient is a step of forward Euler, the leak is exact.
+        The gradient is integrated by forward Euler, the leak exactly.
 
         Raises:
-            ValueError: a number is not finite, or the stamp does not rise.
+            ValueError: A number is not finite, or the stamp does not increase.
         """
         u, asked = np.array(velocity, float), np.array(command, float)
         if not (math.isfinite(stamp) and np.isfinite(u).all() and np.isfinite(asked).all()):
@@ -123,12 +124,12 @@ class AdaptationLaw:
         dt = stamp - before[0]
         if not dt > 0.0:
             raise ValueError(f"stamp = {stamp} s after {before[0]} s: must rise")
-        # The difference belongs to the middle of the period.
+        # The difference quotient refers to the middle of the period.
         a = regressors(0.5 * (u + before[1]), (u - before[1]) / dt)
         a, asked = self._smooth(a, asked, dt)
         kept = np.exp(-dt * self._rate * self._leak)
         if self._corrected:
-            # Each axis has its own size. Euler's step must not pass the minimum of its row.
+            # Each axis has its own size. Euler's step must not overshoot the minimum of its row.
             size = 1.0 + dt * (a * a) @ self._rate
             step = self._rate * (a.T @ ((asked - a @ self.values) / size))
             self.values = self._prior + kept * (self.values - self._prior) + dt * step
@@ -137,7 +138,7 @@ class AdaptationLaw:
             self.values = kept * self.values + dt * step
 
     def _smooth(self, a: Array, asked: Array, dt: float) -> tuple[Array, Array]:
-        """A and command through the filter, both from 0."""
+        """Return A and the command after the filter, both starting at 0."""
         if self._smoothing == 0.0:
             return a, asked
         share = -math.expm1(-dt / self._smoothing)

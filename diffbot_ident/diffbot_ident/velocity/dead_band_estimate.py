@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dead band of one axis while the robot drives, beside its inertia and drag.
+"""Online estimation of the dead band of one axis, together with its inertia and drag.
 
 With an offset b, (3) integrated from the beginning of a block as in sigma_fit.py is
 
     v(t) = v(t0) + a int p(u; b) ds - c int v ds        p(u; b) = sign(u) max(|u| - b, 0)
 
-about a width b_k near b, p(u; b) = p(u; b_k) - (b - b_k) sign(u) where |u| > b_k, which is linear:
+For a width b_k near b, p(u; b) = p(u; b_k) - (b - b_k) sign(u) where |u| > b_k, which is linear:
 
     v(t) = v(t0) + a int p(u; b_k) ds - c int v ds - a (b - b_k) int sign(u) [|u| > b_k] ds
 
-The moments of these rows are kept block by block for a grid of b_k. The b_k that leaves the least
-sum of squares gives a, c and b = b_k + the ratio of the last coefficient to a, by least squares. So
-no start is needed, and nothing is searched. Integrals of measured velocities hold their noise, and
-residuals wander: the covariance is made of what the blocks disagree by (Liang and Zeger, 1986), and
-is never below the one of independent residuals.
+The moments of these rows are stored block by block for a grid of b_k. The b_k with the smallest sum
+of squares gives a, c and b = b_k + the ratio of the last coefficient to a, by least squares. No
+initial value and no iterative search is needed. Integrals of measured velocities contain their
+noise, and the residuals drift: the covariance is computed from the disagreement of the blocks
+(Liang and Zeger, 1986), and is never below that of independent residuals.
 
-int v is the sum of trapezoids. A command that begins to act between two samples, a share f of the
-period T after the first, bends v there, which the trapezoids overrate by a T^2 f (1 - f) / 2 times
-the jump of p. With the c of the blocks before, that is added to int p.
+int v is a sum of trapezoids. A command that starts to act between two samples, a share f of the
+period T after the first, changes the slope of v there; the trapezoids overestimate the integral by
+a T^2 f (1 - f) / 2 times the jump of p. With c from earlier blocks, this is corrected in int p.
 
-Large commands alone fit any dead band with other values of a and c. So it is not identifiable
-where small ones were not tried, whatever the interval.
+Large commands alone fit any dead band with other values of a and c. The dead band is therefore not
+identifiable without small commands, whatever the interval.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from diffbot_description.dead_band import passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import Array
 
-# Widths of the grid; they are denser at 0.
+# Number of widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5
-# Commands are small up to this share of the largest, or so many dead bands.
+# Commands count as small up to this share of the largest, or up to so many dead bands.
 SMALL, BANDS = 0.25, 2.0
-# Sizes of commands that are told apart, up to twice the largest dead band.
+# Histogram bins of the sizes of commands, up to twice the largest dead band.
 BINS = 80
-# Time for which small commands must have been given, s, and its share of all.
+# Minimum time of small commands, s, and minimum share of the total time.
 LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
-# Deviations beyond which there is a dead band, and its least share of the largest possible one.
+# Standard deviations beyond which a dead band is significant, and its minimum share of the largest.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
-# Blocks of motion before anything is said, and that are kept apart.
+# Minimum number of blocks for an estimate, and maximum number of blocks stored separately.
 LEAST_BLOCKS, MOST_BLOCKS = 6, 64
 
 
@@ -51,18 +51,18 @@ class DeadBandEstimator:
     """Estimates the offset of one axis, block by block.
 
     Args:
-        axis: its name, for messages.
-        largest: width, m/s or rad/s, > 0.
-        memory: time constant of forgetting, s; math.inf: never.
-        start: width that is used until it is known better, m/s or rad/s.
-        precision: half width of the 95 % interval, relative to the width, from which on the
+        axis: Name of the axis, for messages.
+        largest: Largest possible width, m/s or rad/s, > 0.
+        memory: Time constant of forgetting, s; math.inf: never.
+        start: Width that is used until there is a precise estimate, m/s or rad/s.
+        precision: Half width of the 95 % interval, relative to the width, from which on the
             estimate is used.
 
     Attributes:
-        value: estimate, m/s or rad/s; of any sign; NaN before there is one.
-        variance: of it; infinite where it is not identifiable.
-        reason: why it is not identifiable; None where it is.
-        trusted: width to be used, m/s or rad/s, >= 0.
+        value: Estimate, m/s or rad/s; of any sign; NaN before there is one.
+        variance: Variance of the estimate; infinite if it is not identifiable.
+        reason: Why it is not identifiable; None if it is.
+        trusted: Width to be used, m/s or rad/s, >= 0.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class DeadBandEstimator:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Forget all but what is trusted: the robot is another one."""
-        # Moments of each block, weighted by how long ago it was, (GRID, 4, 4); samples likewise.
+        """Forget everything except the trusted width, as for another robot."""
+        # Moments of each block, weighted by its age, (GRID, 4, 4), and the weighted samples.
         self._blocks: list[Array] = []
         self._samples = 0.0
         self._seconds: Array = np.zeros(BINS + 1)
@@ -87,22 +87,23 @@ class DeadBandEstimator:
     def update(
         self, times: Array, velocities: Array, stamps: Array, commands: Array, dead_time: float
     ) -> None:
-        """Take in a block.
+        """Process a block.
 
         Args:
-            times: of the velocities, s, rising, shape (n,).
-            velocities: measured, m/s or rad/s, shape (n,).
-            stamps: ends of the commands, s, rising, shape (m,); from before the first time, less
-                the dead time, on.
-            commands: as sent, that held from the stamp before, m/s or rad/s, shape (m,).
-            dead_time: from a command to its effect, s.
+            times: Times of the velocities, s, increasing, shape (n,).
+            velocities: Measured velocities, m/s or rad/s, shape (n,).
+            stamps: Ends of the commands, s, increasing, shape (m,); they must start before the
+                first time less the dead time.
+            commands: Commands as sent, each held since the previous stamp, m/s or rad/s, shape
+                (m,).
+            dead_time: Time from a command to its effect, s.
         """
         rows = self._rows(times, velocities, stamps, commands, dead_time)
         keep = math.exp(-float(times[-1] - times[0]) / self._memory)
         with np.errstate(over="ignore", invalid="ignore"):
             moments = np.einsum("kin,kjn->kij", rows, rows)
         if not np.isfinite(moments).all():
-            return  # velocities beyond use, which the fit of sigma refuses
+            return  # unusable velocities, which the fit of sigma refuses
         self._blocks = [keep * block for block in self._blocks]
         self._blocks.append(moments)
         if len(self._blocks) > MOST_BLOCKS:
@@ -114,8 +115,8 @@ class DeadBandEstimator:
     def _rows(
         self, times: Array, velocities: Array, stamps: Array, commands: Array, dead_time: float
     ) -> Array:
-        """[int p, -int v, -int sign, v] at each width, less their means, shape (GRID, 4, n)."""
-        # Only what is integrated within the block matters: that before it is in the mean.
+        """Return [int p, -int v, -int sign, v] less their means for each width, (GRID, 4, n)."""
+        # Only integrals within the block matter: earlier parts are constant and part of the mean.
         steps = np.diff(stamps)
         held = commands[1:]
         acting = passed_of(held[None, :], self._widths[:, None])
@@ -160,7 +161,7 @@ class DeadBandEstimator:
         inverse = np.linalg.inv(scaled[best]) / np.outer(scale[best], scale[best])
         noise = max(float(squares[best]), 0.0) / free
         slope = np.array([-shift / a**2, 0.0, 1.0 / a])
-        # What each block pulls the estimate by.
+        # Influence of each block on the estimate.
         pulls = (blocks[:, best, :3, 3] - blocks[:, best, :3, :3] @ theta[best]) @ inverse @ slope
         apart = len(blocks) - 3.0
         few = (1.0 + 1.21 / apart) ** 2 * len(blocks) / apart
@@ -169,7 +170,7 @@ class DeadBandEstimator:
         self._judge()
 
     def _judge(self) -> None:
-        """Whether the estimate says anything, and whether it is used."""
+        """Decide whether the estimate is identifiable, and whether it is used."""
         used = np.flatnonzero(self._seconds[1:])
         size = 2.0 * self._largest / BINS
         most = size * (float(used[-1]) + 1.0) if len(used) else 0.0
@@ -190,14 +191,14 @@ class DeadBandEstimator:
 
 
 def _bends(late: Array, begins: Array) -> Array:
-    """T^2 f (1 - f) / 2 of each command.
+    """Return T^2 f (1 - f) / 2 of each command.
 
     Args:
-        late: times of the samples less the dead time, s, rising, shape (n,).
-        begins: stamps from which the commands held, s, shape (m,).
+        late: Times of the samples less the dead time, s, increasing, shape (n,).
+        begins: Stamps from which on the commands were held, s, shape (m,).
 
     Returns:
-        shape (m,), s^2; 0 for those that do not begin between two of the samples.
+        Shape (m,), s^2; 0 for those that do not start between two of the samples.
     """
     before = np.searchsorted(late, begins, side="right") - 1
     inside = (before >= 0) & (before < len(late) - 1)

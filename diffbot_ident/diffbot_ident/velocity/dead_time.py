@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead time of an axis, in fractions of a sample, and one more parameter of its command.
+"""Dead time of an axis, in fractions of a sample, and one additional parameter of its command.
 
     s_inertia dv/dt + s_drag v = c(t - d)      c = command
                                                c = sign(u) |u|^p            a static power law
@@ -7,12 +7,12 @@
                                                c = u where |u| > b, else 0  dead band, a threshold
 
 d is scanned in whole samples, as the residual may have several minima; from the best one, all
-parameters are sought together. The residuals of all d rest on the same samples: those for which
-the command of the longest dead time before is known. The intervals of all parameters are joint.
+parameters are fitted together. The residuals of all d use the same samples: those for which the
+command is known as far back as the longest dead time. The intervals of all parameters are joint.
 
-The residuals of a threshold are steps over b: they change only where b passes a command that was
-given. So b is scanned, too, and lies anywhere between the largest command that moved nothing and
-the smallest that did.
+The residuals of a threshold are piecewise constant in b: they change only where b passes the size
+of a command that was given. So b is scanned as well, and is only known to lie between the largest
+command that did not move the axis and the smallest that did.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from diffbot_ident.velocity.first_order import (
 LONGEST = 1.0
 """Dead times up to this are tried, s."""
 
-# Step of the derivative by the dead time, in samples, and by the exponent.
+# Steps of the derivatives by the dead time, in samples, and by the exponent.
 DEAD_TIME_STEP, EXPONENT_STEP = 0.2, 0.01
-# Exponents that are tried first, and their bounds.
+# Initial exponents, and the bounds of an exponent.
 EXPONENTS, LOWEST, HIGHEST = (0.6, 1.5, 2.0), 0.3, 4.0
-# Dead bands tried first, as shares of the largest command, and the derivative's step, likewise.
+# Initial dead bands, and the step of the derivative, as shares of the largest command.
 BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
 # Largest dead band that can be fitted, as a share of the largest command.
 MOST_BAND = 0.8
-# Thresholds that are tried in each of the rounds, and the rounds.
+# Number of thresholds tried per round, and number of rounds.
 THRESHOLDS, ROUNDS = 16, 3
-# Standard deviation of an even distribution, as a share of its width, for which the interval of
-# 1.96 of them is 95 % of that width.
+# Standard deviation stated for a uniform distribution, as a share of its width: 1.96 of it on
+# either side are 95 % of that width.
 UNIFORM_STD = 0.5 * 0.95 / 1.96
-# Excess of the sum of squares, in residual variances, up to which a threshold is possible.
+# A threshold is possible up to this excess of the sum of squares, in residual variances.
 POSSIBLE_EXCESS = 4.0
-# Relative changes at which the fit of one dead time of the scan ends: the best is refined later.
+# Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
 TOLERANCE = 1e-4
 
 
@@ -60,16 +60,16 @@ class DeadTimeFit:
     """An axis with its dead time.
 
     Attributes:
-        fit: model and intervals, which allow for the dead time and the exponent being estimates.
-        dead_time_std: s; infinite: not identifiable.
-        exponent: p of the power law; 1: the command as it is.
-        exponent_std: 0 where the exponent was not estimated.
-        dead_band: b, in the command's unit; 0: the command as it is. Of an offset, of any sign.
-        dead_band_std: 0 where the dead band was not estimated; infinite: not identifiable.
-        kind: of the dead band.
-        scanned: dead times tried, shape (m,), s.
-        errors: root mean square of the residuals at each, shape (m,).
-        longest: end of the scan, s.
+        fit: Model and intervals, which include the uncertainty of dead time and exponent.
+        dead_time_std: Standard deviation of the dead time, s; infinite: not identifiable.
+        exponent: p of the power law; 1: unchanged command.
+        exponent_std: Standard deviation of the exponent; 0 if it was not estimated.
+        scanned: Dead times tried, shape (m,), s.
+        errors: Root mean square of the residuals at each of them, shape (m,).
+        longest: End of the scan, s.
+        dead_band: b, in the command's unit; 0: unchanged command. An offset may have any sign.
+        dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
+        kind: Kind of the dead band.
     """
 
     fit: FirstOrderFit
@@ -96,13 +96,13 @@ class DeadTimeFit:
         )
 
     def bent(self, command: Array) -> Array:
-        """What acts of commands, shape (n,)."""
+        """Return the acting part of commands, shape (n,)."""
         if self.dead_band != 0.0:
             return passed_of(command, self.dead_band, self.kind)
         return power_law(command, self.exponent)
 
     def simulate(self, segment: AxisSegment) -> Array:
-        """Velocity from the first measured sample on, by commands alone, shape (n,)."""
+        """Simulate the velocity by commands alone, from the first measured sample, shape (n,)."""
         command = self.bent(segment.command)
         start = float(segment.velocity[0])
         return self.fit.model.simulate(command, segment.period, start, self.dead_time)
@@ -117,13 +117,13 @@ def fit_dead_time(
     """Fit an axis and its dead time.
 
     Args:
-        segments: at least one; of one period.
-        longest: end of the scan, s, >= 0; less where the segments are shorter than thrice that.
-        with_exponent: whether the exponent p is fitted, too.
-        every: samples between the dead times that are tried first.
+        segments: At least one segment, all with the same period.
+        longest: End of the scan, s, >= 0; limited to a third of the longest segment.
+        with_exponent: Whether the exponent p is also fitted.
+        every: Samples between the dead times of the scan.
 
     Raises:
-        ValueError: nothing to fit, see fit_first_order.
+        ValueError: A fit is impossible, see fit_first_order.
     """
     if not 0.0 <= longest < math.inf:
         raise ValueError(f"longest = {longest}: must be finite and >= 0 s")
@@ -164,18 +164,18 @@ def fit_dead_band(
     """Fit an axis, its dead time and its dead band.
 
     Args:
-        segments: at least one; of one period.
-        longest: end of the dead time's scan, s, >= 0; see fit_dead_time.
-        kind: of the dead band.
-        every: samples between the dead times that are tried first.
-        plain: the fit of the same segments without a dead band; None: it is made here.
+        segments: At least one segment, all with the same period.
+        longest: End of the dead time's scan, s, >= 0; see fit_dead_time.
+        kind: Kind of the dead band.
+        every: Samples between the dead times of the scan.
+        plain: Fit of the same segments without a dead band; None: it is computed here.
 
     Returns:
-        the fit; the interval of an offset is of its estimate, that of a threshold 95 % of the
-        range between the commands that did and did not move the axis.
+        The fit. The interval of an offset is that of its estimate; that of a threshold is 95 % of
+        the range between the commands that did and did not move the axis.
 
     Raises:
-        ValueError: nothing to fit, see fit_first_order.
+        ValueError: A fit is impossible, see fit_first_order.
     """
     if plain is None:
         plain = fit_dead_time(segments, longest, every=every)
@@ -200,10 +200,10 @@ def fit_dead_band(
 
 
 def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
-    """The fit with the best threshold, of those between the commands that were given."""
+    """Return the fit with the best threshold between the sizes of the commands given."""
     search = _DeadTimeSearch(segments, plain.longest, _with_threshold)
     sizes = np.concatenate([np.zeros(1), *(np.abs(s.command) for s in segments)])
-    # Resampling leaves rounding: levels nearer than that are one.
+    # Resampling leaves rounding errors: levels closer than those are equal.
     levels = np.unique(sizes.round(9))
     widths = 0.5 * (levels[1:] + levels[:-1])
     widths = widths[widths <= MOST_BAND * levels[-1]]
@@ -238,7 +238,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
 
 
 def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> DeadTimeFit:
-    """The fit with the errors of dead times as they are at its own exponent, for pictures."""
+    """Return the fit with the errors of all dead times at its exponent or dead band, for plots."""
     if found.exponent == 1.0 and found.dead_band == 0.0:
         return found
     bent = [replace(segment, command=found.bent(segment.command)) for segment in segments]
@@ -248,7 +248,7 @@ def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> Dead
 
 
 def power_law(command: Array, exponent: float) -> Array:
-    """sign(u) |u|^p, shape (n,)."""
+    """Return sign(u) |u|^p, shape (n,)."""
     return command if exponent == 1.0 else np.sign(command) * np.abs(command) ** exponent
 
 
@@ -257,25 +257,25 @@ def _bent(segment: AxisSegment, exponent: float) -> AxisSegment:
 
 
 def _with_offset(segment: AxisSegment, width: float) -> AxisSegment:
-    """A segment whose commands are what a dead band leaves of them."""
+    """Return a segment whose commands are reduced by a dead band's offset."""
     return replace(segment, command=passed_of(segment.command, width))
 
 
 def _with_threshold(segment: AxisSegment, width: float) -> AxisSegment:
-    """A segment without the commands that are not above a threshold."""
+    """Return a segment with 0 for the commands that do not exceed a threshold."""
     passed = passed_of(segment.command, width, DeadBandKind.THRESHOLD)
     return replace(segment, command=passed)
 
 
 class _DeadTimeSearch:
-    """Residuals as functions of x = [log tau, gain, dead time in samples, one more parameter].
+    """Residuals as functions of x = [log tau, gain, dead time in samples, additional parameter].
 
     Args:
-        segments: of one period.
-        lead: s at each segment's beginning that only give past commands.
-        changed: a segment as the one more parameter makes it.
-        bounds: of the one more parameter.
-        step: of the derivative by it.
+        segments: Segments with the same period.
+        lead: Time at each segment's beginning that is only used for past commands, s.
+        changed: Function that applies the additional parameter to a segment.
+        bounds: Bounds of the additional parameter.
+        step: Step of the derivative by it.
     """
 
     def __init__(
@@ -293,7 +293,7 @@ class _DeadTimeSearch:
         self._last: tuple[tuple[float, float | None], OutputError] | None = None
 
     def _problem(self, late: float, more: float | None = None) -> OutputError:
-        """Residuals at a dead time in samples, and at one more parameter."""
+        """Return the residuals at a dead time in samples and an additional parameter."""
         key = (float(late), more)
         if self._last is None or self._last[0] != key:
             segments = self._segments
@@ -303,7 +303,7 @@ class _DeadTimeSearch:
         return self._last[1]
 
     def scan(self, lates: Sequence[int], more: float | None = None) -> tuple[Array, Array, float]:
-        """Errors at dead times of whole samples; the best theta and dead time."""
+        """Return the errors at dead times of whole samples; the best theta and dead time."""
         errors = np.empty(len(lates))
         theta: Array | None = None
         best = (math.inf, np.zeros(2), 0.0)
@@ -311,7 +311,7 @@ class _DeadTimeSearch:
             problem = self._problem(late, more)
             if theta is None:
                 theta = problem.first_guess()
-            # The plain interface of the same MINPACK routine: it is called for every sample.
+            # The plain interface of the same MINPACK routine is faster; this runs for every sample.
             theta = leastsq(
                 problem.residuals,
                 theta,
@@ -328,19 +328,19 @@ class _DeadTimeSearch:
         return errors, best[1], best[2]
 
     def solve(self, x: Array) -> tuple[FirstOrderFit, Array, Array]:
-        """The fit nearest to a start, its parameters, and deviations of those beyond the gain."""
+        """Return the fit from a start, its parameters, and deviations of those after the gain."""
         found = least_squares(
             self._residuals, x, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
         )
         x = self._within(found.x)
         fit, stds = fit_at(self._problem(*x[2:]), x[:2], self._jacobian(x)[:, 2:])
         stds[0] *= self._period
-        # Beyond the scan's own width, the scan says nothing.
+        # A deviation beyond the scan's width means that the dead time is not identifiable.
         stds[0] = stds[0] if stds[0] < max(self.lead, self._period) else math.inf
         return fit, x, stds
 
     def _within(self, x: Array) -> Array:
-        """Parameters inside their bounds."""
+        """Return the parameters limited to their bounds."""
         x = np.array(x)
         x[2] = min(max(x[2], 0.0), self.lead / self._period)
         if len(x) > 3:
@@ -348,12 +348,12 @@ class _DeadTimeSearch:
         return x
 
     def _residuals(self, x: Array) -> Array:
-        """Shape (n,)."""
+        """Return the residuals, shape (n,)."""
         x = self._within(x)
         return self._problem(*x[2:]).residuals(x[:2])
 
     def _jacobian(self, x: Array) -> Array:
-        """Shape (n, len(x)); by differences for the last two."""
+        """Return the Jacobian, shape (n, len(x)); by differences for the last two columns."""
         x = self._within(x)
         columns = [self._problem(*x[2:]).jacobian(x[:2])]
         for i, step in zip(range(2, len(x)), self._steps, strict=False):

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First-order dynamics of one velocity-commanded axis, fitted by its simulated output.
+"""First-order dynamics of one velocity-commanded axis, fitted by output error.
 
-Equation (3) of the 2023 paper has the same form for both axes, with a dead time d added here:
+Equation (3) of the 2023 paper has the same form for both axes; a dead time d is added here:
 
     s_inertia dv/dt + s_drag v = command(t - d)        v: sigma1, sigma3;  omega: sigma2, sigma4
 
-The command is held from one sample to the next, so that with tau = s_inertia / s_drag,
-gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, without approximation
+The command is held from one sample to the next. With tau = s_inertia / s_drag,
+gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, the solution is exactly
 
     v(k+1) = a v(k) + gain (1 - a^(1-f)) command(k-m) + gain (a^(1-f) - a) command(k-m-1).
 
-The residual is measured minus simulated velocity (output error): noise of the measurement does not
-bias the parameters. theta = [log tau, gain] is sought by Levenberg-Marquardt; the velocity v0 at
-the beginning of each segment enters linearly and is eliminated (variable projection):
+The residual is measured minus simulated velocity (output error), so measurement noise does not bias
+the parameters. theta = [log tau, gain] is found by Levenberg-Marquardt. The velocity v0 at the
+beginning of each segment enters linearly and is eliminated (variable projection):
 v0 = g'(y - gain f) / g'g for the forced response f and g(k) = a^k.
 
-Residuals are correlated in practice. Their covariance Gamma is taken to be that of an
-autoregressive process A(q) r = e, whose order Akaike's criterion chooses. The parameters' is then
+Residuals are correlated in practice. Their covariance Gamma is modelled by an autoregressive
+process A(q) r = e, whose order is chosen by Akaike's criterion. The parameters' covariance is then
 
     (J'J)^-1  J' Gamma J  (J'J)^-1,      J' Gamma J = sigma_e^2 |filter of J by 1 / A(1/q)|^2
 
-for the Jacobian J. It weighs a slow error of the model or of a sensor by how slow it is, where
-sigma^2 (J'J)^-1 counts each sample as a new fact.
+for the Jacobian J. It accounts for slow errors of the model or of a sensor, whereas
+sigma^2 (J'J)^-1 treats all samples as independent.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from scipy.signal import lfilter
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Standard deviation of log tau, or of the gain over itself, beyond which it is not identifiable.
+# Standard deviation of log tau, or relative one of the gain, beyond which it is not identifiable.
 LARGEST_RELATIVE_STD = 0.5
-# Share of the period below which a time constant leaves no trace that noise does not leave, too.
+# Share of the period below which a time constant cannot be distinguished from noise.
 FAST = 1.0 / 3.0
-# Time constants tried first, when no start is given: from the period to the longest segment.
+# Number of initial time constants if no start is given: from half a period to the longest segment.
 GRID = 12
-# Samples that a segment needs beyond those that the dead time takes.
+# Minimum number of samples of a segment, in addition to those of the dead time.
 LEAST_SAMPLES = 3
-# A time constant is kept between this share of the period and so many times all samples.
+# Limits of a time constant: a share of the period, and a multiple of the duration of all samples.
 FASTEST, SLOWEST = 0.05, 100.0
 # Median of the square of a normal variable of unit variance.
 CHI_SQUARED = 0.4549
-# Highest order of the autoregressive process, and the residuals that each coefficient needs.
+# Maximum order of the autoregressive process, and minimum number of residuals per coefficient.
 ORDER, PER_COEFFICIENT = 25, 10
 
 
@@ -60,13 +60,13 @@ class AxisSegment:
     """An uninterrupted piece of one axis, sampled uniformly.
 
     Attributes:
-        period: s, > 0.
-        command: shape (n,), held from sample k to k+1; m/s or rad/s, or what the axis takes.
-        velocity: shape (n,), measured at sample k; m/s or rad/s.
-        fresh: shape (n,), whether the velocity is a new reading; None: all are.
+        period: Sampling period, s, > 0.
+        command: Command held from sample k to k+1, shape (n,); m/s, rad/s or the axis's own unit.
+        velocity: Velocity measured at sample k, shape (n,); m/s or rad/s.
+        fresh: Whether the velocity is a new reading, shape (n,); None: all are.
 
     Raises:
-        ValueError: shapes differ, a value is not finite, or period <= 0.
+        ValueError: Shapes differ, a value is not finite, or period <= 0.
     """
 
     period: float
@@ -94,7 +94,7 @@ class AxisSegment:
 
     @property
     def duration(self) -> float:
-        """From the first sample to the last, s."""
+        """Time from the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
 
     @property
@@ -111,7 +111,7 @@ class FirstOrder:
 
     Attributes:
         inertia: sigma1 or sigma2, s.
-        drag: sigma3 or sigma4, 1 (unit of the command over the velocity's).
+        drag: sigma3 or sigma4, dimensionless (unit of the command over that of the velocity).
     """
 
     inertia: float
@@ -130,19 +130,19 @@ class FirstOrder:
     def simulate(
         self, command: Array, period: float, start: float, dead_time: float = 0.0
     ) -> Array:
-        """Velocity at each sample, exact for a command that is held between samples.
+        """Simulate the velocity at each sample, exactly for a command held between samples.
 
         Args:
-            command: shape (n,).
-            period: s, > 0.
-            start: velocity at the first sample.
-            dead_time: s, >= 0; before the first sample the first command held already.
+            command: Commands, shape (n,).
+            period: Sampling period, s, > 0.
+            start: Velocity at the first sample.
+            dead_time: Dead time, s, >= 0; the first command is assumed to have been held before.
 
         Returns:
-            shape (n,), in the velocity's unit; the first is start.
+            Velocities, shape (n,), in the velocity's unit; the first is start.
 
         Raises:
-            ValueError: the dead time is negative, or the axis is not stable (inertia / drag <= 0).
+            ValueError: The dead time is negative, or the axis is not stable (inertia / drag <= 0).
         """
         if not self.time_constant > 0.0:
             raise ValueError(
@@ -158,17 +158,17 @@ class FirstOrder:
 
 @dataclass(frozen=True)
 class FirstOrderFit:
-    """Parameters of one axis and how far they can be trusted.
+    """Parameters of one axis and their uncertainty.
 
     Attributes:
-        model: inertia and drag.
-        covariance: of [inertia in s, drag], shape (2, 2), under correlated residuals; infinite
-            variances where a parameter is not identifiable.
-        time_constant_std: s; infinite where not identifiable.
-        gain_std: of the gain; infinite where not identifiable.
-        residual_std: standard deviation of measured minus simulated velocity.
+        model: Inertia and drag.
+        covariance: Covariance of [inertia in s, drag], shape (2, 2), for correlated residuals;
+            infinite variances where a parameter is not identifiable.
+        time_constant_std: Standard deviation, s; infinite where not identifiable.
+        gain_std: Standard deviation of the gain; infinite where not identifiable.
+        residual_std: Standard deviation of measured minus simulated velocity.
         r_squared: 1 - SSE / SST of the free simulation, at most 1; NaN for a constant velocity.
-        dead_time: s, as given.
+        dead_time: Dead time as given, s.
     """
 
     model: FirstOrder
@@ -194,13 +194,13 @@ def fit_first_order(
     """Fit one axis by output error.
 
     Args:
-        segments: at least one; of one period.
-        start: (inertia in s, drag) to begin at, of one sign; None: the best time constant of a
+        segments: At least one segment, all with the same period.
+        start: Initial (inertia in s, drag), of equal sign; None: the best time constant of a
             coarse grid.
-        dead_time: s, >= 0, taken as known.
+        dead_time: Dead time, s, >= 0, treated as known.
 
     Raises:
-        ValueError: nothing to fit: too few samples, different periods, a velocity or a command
+        ValueError: A fit is impossible: too few samples, different periods, a velocity or a command
             that never changes, or a start that is not stable.
     """
     problem = OutputError(segments, dead_time, dead_time)
@@ -214,18 +214,18 @@ def fit_first_order(
 def fit_at(
     problem: OutputError, theta: Array, others: Array | None = None
 ) -> tuple[FirstOrderFit, Array]:
-    """The fit at the least sum of squares, and standard deviations of parameters beside it.
+    """Return the fit at the minimum, and the standard deviations of additional parameters.
 
     Args:
-        problem: residuals.
-        theta: [log tau, gain], where their sum of squares is least.
-        others: derivatives of the residuals by parameters that were fitted beside, shape (n, q).
+        problem: Residuals.
+        theta: [log tau, gain] at which their sum of squares is minimal.
+        others: Derivatives of the residuals by q additional parameters, shape (n, q).
 
     Returns:
-        the fit, with intervals that allow for the q parameters, and their deviations, shape (q,).
+        The fit, with intervals that allow for the q parameters, and their deviations, shape (q,).
 
     Raises:
-        ValueError: the velocity does not depend on the command.
+        ValueError: The velocity does not depend on the command.
     """
     residuals, jacobian = problem.residuals(theta), problem.jacobian(theta)
     if others is not None:
@@ -234,7 +234,7 @@ def fit_at(
     tau, gain = problem.time_constant(theta), float(theta[1])
     if gain == 0.0:
         raise ValueError("the command is 0 wherever the velocity counts: record more steps of it")
-    # By log tau and gain: inertia = tau / gain, drag = 1 / gain.
+    # Derivatives by log tau and gain of inertia = tau / gain and drag = 1 / gain.
     turn = np.array([[tau / gain, -tau / gain**2], [0.0, -1.0 / gain**2]])
     with np.errstate(invalid="ignore"):
         of_model = turn @ of_all[:2, :2] @ turn.T
@@ -264,17 +264,17 @@ def fit_at(
 class OutputError:
     """Residuals of all segments as functions of theta = [log tau, gain], and their Jacobian.
 
-    All segments are filtered as one series: what one leaves behind in the next decays as the
-    next one's free response does, and is taken out with it.
+    All segments are filtered as one series: the response that one leaves in the next decays like
+    the next one's free response, and is eliminated with it.
 
     Args:
-        segments: at least one; of one period.
-        dead_time: s, >= 0.
-        lead: s at each segment's beginning that only give past commands, >= dead_time. The same
-            for fits whose residuals are compared.
+        segments: At least one segment, all with the same period.
+        dead_time: Dead time, s, >= 0.
+        lead: Time at each segment's beginning that is only used for past commands, s,
+            >= dead_time. It must be equal for fits whose residuals are compared.
 
     Raises:
-        ValueError: nothing to fit, see fit_first_order.
+        ValueError: A fit is impossible, see fit_first_order.
     """
 
     def __init__(self, segments: Sequence[AxisSegment], dead_time: float, lead: float) -> None:
@@ -290,7 +290,7 @@ class OutputError:
         if not lead >= dead_time:
             raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
         skip = math.ceil(lead / self.period - 1e-9)
-        # Late commands, velocity and which samples count, without the first ones.
+        # Delayed commands, velocity and whether samples count, without the lead.
         pieces = []
         for segment in segments:
             newer, older, fraction = _late(segment.command, self.period, dead_time)
@@ -312,7 +312,7 @@ class OutputError:
             raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
         self._commands = (newer, older, fraction)
         self._use = use
-        # Samples since the segment's first that counts, and where its residuals begin.
+        # Index of each sample relative to its segment's first one that counts.
         counting = [np.flatnonzero(piece[3]) for piece in pieces]
         self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
         self.lengths = [len(k) for k in counting]
@@ -322,9 +322,9 @@ class OutputError:
         self._theta: Array | None = None
 
     def checked(self, start: tuple[float, float]) -> Array:
-        """Theta of a start (inertia, drag): its time constant, as far as samples can show it.
+        """Return theta of a start (inertia, drag), with its time constant limited to the range.
 
-        The gain is the best one there: a start far off would lead into the flat region of time
+        The gain is the best one for it: a poor start would lead into the flat region of time
         constants below the period.
         """
         inertia, drag = start
@@ -334,12 +334,15 @@ class OutputError:
         return self._with_gain(tau)[1]
 
     def first_guess(self) -> Array:
-        """The best of a grid of time constants, each with its best gain."""
+        """Return the best theta of a grid of time constants, each with its best gain."""
         taus = np.geomspace(0.5 * self.period, self._longest, GRID)
         return min((self._with_gain(float(tau)) for tau in taus), key=lambda entry: entry[0])[1]
 
     def _with_gain(self, tau: float) -> tuple[float, Array]:
-        """Least sum of squares at a time constant, and theta there: the gain enters linearly."""
+        """Return the minimum sum of squares at a time constant, and its theta.
+
+        The gain enters linearly.
+        """
         theta = np.array([math.log(tau), 0.0])
         without, response = self.residuals(theta), -self.jacobian(theta)[:, 1]
         power = float(response @ response)
@@ -347,17 +350,17 @@ class OutputError:
         return float(np.sum((without - theta[1] * response) ** 2)), theta
 
     def time_constant(self, theta: Array) -> float:
-        """Time constant of theta within what the samples can show, s."""
+        """Return the time constant of theta, limited to what the samples can determine, s."""
         low, high = math.log(FASTEST * self.period), math.log(self._slowest)
         return math.exp(min(max(theta[0], low), high))
 
     def residuals(self, theta: Array) -> Array:
-        """Measured minus simulated velocity at all samples that count, shape (n,)."""
+        """Return measured minus simulated velocity at all samples that count, shape (n,)."""
         self._evaluate(theta)
         return self._residuals
 
     def jacobian(self, theta: Array) -> Array:
-        """Derivative of the residuals by theta, shape (n, 2)."""
+        """Return the derivative of the residuals by theta, shape (n, 2)."""
         self._evaluate(theta)
         return self._jacobian
 
@@ -385,19 +388,19 @@ class OutputError:
         self._jacobian: Array = np.column_stack((by_tau, by_gain))
 
     def _sums(self, values: Array) -> Array:
-        """Sum over each segment, shape (segments,)."""
+        """Return the sum over each segment, shape (segments,)."""
         return np.add.reduceat(values, self._first)
 
     def _each(self, values: Array) -> Array:
-        """One value of each segment at each of its residuals, shape (n,)."""
+        """Return each segment's value repeated for its residuals, shape (n,)."""
         return np.repeat(values, self.lengths)
 
 
 def _late(command: Array, period: float, dead_time: float) -> tuple[Array, Array, float]:
-    """Commands (n,) of m and of m + 1 periods before, and the fraction f of the dead time."""
+    """Return commands m and m + 1 periods earlier, (n,), and the fraction f of the dead time."""
     if not 0.0 <= dead_time < math.inf:
         raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
-    # A dead time of 0.3 s is 6 periods of 0.05 s, not 5.999.
+    # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
     whole = int(dead_time / period + 1e-9)
     index = np.arange(len(command)) - whole
     newer, older = command[np.maximum(index, 0)], command[np.maximum(index - 1, 0)]
@@ -405,7 +408,7 @@ def _late(command: Array, period: float, dead_time: float) -> tuple[Array, Array
 
 
 def _forced(tau: float, commands: tuple[Array, Array, float], period: float) -> tuple[Array, Array]:
-    """Response of unit gain from rest, and its derivative by log tau, each of shape (n,)."""
+    """Return the response of unit gain from rest, and its derivative by log tau, each (n,)."""
     newer, older, f = commands
     x = period / tau
     a = math.exp(-x)
@@ -418,15 +421,15 @@ def _forced(tau: float, commands: tuple[Array, Array, float], period: float) -> 
 
 
 def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
-    """Covariance of least-squares parameters whose residuals are correlated in time.
+    """Return the covariance of least-squares parameters for residuals correlated in time.
 
     Args:
-        jacobian: shape (n, p).
-        residuals: shape (n,), of the segments one after another.
-        lengths: of the segments; they sum to n.
+        jacobian: Jacobian of the residuals, shape (n, p).
+        residuals: Residuals of the segments one after another, shape (n,).
+        lengths: Numbers of residuals of the segments; they sum to n.
 
     Returns:
-        shape (p, p); infinite variances where the residuals do not depend on a parameter.
+        Shape (p, p); infinite variances if the parameters cannot be determined.
     """
     size = jacobian.shape[1]
     scale = np.linalg.norm(jacobian, axis=0)
@@ -453,7 +456,7 @@ def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
 
 
 def _autocovariance(residuals: Array, lengths: Sequence[int], order: int = ORDER) -> Array:
-    """Of lags 0 to order, shape (order + 1,), over the pairs that lie in one segment."""
+    """Return the autocovariance at lags 0 to order, (order + 1,), over pairs in one segment."""
     order = min(order, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
     sums = np.zeros(order + 1)
     for part in _parts(residuals, lengths):
@@ -463,7 +466,7 @@ def _autocovariance(residuals: Array, lengths: Sequence[int], order: int = ORDER
 
 
 def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
-    """Coefficients [1, a1, ...] and the variance of e, by Levinson's recursion."""
+    """Return coefficients [1, a1, ...] and the variance of e, by Levinson's recursion."""
     variance = float(autocovariance[0])
     if not variance > 0.0:
         return np.ones(1), 0.0
@@ -482,27 +485,24 @@ def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
 
 
 def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
-    """Factor on the variance for the few independent residuals that it rests on.
+    """Return the factor on the variance for a small number of independent residuals.
 
-    The first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
+    It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     impulse = lfilter((1.0,), coefficients, np.eye(1, min(samples, 2000))[0])
-    # Samples that say as much as one independent one, about the parameters.
+    # Number of samples equivalent to one independent sample.
     slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)
     independent = max(samples / slow - parameters, 1.0)
     return (1.0 + 1.21 / independent) ** 2 * (1.0 + parameters / independent)
 
 
-# Velocities of an axis beside those that a fit predicts, of samples that it has not seen.
-
-
 @dataclass(frozen=True)
 class Prediction:
-    """Segments, and what was predicted of them; only new readings are judged.
+    """Measured segments, not used by a fit, and its predictions; only new readings are judged.
 
     Attributes:
-        segments: what was measured.
-        simulated: of each segment, shape (n,), in the velocity's unit.
+        segments: Measured segments.
+        simulated: Predicted velocity of each segment, shape (n,), in the velocity's unit.
     """
 
     segments: tuple[AxisSegment, ...]
@@ -510,7 +510,7 @@ class Prediction:
 
     @classmethod
     def joined(cls, predictions: Iterable[Prediction]) -> Prediction:
-        """Several as one."""
+        """Join several predictions into one."""
         parts = list(predictions)
         return cls(
             tuple(segment for part in parts for segment in part.segments),
@@ -547,10 +547,11 @@ class Prediction:
 
     @property
     def explained(self) -> float:
-        """R^2 without the noise of single readings; NaN for a velocity that is noise only.
+        """R^2 without the noise of single readings; NaN for a velocity that is mere noise.
 
-        Readings scatter from one to the next by sqrt(2) of their noise; dynamics do not. The
-        median, as the few steps where a command jumps or the fold changes are no noise.
+        The noise makes successive errors differ by sqrt(2) of its deviation; dynamics do not. Its
+        size is taken from the median of these differences, as the few where a command jumps or the
+        fold changes are not noise.
         """
         steps = np.concatenate([np.diff(part) for part in self.errors])
         if not len(steps):

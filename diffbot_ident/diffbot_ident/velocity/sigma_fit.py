@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sigma1..sigma4 while the robot drives; what Siwek et al. (2023), section 3.3, use RLS for.
+"""Online estimation of sigma1..sigma4, for which Siwek et al. (2023), section 3.3, use RLS.
 
-Each axis of (3) is estimated for itself, on blocks of measured velocity. Integrated from the
+Each axis of (3) is estimated separately, on blocks of measured velocity. Integrated from the
 beginning t0 of a block, (3) is linear in a = 1 / inertia, c = drag / inertia and the unknown
 velocity at t0, and nothing is differentiated:
 
     v(t) = v(t0) + a int command(s - d) ds - c int v(s) ds        for s from t0 to t, dead time d
 
-Each sample is a row whose noise is that of one velocity: white where the sensor's is. Differences
-of two velocities have twice its variance and only the ends of a window; over 2 s at 100 Hz the
-rows of a block tell 33 times as much. v(t0) is eliminated by taking the block's mean from all
-columns. The command may depend on measured velocities: a row holds earlier ones only, so that
-noise does not bias the result in a closed loop.
+Each sample is a row with the noise of one velocity, which is white if the sensor's noise is.
+Differences of two velocities would have twice its variance and use only the ends of a window; over
+2 s at 100 Hz the rows of a block carry 33 times as much information. v(t0) is eliminated by
+subtracting the block's mean from all columns. The command may depend on measured velocities: a row
+contains only earlier ones, so noise does not bias the result in a closed loop.
 
-The block's rows are turned to the axes of their 2 x 2 moments, which leaves at most two rows with
-independent noise; those that the motion did not excite are left out. Then (57)-(59) of Lages
-(2017) follow, with P the covariance itself:
+The block's rows are rotated to the principal axes of their 2 x 2 moments, which leaves at most two
+rows with independent noise; those without excitation are dropped. Then (57)-(59) of Lages (2017)
+are applied, with P the covariance itself:
 
     K = P phi / (R + phi' P phi)     theta <- theta + K (y - phi' theta)     P <- P - K phi' P
 
-Only directions in which there was news are forgotten (Cao and Schwartz, 2000), so that P cannot
-grow while the robot stands or drives at constant speed.
+Only directions with new information are forgotten (Cao and Schwartz, 2000), so that P cannot grow
+while the robot stands or drives at constant speed.
 
-Not all that is measured is of the robot. A reading that lies far outside both its neighbours is
-replaced by the nearer one. A block that what is known does not explain, as of a wheel that was
-held, is kept aside until the next block: only a new load is still there then. A controller is
-given `trusted` only: an axis changes there when its interval is narrow and its signs are right.
+Disturbances are rejected. A reading far outside both its neighbours is replaced by the nearer one.
+A block that the current estimate does not explain, e.g. of a wheel that was held, is set aside
+until the next block: only a new load persists until then. A controller uses only `trusted`, in
+which an axis is updated when its interval is narrow and its signs are right.
 
-A dead band of the commands, as far as it is known, is taken off them before; while driving it is
-identified from the same blocks, see dead_band_estimate.py.
+A known dead band is removed from the commands first; while driving it is identified from the same
+blocks, see dead_band_estimate.py.
 """
 
 from __future__ import annotations
@@ -46,46 +46,48 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
 from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
 
-# Samples that a block must hold.
+# Minimum number of samples of a block.
 LEAST_SAMPLES = 8
-# Samples that the prior noise counts for.
+# Weight of the assumed noise, in samples.
 PRIOR_SAMPLES = 20.0
-# Mean square of what a block does not follow, over what is expected, that shows a new load.
+# Ratio of a block's mean square residual to the expected one beyond which it is unexplained.
 SURPRISE = 4.0
-# Samples after which the noise is known well enough to tell a new load by it.
+# Samples after which the noise is known well enough to detect a new load.
 SETTLED_SAMPLES = 500.0
-# Standard deviations of the noise outside both its neighbours at which a reading is none.
+# Distance of a reading from both its neighbours, in standard deviations of the noise, beyond which
+# it is a spike.
 SPIKE = 20.0
-# Standard deviation of what is not known at all, over the largest of 1 / inertia, drag / inertia.
+# Initial standard deviation of unknown parameters, over the larger of 1 / inertia, drag / inertia.
 UNKNOWN = 10.0
-# Relative change of the dead band after which what was learnt with the one before is forgotten, and
-# half width of its 95 % interval, relative to it, from which on it is used.
+# Relative change of the dead band after which earlier results are forgotten, and half width of its
+# 95 % interval, relative to it, from which on it is used.
 NEW_DEAD_BAND, BAND_PRECISION = 0.05, 0.1
-# Relative standard deviation that a and c get back after a surprise.
+# Relative standard deviation that is added to a and c when a new load is detected.
 REOPENED = 0.5
 
 
 @dataclass(frozen=True)
 class RecursiveSettings:
-    """Settings of the on-line fit; pairs are of (v, omega).
+    """Settings of the online fit; pairs are of (v, omega).
 
     Attributes:
-        dead_time: from a command to its effect, s, >= 0.
-        block: s of motion that one update rests on, > 0. The first is a sixteenth of it and
-            each next one twice as long, so that a bad start is left soon.
-        memory: time constant of forgetting, s of excited motion, > 0; math.inf: never.
-        noise: standard deviations of measured velocities that are assumed at first, m/s, rad/s.
-        excitation: least root mean square of the integrated regressors in a block, m and rad.
-        precision: half width of the 95 % interval, relative to the value, from which on an axis
+        dead_time: Time from a command to its effect, s, >= 0.
+        block: Duration of motion of one update, s, > 0. The first block is a sixteenth of it and
+            each following one twice as long, so that a bad start is corrected soon.
+        memory: Time constant of forgetting, s of excited motion, > 0; math.inf: never.
+        noise: Initially assumed standard deviations of measured velocities, m/s, rad/s.
+        excitation: Minimum root mean square of the integrated regressors in a block, m and rad.
+        precision: Half width of the 95 % interval, relative to the value, from which on an axis
             is trusted, > 0.
-        rate: 1/s, > 0: the drag's interval is compared with inertia * rate where that is larger
-            than the drag, for so an error of it shows at velocities that change at this rate.
-        longest_gap: samples farther apart do not belong together, s, > 0.
-        dead_band: of the commands, as far as it is known before.
-        largest_dead_band: up to which an offset is looked for, m/s and rad/s, > 0.
+        rate: Typical rate of change of the velocities, 1/s, > 0. The drag's interval is compared
+            with inertia * rate if that is larger than the drag, as this is the effect of a drag
+            error at such rates.
+        longest_gap: Maximum time between two samples of one segment, s, > 0.
+        dead_band: Dead band of the commands, as far as it is known before.
+        largest_dead_band: Largest offset that is searched, m/s and rad/s, > 0.
 
     Raises:
-        ValueError: a setting is outside its limits.
+        ValueError: A setting is outside its limits.
     """
 
     dead_time: float = 0.0
@@ -116,10 +118,10 @@ class RecursiveFit:
     """Estimates sigma from one measured velocity after another.
 
     Args:
-        start: sigma to begin with, from a batch fit or a guess.
-        covariance: of the start, [sigma1, sigma2, sigma3, sigma4], shape (4, 4), as a batch fit
-            gives it; None: the start is a mere guess.
-        settings: see there.
+        start: Initial sigma, from a batch fit or a guess.
+        covariance: Covariance of the start, [sigma1, sigma2, sigma3, sigma4], shape (4, 4), as
+            from a batch fit; None: the start is a mere guess.
+        settings: Settings of the fit.
     """
 
     def __init__(
@@ -163,7 +165,7 @@ class RecursiveFit:
 
     @property
     def covariance(self) -> Array:
-        """Of the estimate, shape (4, 4); the axes are independent."""
+        """Covariance of the estimate, shape (4, 4); the axes are independent."""
         covariance = np.zeros((4, 4))
         for index, axis in enumerate(self._axes):
             covariance[index::2, index::2] = axis.covariance
@@ -171,54 +173,54 @@ class RecursiveFit:
 
     @property
     def trusted(self) -> Sigma:
-        """What may be driven with: each axis's newest estimate that passed, or the start."""
+        """Values to use for control: each axis's newest estimate that passed, or the start."""
         return Sigma.of_axes(*self._trusted)
 
     @property
     def dead_band(self) -> tuple[DeadBand, DeadBand]:
-        """Of the commands, as `trusted` counts with it: as identified, or as known before."""
+        """Dead band of the commands that `trusted` assumes: identified, or known before."""
         return self._dead_band
 
     @property
     def dead_band_values(self) -> Array:
-        """Estimates for v and omega, m/s and rad/s, trusted or not, shape (2,); NaN: none."""
+        """Dead bands of v and omega, m/s and rad/s, trusted or not, shape (2,); NaN: none."""
         return np.array([band.value for band in self._bands])
 
     @property
     def dead_band_variances(self) -> Array:
-        """Of these, shape (2,); infinite where they are not identifiable."""
+        """Variances of `dead_band_values`, shape (2,); infinite where not identifiable."""
         return np.array([band.variance for band in self._bands])
 
     def dead_band_reasons(self) -> tuple[str | None, str | None]:
-        """Why the dead band of each axis is not identifiable; None where it is."""
+        """Return why the dead band of each axis is not identifiable; None where it is."""
         return self._bands[0].reason, self._bands[1].reason
 
     @property
     def surprises(self) -> tuple[int, int]:
-        """How often an axis was found to have changed."""
+        """Number of new loads detected on each axis."""
         return self._axes[0].surprises, self._axes[1].surprises
 
     def interrupt(self) -> None:
-        """The next sample does not follow the one before."""
+        """Start a new segment: the next sample does not continue the previous ones."""
         self._times: list[float] = []
         self._velocities: list[tuple[float, float]] = []
         # Integral of the commands at each stamp, back to the dead time before the block.
         self._asked: deque[tuple[float, float, float]] = deque()
-        # Commands as they were sent, that held until each stamp.
+        # Commands as sent, each held until its stamp.
         self._sent: deque[tuple[float, float, float]] = deque()
 
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
-        """Take in one sample.
+        """Process one sample.
 
         Args:
-            stamp: s, rising.
-            velocity: measured v in m/s and omega in rad/s at that time.
-            command: of v and omega, that held since the stamp before.
+            stamp: Time, s, increasing.
+            velocity: Measured v in m/s and omega in rad/s at that time.
+            command: Command of v and omega that was held since the previous stamp.
 
         Raises:
-            ValueError: a number is not finite; nothing has changed then.
+            ValueError: A number is not finite; nothing has changed then.
         """
         if not all(map(math.isfinite, (stamp, *velocity, *command))):
             raise ValueError(f"stamp {stamp}, velocity {velocity}, command {command}: not finite")
@@ -231,7 +233,7 @@ class RecursiveFit:
         self._asked.append((stamp, v + since * acting[0], omega + since * acting[1]))
         self._sent.append((stamp, *command))
         if stamp - self.settings.dead_time < self._asked[0][0]:
-            return  # what acts now was commanded before the first sample
+            return  # the command that acts now was sent before the first sample
         self._times.append(stamp)
         self._velocities.append((float(velocity[0]), float(velocity[1])))
         full = len(self._times) > LEAST_SAMPLES
@@ -239,34 +241,34 @@ class RecursiveFit:
             self._finish_block()
 
     def reasons(self) -> tuple[str | None, str | None]:
-        """Why the estimate of each axis is not trusted now; None where it is."""
+        """Return why the estimate of each axis is not trusted now; None where it is."""
         return self._judge(0), self._judge(1)
 
     def _finish_block(self) -> None:
-        # The newest sample only tells whether the one before is a spike.
+        # The newest sample is only used to check whether the one before is a spike.
         times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
         for index, axis in enumerate(self._axes):
             velocities[:, index] = axis.without_spikes(velocities[:, index])
-            self._take_band(index, times, velocities[:-1, index])
+            self._update_band(index, times, velocities[:-1, index])
         asked = np.array(self._asked)
         for index, axis in enumerate(self._axes):
             late = np.interp(times - self.settings.dead_time, asked[:, 0], asked[:, 1 + index])
             axis.update(_Block(times, late - late[0], velocities[:-1, index]))
             if self._judge(index) is None:
                 inertia, drag = axis.values
-                # A drag that is not told from 0 may come out below it.
+                # The estimate of a drag near 0 may be negative.
                 self._trusted[index] = inertia, max(drag, 0.0)
         self.blocks += 1
         self._length = min(2.0 * self._length, self.settings.block)
-        # The last sample of this block begins the next one.
+        # The last sample of this block is the first of the next one.
         del self._times[:-2], self._velocities[:-2]
         self._velocities[0] = tuple(velocities[-2].tolist())
         while len(self._asked) > 2 and self._asked[1][0] <= times[-1] - self.settings.dead_time:
             self._asked.popleft()
             self._sent.popleft()
 
-    def _take_band(self, index: int, times: Array, velocities: Array) -> None:
-        """Let an axis's dead band learn from a block, and take what it trusts."""
+    def _update_band(self, index: int, times: Array, velocities: Array) -> None:
+        """Update an axis's dead band from a block, and use its trusted value."""
         known = self._dead_band[index]
         if known.kind is not DeadBandKind.OFFSET:
             return
@@ -288,11 +290,11 @@ class RecursiveFit:
             self._axes[index].forget()
 
     def _judge(self, index: int) -> str | None:
-        """Why an axis is not trusted; None where it is."""
+        """Return why an axis is not trusted; None if it is."""
         (inertia, drag), covariance = self._axes[index].values, self._axes[index].covariance
         if not (0.0 < inertia < math.inf and math.isfinite(drag)):
             return f"{AXES[index]}: inertia = {inertia:.3g} s: must be finite and > 0"
-        # An error of the drag acts like one of the inertia times the rate of the motion.
+        # An error of the drag acts like an error of the inertia times the rate of the motion.
         scales = (inertia, max(drag, inertia * self.settings.rate))
         for name, scale, variance in zip(
             ("inertia", "drag"), scales, covariance.diagonal(), strict=True
@@ -308,12 +310,12 @@ class RecursiveFit:
 
 @dataclass(frozen=True)
 class _Block:
-    """Samples of one axis between two instants, n of them.
+    """n samples of one axis between two instants.
 
     Attributes:
-        time: s, rising, shape (n,).
-        asked: integral of the command that acted, from the first sample on, m or rad, shape (n,).
-        velocity: measured, m/s or rad/s, shape (n,).
+        time: Stamps, s, increasing, shape (n,).
+        asked: Integral of the acting command from the first sample on, m or rad, shape (n,).
+        velocity: Measured velocity, m/s or rad/s, shape (n,).
     """
 
     time: Array
@@ -321,7 +323,7 @@ class _Block:
     velocity: Array
 
     def regression(self) -> tuple[Array, Array]:
-        """Regressors [int command, -int v], shape (n, 2), and v, both less their mean."""
+        """Return regressors [int command, -int v], shape (n, 2), and v, both less their mean."""
         steps = 0.5 * np.diff(self.time) * (self.velocity[1:] + self.velocity[:-1])
         driven = np.concatenate(([0.0], np.cumsum(steps)))
         phi = np.column_stack((self.asked, -driven))
@@ -332,11 +334,11 @@ class _RecursiveAxis:
     """Estimates (inertia, drag) of one axis.
 
     Args:
-        start: (inertia in s, drag) to begin with.
-        covariance: of the start, shape (2, 2), in s^2, s and 1; None: nothing is known.
-        noise: standard deviation of the measured velocity that is assumed until it shows.
-        memory: time constant of forgetting, s of excited motion; math.inf: never.
-        excitation: least root mean square of a direction of the regressors in a block, m or rad.
+        start: Initial (inertia in s, drag).
+        covariance: Covariance of the start, shape (2, 2), in s^2, s and 1; None: unknown.
+        noise: Initially assumed standard deviation of the measured velocity.
+        memory: Time constant of forgetting, s of excited motion; math.inf: never.
+        excitation: Minimum root mean square of a direction of the regressors in a block, m or rad.
     """
 
     def __init__(
@@ -363,15 +365,15 @@ class _RecursiveAxis:
 
     @property
     def noise_variance(self) -> float:
-        """Of a measured velocity, from what is left of it."""
+        """Noise variance of a measured velocity, from the residuals."""
         return self._squares / self._samples
 
     @property
     def covariance(self) -> Array:
-        """Of [inertia in s, drag], shape (2, 2), with the residuals' correlation in time.
+        """Covariance of [inertia in s, drag], shape (2, 2), for residuals correlated in time.
 
-        Neighbouring residuals with the correlation r carry less than independent ones, by
-        (1 + r) / (1 - r) for an autoregressive process; the regressors change slowly.
+        A correlation r of neighbouring residuals increases it by (1 + r) / (1 - r), as for an
+        autoregressive process and slowly changing regressors.
         """
         r = min(max(self._products / max(self._squares, 1e-300), 0.0), 0.98)
         a, c = self.theta
@@ -383,9 +385,9 @@ class _RecursiveAxis:
 
     @property
     def values(self) -> tuple[float, float]:
-        """Inertia in s and drag; of any sign, infinite where a is 0.
+        """Inertia in s and drag; of any sign, infinite if a is 0.
 
-        Sums instead of integrals of v: for a held command the trapezoids are exact with
+        The integrals of v are trapezoidal sums. For a held command these are exact with
         c = (2 / T) tanh(T / (2 tau)), which is solved for tau here.
         """
         a, c = self.theta.tolist()
@@ -396,19 +398,20 @@ class _RecursiveAxis:
         return 1.0 / (a * exact), c / a
 
     def without_spikes(self, velocity: Array) -> Array:
-        """Velocities with the median of three for each that is far outside both its neighbours."""
+        """Replace velocities far outside both neighbours by the median of the three."""
         padded = np.pad(velocity, 1, mode="edge")
         median = np.median([padded[:-2], padded[1:-1], padded[2:]], axis=0)
-        # A quick robot's turning points are no spikes, however little its sensor's noise is.
+        # The assumed noise is a minimum: a fast robot's reversals are no spikes, however precise
+        # its sensor is.
         noise = max(self._assumed_noise, math.sqrt(self.noise_variance))
         spikes = np.abs(velocity - median) > SPIKE * noise
         return np.where(spikes, median, velocity)
 
     def update(self, block: _Block) -> None:
-        """Take in a block; one without excitation changes nothing but what is known of the noise.
+        """Process a block; one without excitation only updates the noise.
 
         Raises:
-            ValueError: the block holds a number that is not finite or overflows.
+            ValueError: The block contains a number that is not finite or overflows.
         """
         self._period = float(block.time[-1] - block.time[0]) / (len(block.time) - 1)
         aside, self._aside = self._aside, None
@@ -424,13 +427,13 @@ class _RecursiveAxis:
             self._take(block)
 
     def forget(self) -> None:
-        """Begin anew from the values of now: what was learnt rests on commands that did not act."""
+        """Restart from the current values, as earlier blocks used commands that did not act."""
         self.p = np.eye(2) * (UNKNOWN * np.abs(self.theta).max()) ** 2
         self._squares, self._products = self._assumed_noise**2 * PRIOR_SAMPLES, 0.0
         self._samples, self._aside = PRIOR_SAMPLES, None
 
     def _explains(self, phi: Array, y: Array) -> bool:
-        """Whether what is known explains a block."""
+        """Whether the current estimate explains a block."""
         with np.errstate(over="ignore", invalid="ignore"):
             gram = phi.T @ phi
             missed = y - phi @ self.theta
@@ -445,7 +448,7 @@ class _RecursiveAxis:
         n = len(y)
         powers, directions = np.linalg.eigh(phi.T @ phi)
         sizes = np.sqrt(np.maximum(powers, 0.0) / n)
-        # The integral of the noise alone walks this far from its mean; three times it is motion.
+        # The integrated noise is a random walk; motion must exceed three times its deviation.
         walk = 3.0 * self._period * math.sqrt(self.noise_variance * n / 6.0)
         least = max(self._excitation, walk)
         rows = [
@@ -470,7 +473,7 @@ class _RecursiveAxis:
         self.p = left @ self.p @ left.T + self.noise_variance * np.outer(gain, gain)
 
     def _forget(self, directions: list[Array], keep: float) -> None:
-        """Divide what is known in some directions by keep, with the information as matrix."""
+        """Multiply the information in the given directions by `keep`."""
         information = np.linalg.inv(self.p)
         for w in directions:
             known = information @ w
@@ -480,19 +483,19 @@ class _RecursiveAxis:
 
     def _learn_noise(self, residual: Array, all_known: bool) -> None:
         if not all_known:
-            return  # an error in what the block does not tell is no noise
-        # Changes of the noise itself are followed over some thousand samples.
+            return  # an error in a direction without excitation is no noise
+        # Changes of the noise level are tracked over some thousand samples.
         keep = 1.0 if self._samples < 5000.0 else 0.95
         self._squares = keep * self._squares + float(residual @ residual)
         self._products = keep * self._products + float(residual[1:] @ residual[:-1])
         self._samples = keep * self._samples + len(residual) - 1
 
 
-# sigma1..sigma4 from a recording; section 3.2 of Siwek et al. (2023).
+# Batch fit of sigma1..sigma4 to a recording; section 3.2 of Siwek et al. (2023).
 #
 # The paper minimises by Levenberg-Marquardt, (4) and (5). (5) lacks a transpose: its right side
-# must be -J(x)' F(x), for J has a row per residual. Here scipy's (MINPACK's) implementation is
-# used, for each axis of (3) by itself; see first_order for the residuals.
+# must be -J(x)' F(x), as J has a row per residual. Here scipy's (MINPACK's) implementation is used
+# for each axis of (3) separately; see first_order for the residuals.
 
 
 @dataclass(frozen=True)
@@ -500,9 +503,9 @@ class VelocityRecording:
     """Commands and velocities of both axes, sampled uniformly, n samples.
 
     Attributes:
-        period: s, > 0.
-        command: of (v, omega), held from sample k to k+1, m/s and rad/s, shape (n, 2).
-        velocity: measured at sample k, m/s and rad/s, shape (n, 2).
+        period: Sampling period, s, > 0.
+        command: Command of (v, omega) held from sample k to k+1, m/s and rad/s, shape (n, 2).
+        velocity: Velocity measured at sample k, m/s and rad/s, shape (n, 2).
     """
 
     period: float
@@ -510,18 +513,18 @@ class VelocityRecording:
     velocity: Array
 
     def axis(self, index: int) -> AxisSegment:
-        """Axis 0, forward, or 1, yaw."""
+        """Return axis 0, forward, or 1, yaw."""
         return AxisSegment(self.period, self.command[:, index], self.velocity[:, index])
 
 
 @dataclass(frozen=True)
 class BatchFit:
-    """sigma of a recording.
+    """sigma fitted to a recording.
 
     Attributes:
-        sigma: the parameters.
-        covariance: of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances where
-            the recording does not identify a parameter.
+        sigma: The parameters.
+        covariance: Covariance of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances
+            where the recording does not identify a parameter.
     """
 
     sigma: Sigma
@@ -541,12 +544,12 @@ def fit_sigma(
     """Fit both axes by output error.
 
     Args:
-        recordings: one or more uninterrupted ones, of one period.
-        start: where the search begins; None: found by a coarse grid.
-        dead_time: from a command to its effect, s, >= 0.
+        recordings: One or more uninterrupted recordings with the same period.
+        start: Initial values of the search; None: found by a coarse grid.
+        dead_time: Time from a command to its effect, s, >= 0.
 
     Raises:
-        ValueError: an axis cannot be fitted, or its parameters have the wrong sign; the message
+        ValueError: An axis cannot be fitted, or its parameters have the wrong sign; the message
             names the axis.
     """
     fits = []

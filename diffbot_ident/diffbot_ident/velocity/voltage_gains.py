@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains ks, kv, ka of V = ks sign(v) + kv v + ka dv/dt, from stretches whose start is unknown.
+"""Gains ks, kv, ka of V = ks sign(v) + kv v + ka dv/dt, from segments with unknown initial state.
 
-In a stretch the voltage pushes one way and the axis moves that way, so that friction is a constant
-effort. With tau = ka / kv and g = 1 / kv, and for a voltage that is held between samples,
+In a segment the voltage and the motion have one direction, so that friction is constant. With
+tau = ka / kv and g = 1 / kv, and for a voltage that is held between samples,
 
     v(k) = v_0 exp(-k T / tau) + g (R V)(k) - g ks (R s)(k)
 
-where R is the response of unit gain from rest, and s the direction. All but tau enter linearly:
-they are eliminated (variable projection), the velocity v_0 at each stretch's first sample that
-counts, too. So nothing depends on how a stretch began. What comes before that sample may be a wheel
-that jumps through its backlash, slips, or a filter that has not filled yet.
+where R is the response of unit gain from rest, and s the direction. All parameters but tau enter
+linearly and are eliminated (variable projection), including the velocity v_0 at each segment's
+first sample that counts. So the result does not depend on how a segment began: before that sample
+a wheel may cross its backlash or slip, or a filter may still be filling.
 
-In a step of constant voltage, tau is seen in how the velocity approaches its end; the dead time
-is not seen at all, and in a ramp it only adds to ks. It is taken as known, with a deviation that
-goes into the intervals of all three.
+In a step of constant voltage, tau is determined by the approach of the velocity to its final value.
+The dead time is not observable in it, and in a ramp it only adds to ks. It is treated as known,
+with a deviation that is included in the intervals of all three gains.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from scipy.signal import lfilter
 
 from diffbot_ident.velocity.first_order import Array, AxisSegment, correlated_covariance
 
-# Time constants that are tried: from this share of a period to this share of all stretches.
+# Search range of the time constant, as multiples of a period and of the longest segment, and number
+# of grid points.
 FASTEST, SLOWEST, GRID = 0.5, 3.0, 12
-# Factor, as a logarithm, in which a time constant is sought that is near to another one.
+# Half width of the search around a given time constant, in log tau.
 REACH = 1.0
 # Step of the derivative by log tau.
 STEP = 1e-3
-# Deviation of a gain over itself beyond which it is not identifiable.
+# Relative standard deviation of a gain beyond which it is not identifiable.
 LARGEST_RELATIVE_STD = 0.5
-# Samples that count which a stretch needs.
+# Minimum number of samples of a segment that count.
 LEAST_SAMPLES = 5
 
 
@@ -45,12 +46,13 @@ class VoltageGains:
     """Gains of one side or axis.
 
     Attributes:
-        ks: V.
-        kv: V s/m (or V s/rad).
-        ka: V s^2/m (or V s^2/rad).
-        covariance: of [ks, kv, ka], shape (3, 3); infinite variances where not identifiable.
-        dead_time: s, as given.
-        residuals: measured minus fitted velocity of each stretch, of the samples that count.
+        ks: Static gain, V.
+        kv: Velocity gain, V s/m (or V s/rad).
+        ka: Acceleration gain, V s^2/m (or V s^2/rad).
+        covariance: Covariance of [ks, kv, ka], shape (3, 3); infinite variances where not
+            identifiable.
+        dead_time: Dead time as given, s.
+        residuals: Measured minus fitted velocity of each segment, for the samples that count.
     """
 
     ks: float
@@ -67,11 +69,11 @@ class VoltageGains:
         return ks, kv, ka
 
     def simulate(self, segment: AxisSegment) -> Array:
-        """Velocity by the voltage, its first one that which fits best, shape (n,).
+        """Simulate the velocity by the voltage, from the best initial velocity, shape (n,).
 
-        Samples before the first that counts are 0: they say nothing.
+        Samples before the first one that counts are 0 and have no meaning.
         """
-        stretch = _Stretch(segment, self.dead_time)
+        stretch = _CountedSegment(segment, self.dead_time)
         columns, decay = stretch.columns(max(self.ka / self.kv, 1e-9))
         forced = columns @ np.array([1.0 / self.kv, self.ks / self.kv])
         missed = stretch.velocity - forced
@@ -92,15 +94,15 @@ def fit_voltage_gains(
     """Fit ks, kv and ka.
 
     Args:
-        segments: stretches of one period in which the voltage pushes the way of the motion;
-            samples that do not count at their beginning only give past voltages.
-        dead_time: of the measurement, s, >= 0.
-        dead_time_std: how well it is known, s.
-        near: time constant ka / kv that it is near to, s, as of another fit to much of the same
-            data; None: all are tried.
+        segments: Segments with one period, with the voltage in the direction of motion; initial
+            samples that do not count only provide past voltages.
+        dead_time: Dead time of the measurement, s, >= 0.
+        dead_time_std: Standard deviation of the dead time, s.
+        near: Approximate time constant ka / kv, s, e.g. of another fit to mostly the same data;
+            None: the whole range is searched.
 
     Raises:
-        ValueError: nothing to fit: no stretch is long enough, or the voltage never changes.
+        ValueError: No segment is long enough.
     """
     fit = _Fit(segments, dead_time, near)
     gains, covariance = fit.gains()
@@ -116,15 +118,15 @@ def fit_voltage_gains(
     return VoltageGains(ks, kv, ka, covariance, dead_time, fit.residuals)
 
 
-class _Stretch:
-    """One segment from its first sample that counts on."""
+class _CountedSegment:
+    """A segment from its first sample that counts."""
 
     def __init__(self, segment: AxisSegment, dead_time: float) -> None:
         counts = segment.counts
         self.first = int(np.argmax(counts))
         self.period = segment.period
         late = np.arange(len(counts)) - dead_time / segment.period
-        # Before its first row, a test held the voltage of that row.
+        # Before its first row, a test is assumed to have held the voltage of that row.
         voltage = np.interp(late, np.arange(len(counts)), segment.command)
         sign = np.full(len(counts), np.sign(np.sum(segment.command)))
         self.drive: Array = np.column_stack((voltage, -sign))[self.first :]
@@ -132,31 +134,31 @@ class _Stretch:
         self.counts = counts[self.first :]
 
     def columns(self, tau: float) -> tuple[Array, Array]:
-        """Responses to voltage and friction, shape (n, 2), and of the first velocity, (n,)."""
+        """Return the responses to voltage and friction, (n, 2), and to the first velocity, (n,)."""
         decay: Array = np.exp(-self.period / tau * np.arange(len(self.drive)))
         return _response(self.drive, self.period, tau), decay
 
 
 def _response(drive: Array, period: float, tau: float) -> Array:
-    """Response of unit gain from rest to what is held between samples, shape of drive."""
+    """Return the response of unit gain from rest to held inputs, in the shape of drive."""
     b, a = (0.0, -math.expm1(-period / tau)), (1.0, -math.exp(-period / tau))
     found: Array = lfilter(b, a, drive, axis=0)
     return found
 
 
 class _Fit:
-    """The least sum of squares over log tau.
+    """The fit with the minimum sum of squares over log tau.
 
     Args:
-        segments: see fit_voltage_gains.
-        dead_time: s.
-        near: see there.
+        segments: Segments as in fit_voltage_gains.
+        dead_time: Dead time, s.
+        near: Approximate time constant as in fit_voltage_gains.
     """
 
     def __init__(
         self, segments: Sequence[AxisSegment], dead_time: float, near: float | None
     ) -> None:
-        found = [_Stretch(segment, dead_time) for segment in segments]
+        found = [_CountedSegment(segment, dead_time) for segment in segments]
         stretches = [s for s in found if np.count_nonzero(s.counts) >= LEAST_SAMPLES]
         if not stretches:
             raise ValueError(
@@ -164,8 +166,8 @@ class _Fit:
             )
         self._period = period = stretches[0].period
         longest = period * max(len(s.velocity) for s in stretches)
-        # All are filtered as one series: what one leaves behind in the next decays as the next
-        # one's first velocity does, and is taken out with it.
+        # All are filtered as one series: the response that one leaves in the next decays like the
+        # next one's first velocity, and is eliminated with it.
         self._drive = np.concatenate([s.drive for s in stretches])
         self._use = np.concatenate([s.counts for s in stretches])
         self._velocity = np.concatenate([s.velocity for s in stretches])[self._use]
@@ -188,13 +190,13 @@ class _Fit:
         return max(middle - REACH, low), min(middle + REACH, high)
 
     def _best_of_grid(self) -> tuple[float, float]:
-        """The neighbours of the best of some time constants."""
+        """Return the neighbours of the best time constant of a grid, in log tau."""
         grid = np.linspace(*self._bounds, GRID)
         best = int(np.argmin([self._error(value) for value in grid]))
         return float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
 
     def gains(self) -> tuple[Array, Array]:
-        """[ks, kv, ka] and their covariance, under residuals that are correlated in time."""
+        """Return [ks, kv, ka] and their covariance, for residuals correlated in time."""
         (gain, friction), tau = self._linear.tolist(), math.exp(self._log_tau)
         higher, lower = (self._missed(self._log_tau + step, self._linear) for step in (STEP, -STEP))
         jacobian = np.column_stack(((higher - lower) / (2.0 * STEP), -self._projected(tau)[0]))
@@ -214,7 +216,7 @@ class _Fit:
         return values, covariance
 
     def _projected(self, tau: float) -> tuple[Array, Array]:
-        """Columns and velocities of the samples that count, without what v_0 explains."""
+        """Return columns and velocities of the samples that count, with v_0 eliminated."""
         response = _response(self._drive, self._period, tau)[self._use]
         decay = np.exp(-self._period / tau * self._since)
         x = np.vstack((response.T, self._velocity))
@@ -224,7 +226,7 @@ class _Fit:
         return x[:2].T, x[2]
 
     def _solve(self, log_tau: float) -> Array:
-        """[gain, gain times friction] that fit best."""
+        """Return the best [gain, gain times friction]."""
         columns, velocity = self._projected(math.exp(log_tau))
         return _least_squares(columns, velocity)
 
@@ -240,7 +242,7 @@ class _Fit:
 
 
 def _least_squares(columns: Array, values: Array) -> Array:
-    """Coefficients, shape (2,); by scaled normal equations, as there are only two."""
+    """Return the coefficients, shape (2,); by scaled normal equations, as there are only two."""
     gram, right = columns.T @ columns, columns.T @ values
     scale = np.sqrt(np.diag(gram))
     scale[scale == 0.0] = 1.0
