@@ -167,7 +167,7 @@ class GazeboSimulator:
         self._zero = (now[0] - before[0], now[1] - before[1])
 
     def _friction_requests(self) -> Iterator[bytes]:
-        """Set the casters' drag for the present load; yield requests to set the wheels' friction."""
+        """Set the casters' drag for the present load; yield requests for the wheels' friction."""
         mass, x, _, _ = self._payload
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
         values = (*self.parameters(), self._bare.wheel_radius, self._bare.half_track)

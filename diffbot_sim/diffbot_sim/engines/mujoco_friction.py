@@ -8,10 +8,9 @@ speed a wheel therefore feels a damper instead of friction, and a wheel at rest 
 Here the time constant is two inner steps, the minimum of MuJoCo, which gives the torque that stops
 the wheel within the step. This torque accounts for the mass of the whole robot and for the floor,
 as the constraint is solved together with the contacts. What remains is the constraint's compliance,
-1e-4 of the inverse inertia of the wheel alone by default. Here it is scaled by a hundredth of the
-inverse inertia of a rolling robot instead, so that a wheel at 99.9 % of its limit creeps by 2e-9
-rad/s and not 4e-6. The solver must then be more accurate than by default. benchmarks/friction.py
-prints the result.
+1e-4 of an inverse inertia: by default that of the wheel alone, here a hundredth of that of a
+rolling robot, so that a wheel at 99.9 % of its limit creeps by 2e-9 rad/s and not 4e-6. The solver
+must then be more accurate than by default. benchmarks/friction.py prints the result.
 
 Friction that differs by direction is modelled by a constant torque and a symmetric limit. If static
 friction falls to Coulomb friction, the limit changes with speed, and MuJoCo's inner steps are
