@@ -28,9 +28,9 @@ class CommandDiagnostics:
     def __init__(self, node: Node, unit: str, hardware: str) -> None:
         self._node, self._unit, self._hardware = node, unit, hardware
         self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
-        self._said: tuple[GuardState, bool] | None = None
-        self._said_at = 0.0
-        self._said_refused = 0
+        self._published: tuple[GuardState, bool] | None = None
+        self._published_at = 0.0
+        self._published_refused = 0
 
     def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish if it is time; called every few ms.
@@ -40,16 +40,16 @@ class CommandDiagnostics:
             waits_for: What is missing before commands may begin.
             refused: Number of states and inputs so far that could not be used.
         """
-        since = time.monotonic() - self._said_at
-        changed = (guard.state, guard.silent) != self._said
+        since = time.monotonic() - self._published_at
+        changed = (guard.state, guard.silent) != self._published
         if since >= DIAGNOSTICS_PERIOD or (changed and since >= LEAST_DIAGNOSTICS_PERIOD):
             self.publish(guard, waits_for, refused)
 
     def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish now; see `look`."""
-        lately = refused - self._said_refused
-        self._said, self._said_at = (guard.state, guard.silent), time.monotonic()
-        self._said_refused = refused
+        lately = refused - self._published_refused
+        self._published, self._published_at = (guard.state, guard.silent), time.monotonic()
+        self._published_refused = refused
         reason = guard.reason
         if guard.state is GuardState.WAITING and waits_for:
             reason = waits_for

@@ -388,7 +388,7 @@ class StateClock:
             return ""
         return (
             f"the answer to a {self._name} was awaited for {age:.3f} s, limit {self._limit:g} s; "
-            "see who sends what it needs"
+            "check the node that sends its input"
         )
 
     def silence(self) -> str:

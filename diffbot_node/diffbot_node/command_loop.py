@@ -164,7 +164,7 @@ class CommandLoop:
         self._age.hear()
         stamp = seconds(message.header.stamp)
         sample = self._read(stamp, message)
-        self._look_for_second_source(stamp, sample, sender)
+        self._check_for_second_source(stamp, sample, sender)
         if problem := stamp_problem(message.header.stamp):
             self._leave_out(f"{self.robot.state_name}: {problem}")
         elif stamp == self._age.stamps.newest:
@@ -179,7 +179,7 @@ class CommandLoop:
         except ValueError as error:
             return error
 
-    def _look_for_second_source(self, stamp: float, sample: Any, sender: Any) -> None:
+    def _check_for_second_source(self, stamp: float, sample: Any, sender: Any) -> None:
         """Stop when the states of this robot come from two sources."""
         outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
         finding = self.states.take(stamp, outline, self._age.heard, sender)
@@ -191,8 +191,8 @@ class CommandLoop:
             # Meanwhile the robot or its encoder angles may have been moved, and a person may be
             # near it.
             self.output.stop(
-                f"another publisher tells {self.states.topic}: the robot's driver was started "
-                "anew, or a second one runs; look whether the robot may move"
+                f"another publisher sends {self.states.topic}: the robot's driver was started "
+                "anew, or a second one runs; check that the robot may move"
             )
 
     def _take(self, stamp: float, sample: Any) -> None:
@@ -405,7 +405,7 @@ class StateSubscription:
             now: Wall time, s.
         """
         doubt = self._watch.doubt(now)
-        return doubt and f"two sources may tell {self._name}s on {self.topic}: {doubt}"
+        return doubt and f"two sources may publish {self._name}s on {self.topic}: {doubt}"
 
     def two_sources(self, finding: Finding) -> str:
         """Return a sentence about a certain finding of a second source, with the node names."""
@@ -536,7 +536,7 @@ class CommandOutput:
         self.stop(why)
 
     def stop_cut_off(self, why: str) -> None:
-        """Stop, and send the wheels zero directly, once, as the watchdog between is dead."""
+        """Stop as the watchdog is dead, and send zero directly to the wheels, once."""
         if self.through_watchdog and self.guard.began and self.guard.may_command:
             self.stop(why)
             self._send_zero_to_wheels()

@@ -14,12 +14,12 @@ class Complaints:
     """Lets each kind of sentence pass once a second; a kind's sentences differ in numbers only."""
 
     def __init__(self) -> None:
-        self._said: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def due(self, what: str) -> bool:
         """Return whether a sentence may be logged now; if so, it counts as logged."""
         now, kind = time.monotonic(), NUMBERS.sub("", what)
-        if now - self._said.get(kind, -PERIOD) < PERIOD:
+        if now - self._logged.get(kind, -PERIOD) < PERIOD:
             return False
-        self._said[kind] = now
+        self._logged[kind] = now
         return True

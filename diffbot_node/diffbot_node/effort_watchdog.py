@@ -88,7 +88,7 @@ class EffortWatchdog:
         if not why and self._from_zero_only and max(map(abs, values)) > self._near:
             if self.state is WatchdogState.TRIPPED:
                 return ZERO  # keep the reason of the trip
-            why = f"torque {list(values)} N m comes first; restart or enable its sender"
+            why = f"commands begin with torque {list(values)} N m; restart or enable their sender"
         why = why or self._too_fast(values, elapsed)
         if why:
             return self._trip(why)
@@ -142,7 +142,7 @@ class EffortWatchdog:
             return f"command of {len(values)} values: must be 2 torques [left, right] in N m"
         said = f"torque {list(values)} N m"
         if not all(map(math.isfinite, values)):
-            return f"{said}: must be finite; see what the controller was fed with"
+            return f"{said}: must be finite; check the controller's inputs"
         if max(map(abs, values)) > self._limit:
             return f"{said}: limit {self._limit:g} N m; lower the controller's torque_limit"
         return ""

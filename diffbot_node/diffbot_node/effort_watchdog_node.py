@@ -105,7 +105,7 @@ class EffortWatchdogNode(Node):
         self._takers = Takers(self, self._wheels)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
-        self._told_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and last value
+        self._last_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and last value
         self._named = 0.0  # stamp of the state that the newest command names, s
         EmergencyStop(self, self._on_emergency_stop)
         create_wall_timer(self, LOOK_PERIOD, self._look)
@@ -181,7 +181,7 @@ class EffortWatchdogNode(Node):
             )
 
     def _report(self) -> None:
-        self._tell_holds()
+        self._publish_holds()
         watchdog, since = self.watchdog, time.monotonic() - self._reported
         state, reason = watchdog.state, watchdog.reason
         if self._commands is None:
@@ -205,11 +205,11 @@ class EffortWatchdogNode(Node):
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
 
-    def _tell_holds(self) -> None:
-        at, told = self._told_holds
+    def _publish_holds(self) -> None:
+        at, told = self._last_holds
         holds, now = self.watchdog.holds, time.monotonic()
         if holds is not told or now - at >= PULSE_PERIOD:
-            self._told_holds = now, holds
+            self._last_holds = now, holds
             self._holds.publish(Bool(data=holds))
 
     def _now(self) -> float:

@@ -88,7 +88,7 @@ class KeptTopic:
             message_type, topic, KEPT_LATCHED if latched else KEPT
         )
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
-        self._told: dict[str, int] = {}  # newest stamp taken by each reader so far, ns
+        self._taken_stamps: dict[str, int] = {}  # newest stamp taken by each reader so far, ns
         self._present: set[str] = set()  # names of the readers that are there
         self._newest = -1  # stamp published last, ns
         self._looked = -1e9
@@ -119,7 +119,7 @@ class KeptTopic:
             stamp = _nanoseconds(message.header)
             if stamp < self._newest:  # time was set back
                 self._open.clear()
-                self._told.clear()
+                self._taken_stamps.clear()
             self._newest = stamp
             self._open.append(stamp)
         self._publisher.publish(message)
@@ -187,13 +187,13 @@ class KeptTopic:
     def _note(self, receipt: Header) -> None:
         stamp = _nanoseconds(receipt)
         # A receipt from before time was set back proves nothing about later messages.
-        self._told[receipt.frame_id] = stamp if stamp <= self._newest else -1
+        self._taken_stamps[receipt.frame_id] = stamp if stamp <= self._newest else -1
         self._present.add(receipt.frame_id)
         self._drop()
 
     def _taken(self, reader: str) -> int:
         """Return the newest stamp that a reader has taken, ns."""
-        return self._told.get(reader, -1)
+        return self._taken_stamps.get(reader, -1)
 
     def _drop(self) -> None:
         """Forget the messages that all readers have taken."""

@@ -191,7 +191,7 @@ def declare(node: Node, kind: type[P]) -> P:
             misspelling of a parameter.
     """
     parameters = table(kind)
-    _look_for_misspelt(node, [own.name for own in parameters])
+    _check_names(node, [own.name for own in parameters])
     node.add_on_set_parameters_callback(_refuse_clock)
     values: dict[str, Value] = {}
     for own in parameters:
@@ -220,7 +220,7 @@ def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
     )
 
 
-def _look_for_misspelt(node: Node, names: Sequence[str]) -> None:
+def _check_names(node: Node, names: Sequence[str]) -> None:
     """Refuse a name that is close to a parameter's, and warn about other unknown names.
 
     A parameter file may serve several nodes: other unknown names may belong to another node.

@@ -174,7 +174,7 @@ class SourceWatch:
         finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)
         if finding is None and self._replaced is not None and now - self._replaced > SETTLING:
             self._replaced = None
-            finding = Finding("another publisher tells them now", False, replaced=True)
+            finding = Finding("another publisher sends them now", False, replaced=True)
         if finding is not None:
             self._doubt, self._doubted = finding.text, now
         return finding
@@ -198,7 +198,7 @@ class SourceWatch:
             return Finding("two publishers take turns", True)
         self._heard = {key: at for key, at in self._heard.items() if now - at <= RECENT}
         self._replaced = now
-        return Finding("another publisher has begun to tell them", False)
+        return Finding("another publisher has begun to send them", False)
 
     def _by_content(
         self, stamp: float, values: Values | None, now: float, sender: object

@@ -85,7 +85,7 @@ SIGNS_ADVICE = (
     "and that nobody pushes the robot"
 )
 STUCK_ADVICE = "check the encoder's cable, and whether the wheel or the robot is blocked"
-LATE_ADVICE = "see the load of the computer that it runs on"
+LATE_ADVICE = "check the load of the computer that it runs on"
 
 
 class WheelWatch:
@@ -215,7 +215,7 @@ class TakenCommands:
     """
 
     def __init__(self) -> None:
-        self._told = False
+        self._reports_effort = False
         self._effort: Pair = (0.0, 0.0)
         self._commands: deque[Pair] = deque(maxlen=MEMORY)
         self.stood, self._standing = 0.0, 0
@@ -229,7 +229,9 @@ class TakenCommands:
             torque: Commanded torque, mean over the step, [left, right], N m.
             effort: Effort reported at the end of the step, [left, right], N m.
         """
-        self._told = self._told or any(math.isfinite(told) and told != 0.0 for told in effort)
+        self._reports_effort = self._reports_effort or any(
+            math.isfinite(value) and value != 0.0 for value in effort
+        )
         stands = _alike(effort, self._effort)
         self._effort = effort
         self._commands.append(torque)
@@ -242,14 +244,14 @@ class TakenCommands:
     def problem(self) -> str:
         """Describe, with numbers, that commands are not taken; empty if nothing shows it."""
         against = max(self._against)
-        if not self._told or against <= DELAYS or self._standing < against - DELAYS:
+        if not self._reports_effort or against <= DELAYS or self._standing < against - DELAYS:
             return ""
         if self._standing <= against and not self._repeats_old_command(against):
             return ""
         left, right = self._effort
         return (
-            f"the wheels' driver does not take the commands: it tells an effort of {left:.3g} and "
-            f"{right:.3g} N m for {self.stood:.3f} s now, whatever is commanded"
+            "the wheels' driver does not take the commands: it has reported an effort of "
+            f"{left:.3g} and {right:.3g} N m for {self.stood:.3f} s, whatever is commanded"
         )
 
     def _repeats_old_command(self, against: int) -> bool:

@@ -203,9 +203,9 @@ class Launch:
         for process in self._needed:
             if process.status is not None:
                 return f"{process.name} has ended with status {process.status}"
-        return None if self._attempt is None else self._look_after(self._attempt)
+        return None if self._attempt is None else self._check_attempt(self._attempt)
 
-    def _look_after(self, attempt: _Attempt) -> str | None:
+    def _check_attempt(self, attempt: _Attempt) -> str | None:
         step, status, now = attempt.step, attempt.process.status, time.monotonic()
         is_late = now - attempt.since > self._patience
         if status is None:

@@ -293,7 +293,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._obeyed = False  # whether any command was obeyed so far
         self._warned = False  # whether silence or waiting was logged since the last answer
         self._conflict = False
-        self._last_answer = self._said = time.monotonic()
+        self._last_answer = self._published = time.monotonic()
         self._pacer = Pacer(self.values.speed)
 
     def run(self, states: tuple[Publisher[Any], ...], commands: str, quantity: str) -> None:
@@ -377,17 +377,17 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self.advance(self._command)
         if (delay := self._pacer.delay(self.stamp)) > 0.0:
             time.sleep(delay)
-        self._say_state()
+        self._send_state()
 
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
         if not self.paused and not self._refusal.stands:
             self.advance(self._command)
-            self._say_state()
+            self._send_state()
 
-    def _say_state(self) -> None:
+    def _send_state(self) -> None:
         self.publish_state()
-        self._said = time.monotonic()
+        self._published = time.monotonic()
 
     def _awaited(self) -> str | None:
         """Return which listeners lock-step must wait for: missing or slow ones; None if none."""
@@ -417,7 +417,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             self.exit_code = self._commanders.exit_code()
         if self.exit_code is not None:
             return
-        self._look_for_conflict()
+        self._check_for_conflict()
         silence = time.monotonic() - self._last_answer
         if self.values.lock_step and not self._answered and (awaited := self._awaited()):
             if not self._warned and silence > SILENCE:
@@ -426,8 +426,8 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         elif self.values.lock_step or paused:
             # Repeat the state with the same stamp: it or its answer may have been lost, and a
             # paused robot must not be taken for a dead one.
-            if time.monotonic() - self._said >= LOOK_PERIOD:
-                self._say_state()
+            if time.monotonic() - self._published >= LOOK_PERIOD:
+                self._send_state()
             if self._answered and not self._warned and silence > SILENCE and self._commanders.count:
                 self._warned = True
                 self.get_logger().warning(
@@ -435,7 +435,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                     "lock-step until one comes"
                 )
 
-    def _look_for_conflict(self) -> None:
+    def _check_for_conflict(self) -> None:
         """Obey no command while two nodes command, neither of which knows the other's commands."""
         conflict = self._commanders.conflict()
         if conflict and not self._conflict:

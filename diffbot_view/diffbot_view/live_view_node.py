@@ -165,7 +165,7 @@ class LiveView(PolledNode):
     def _turn(self) -> None:
         now = time.monotonic()
         while not self._commands.empty():
-            self._obey(self._commands.get_nowait())
+            self._on_browser_command(self._commands.get_nowait())
         self._buttons.look(now)
         if now - self._looked >= LOOK_PERIOD:
             self._looked = now
@@ -278,7 +278,7 @@ class LiveView(PolledNode):
 
     # Requests of browsers.
 
-    def _obey(self, command: Command) -> None:
+    def _on_browser_command(self, command: Command) -> None:
         allowed = {"all": ("stop", "release", "enable", "pause", "payload"), "stop": ("stop",)}
         what = command["do"]
         if what in allowed.get(self.values.controls, ()):
@@ -302,7 +302,7 @@ class Buttons:
         self._topic = node.resolve_topic_name(TOPIC)
         self._publisher: Publisher[Bool] | None = None
         self._pressed = False
-        self._said = 0.0
+        self._published = 0.0
         self._enables: dict[str, Client[Any, Any]] = {}
         self._others: dict[str, Client[Any, Any]] = {}
         self._due: list[tuple[float, Callable[[], None]]] = []
@@ -352,8 +352,8 @@ class Buttons:
 
     def look(self, now: float) -> None:
         """Repeat a pressed stop, and do what is due; called every few ms."""
-        if self._pressed and now - self._said >= REPEAT_PERIOD:
-            self._say(True)
+        if self._pressed and now - self._published >= REPEAT_PERIOD:
+            self._publish(True)
         for due in [each for each in self._due if each[0] <= now]:
             self._due.remove(due)
             due[1]()
@@ -361,18 +361,18 @@ class Buttons:
     def _stop(self) -> None:
         self._pressed = True
         self._due.clear()
-        self._say(True)
+        self._publish(True)
         for client in self._enables.values():
             client.call_async(SetBool.Request(data=False))
-        self._tell("stop sent")
+        self._show_note("stop sent")
         self._store.set(pressed=True)
         self._node.get_logger().warning("stopped from the live view")
 
     def _release(self) -> None:
         self._pressed = False
-        self._say(False)
+        self._publish(False)
         self._store.set(pressed=False)
-        self._tell("emergency stop released")
+        self._show_note("emergency stop released")
 
     def _enable(self) -> None:
         """Enable the nodes whose diagnostics show that they command this robot."""
@@ -380,7 +380,7 @@ class Buttons:
         called = [name for name in self._enables if name.split("/")[-2] in commanding]
         self._node.get_logger().info(f"enabling from the live view: {', '.join(called) or 'none'}")
         if not called:
-            self._tell("nobody who commands is there to be enabled")
+            self._show_note("there is no commanding node to enable")
         for name in called:
             self._call(name.split("/")[-2], self._enables[name], SetBool.Request(data=True))
 
@@ -389,15 +389,15 @@ class Buttons:
             self._publisher = self._node.create_publisher(Bool, TOPIC, LATCHED)
         return self._publisher
 
-    def _say(self, pressed: bool) -> None:
-        self._said = time.monotonic()
+    def _publish(self, pressed: bool) -> None:
+        self._published = time.monotonic()
         self._button().publish(Bool(data=pressed))
 
     def _load(self, command: Command) -> None:
         try:
             mass, x = float(command["mass"]), float(command.get("x", 0.0))
         except (KeyError, TypeError, ValueError):
-            self._tell("payload: a mass in kg and a place in m are needed")
+            self._show_note("payload: a mass in kg and a place in m are needed")
             return
         # A cube of 0.1 m on the deck: only its mass and position matter.
         inertia = mass * 0.1**2 / 6.0
@@ -416,7 +416,7 @@ class Buttons:
     def _ask(self, end: str, request: Any) -> None:
         client = self._client(end)
         if client is None:
-            self._tell(f"nobody offers {end} any more")
+            self._show_note(f"nobody offers {end} any more")
         else:
             self._call("simulator", client, request)
 
@@ -426,19 +426,19 @@ class Buttons:
         def on_answer(future: Any) -> None:
             answered = future.result()
             said = answered.message or ("done" if answered.success else "refused")
-            self._tell(f"{who}: {said}")
+            self._show_note(f"{who}: {said}")
 
         answer.add_done_callback(on_answer)
 
         def look() -> None:
             if not answer.done():
                 client.remove_pending_request(answer)
-                self._tell(f"{who}: no answer within {SERVICE_PATIENCE:g} s")
+                self._show_note(f"{who}: no answer within {SERVICE_PATIENCE:g} s")
 
         self._later(SERVICE_PATIENCE, look)
 
     def _later(self, delay: float, what: Callable[[], None]) -> None:
         self._due.append((time.monotonic() + delay, what))
 
-    def _tell(self, note: str) -> None:
+    def _show_note(self, note: str) -> None:
         self._store.set(note=note, note_at=time.time())

@@ -185,7 +185,7 @@ class LiveServer:
         quiet = logging.getLogger("diffbot_view.server")
         quiet.setLevel(logging.CRITICAL)  # do not log refused or closed connections
         server: Server = await serve(
-            self._tell,
+            self._send_updates,
             sock=self._listener,
             process_request=self._answer,
             compression=None,
@@ -214,24 +214,24 @@ class LiveServer:
         hosts = request.headers.get_all("Host")
         origins = request.headers.get_all("Origin")
         if len(hosts) != 1 or len(origins) > 1:
-            return _said(HTTPStatus.BAD_REQUEST, "one Host, and at most one Origin")
+            return _refusal(HTTPStatus.BAD_REQUEST, "one Host, and at most one Origin")
         origin = origins[0] if origins else None
         if why := self._gate.refuses(hosts[0], url.query, origin, is_socket):
-            return _said(HTTPStatus.FORBIDDEN, why)
+            return _refusal(HTTPStatus.FORBIDDEN, why)
         if is_socket:
             if len(self._clients) >= MOST_BROWSERS:
-                return _said(
+                return _refusal(
                     HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_BROWSERS} browsers are connected"
                 )
             return None
         if url.path != "/":
-            return _said(HTTPStatus.NOT_FOUND, "there is the page / only")
+            return _refusal(HTTPStatus.NOT_FOUND, "there is the page / only")
         policy = f"{self._policy}; connect-src ws://{hosts[0]} wss://{hosts[0]}"
         headers = _headers("text/html; charset=utf-8", len(self._page))
         headers["Content-Security-Policy"] = policy
         return Response(HTTPStatus.OK, "OK", headers, self._page)
 
-    async def _tell(self, browser: ServerConnection) -> None:
+    async def _send_updates(self, browser: ServerConnection) -> None:
         """Send a browser updates, at most as fast as it reads."""
         self._clients.add(browser)
         listening = asyncio.create_task(self._listen(browser))
@@ -298,7 +298,7 @@ def _headers(kind: str, length: int) -> Headers:
     )
 
 
-def _said(status: HTTPStatus, why: str) -> Response:
+def _refusal(status: HTTPStatus, why: str) -> Response:
     body = f"{why}\n".encode()
     return Response(
         status.value, status.phrase, _headers("text/plain; charset=utf-8", len(body)), body

@@ -227,7 +227,7 @@ class FaultInjectorNode(Node):
                 f"{CAPACITY} messages of {topic.relay.topic} wait: more are lost; shorten the delay"
             )
         topic.release(now)
-        self._tell_faults()
+        self._log_faults()
         if topic.is_holding and self._release_timer.is_canceled():
             self._release_timer.reset()
 
@@ -236,11 +236,11 @@ class FaultInjectorNode(Node):
         now = self._time()
         for topic in self._topics:
             topic.release(now)
-        self._tell_faults()
+        self._log_faults()
         if not any(topic.is_holding for topic in self._topics):
             self._release_timer.cancel()
 
-    def _tell_faults(self) -> None:
+    def _log_faults(self) -> None:
         active = [fault for topic in self._topics for fault in topic.injector.active]
         if active == self._active:
             return

@@ -140,7 +140,7 @@ def places(message: Any, path: str) -> list[Slot]:
     """Return the slots at a path; none where an array is too short or lacks the name.
 
     Raises:
-        ValueError: the message has no such field; says which it has.
+        ValueError: The message has no such field; the error lists its fields.
     """
     owners = [message]
     found: list[Slot] = []

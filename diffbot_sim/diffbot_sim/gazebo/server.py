@@ -143,8 +143,8 @@ class GazeboServer:
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
             # A camera must take its pictures on time; without a window no visuals are sent.
-            looks = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
-            self._start(["--verbose", "--seed", str(seed), *looks, str(world)])
+            options = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
+            self._start(["--verbose", "--seed", str(seed), *options, str(world)])
             if gui:
                 self._variables["DISPLAY"] = display
                 self._run(installation.program("gzclient"), [])
@@ -191,7 +191,7 @@ class GazeboServer:
             GazeboError: The server has ended, or does not do it.
         """
         self.look_around()
-        self._tell_world("--pause", int(paused))
+        self._control_world("--pause", int(paused))
         end = time.monotonic() + ANSWER_PATIENCE
         while self.paused != paused:
             if not select.select([self._socket], [], [], max(end - time.monotonic(), 0.0))[0]:
@@ -296,7 +296,7 @@ class GazeboServer:
         while len(answers) < count:
             if waiting and self.paused:
                 # The server's loop has stopped, or is stopping, before it has read the request.
-                self._tell_world("--multi-step", passes)
+                self._control_world("--multi-step", passes)
                 waiting = False
             left = end - time.monotonic()
             if not select.select([self._socket], [], [], max(left, 0.0))[0]:
@@ -317,7 +317,7 @@ class GazeboServer:
         self.paused = answer.paused
         return answer
 
-    def _tell_world(self, option: str, value: int) -> None:
+    def _control_world(self, option: str, value: int) -> None:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
         # The server's next message shows whether it has worked.

@@ -269,7 +269,7 @@ class GzSimulatorNode(Node):
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
         self._ignored = 0
         self._answered = False  # whether any state was answered so far
-        self._sent = self._said = self._progress = time.monotonic()
+        self._sent = self._published = self._progress = time.monotonic()
         self._first_seen: float | None = None
         self._pacer = Pacer(values.speed)
         self._make_topics()
@@ -340,10 +340,10 @@ class GzSimulatorNode(Node):
         self._sample = sample
         if self._stepped.ignored > self._ignored:
             self._ignored = self._stepped.ignored
-            self.get_logger().warning("Gazebo did not hear the torque yet; it is reported as 0")
+            self.get_logger().warning("Gazebo had not received the torque yet; it is reported as 0")
         if (delay := self._pacer.delay(sample.stamp)) > 0.0:
             time.sleep(delay)
-        self._say_state()
+        self._send_state()
 
     def _begin(self, reading: WheelReading) -> None:
         self._launch.retries = False  # the robot is in the world
@@ -360,10 +360,10 @@ class GzSimulatorNode(Node):
         if not self._answered:
             # Gazebo publishes no pose before the world has advanced.
             self._truth.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
-        self._say_state()
+        self._send_state()
 
-    def _say_state(self) -> None:
-        self._said = time.monotonic()
+    def _send_state(self) -> None:
+        self._published = time.monotonic()
         self._topics.publish_sample(self._sample)
 
     # Partners.
@@ -388,7 +388,7 @@ class GzSimulatorNode(Node):
                 self._fail(f"after {self.values.patience:g} s of wall time {self._missing()}")
             return
         if self._phase is Exchange.ASKING:
-            if time.monotonic() - self._said >= LOOK_PERIOD:
+            if time.monotonic() - self._published >= LOOK_PERIOD:
                 self._ask_again()
             return
         if self._phase is Exchange.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
@@ -404,8 +404,8 @@ class GzSimulatorNode(Node):
         if self._first_seen is None:
             return "torques do not get through the bridge to Gazebo"
         return (
-            f"Gazebo does not tell of the joints of robot '{self.robot.name}': look at what was "
-            "printed above, and whether ros_gz is built for the release that `gz sim` starts"
+            f"Gazebo publishes no joint states of robot '{self.robot.name}': see the output above, "
+            "and check that ros_gz is built for the release that `gz sim` starts"
         )
 
     def _fail(self, why: str) -> None:

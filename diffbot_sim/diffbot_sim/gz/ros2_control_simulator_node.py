@@ -74,7 +74,7 @@ class Ros2ControlSimulatorNode(Node):
         start = pose_from_text("start", values.start)
         if values.start_simulator:
             check_installed(values.sim)
-        self._said_ready = False
+        self._logged_ready = False
         self._time = float("-inf")
         self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
         self._truth = TruthTopics(self)
@@ -106,8 +106,8 @@ class Ros2ControlSimulatorNode(Node):
             return
         if not self._launch.is_ready:
             self._commanders.presence.keep_waiting()
-        elif not self._said_ready:
-            self._said_ready = True
+        elif not self._logged_ready:
+            self._logged_ready = True
             self.get_logger().info("the robot can be driven")
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
