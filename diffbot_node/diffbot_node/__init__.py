@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the suite's nodes share: parameters with limits, a clean exit, and safe commands.
 
-A name's module is loaded when the name is asked for, so that executables.py costs nothing.
+A module is imported when one of its names is first accessed, so that executables.py loads fast.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a commanding node tells about itself on `diagnostics`."""
+"""What a commanding node publishes about itself on `diagnostics`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from diffbot_node.command_guard import CommandGuard, GuardState
 
-# Wall time after which diagnostics are said again, and between two that differ, s.
+# Longest and shortest wall time between two diagnostics, s; the latter if the state changes.
 DIAGNOSTICS_PERIOD = 1.0
 LEAST_DIAGNOSTICS_PERIOD = 0.1
 
@@ -20,36 +20,36 @@ class CommandDiagnostics:
     """Publishes the state of a commanding node on `diagnostics`, when it changes and once a second.
 
     Args:
-        node: publishes.
-        unit: of the commands.
-        hardware: name of the robot; empty where it is not known.
+        node: The node that publishes.
+        unit: Unit of the commands.
+        hardware: Name of the robot; empty if unknown.
     """
 
     def __init__(self, node: Node, unit: str, hardware: str) -> None:
         self._node, self._unit, self._hardware = node, unit, hardware
         self._topic = node.create_publisher(DiagnosticArray, "diagnostics", 10)
-        self._said: tuple[GuardState, bool] | None = None
-        self._said_at = 0.0
-        self._said_refused = 0
+        self._published: tuple[GuardState, bool] | None = None
+        self._published_at = 0.0
+        self._published_refused = 0
 
     def look(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
-        """Called every few ms: publishes when it is time.
+        """Publish if it is time; called every few ms.
 
         Args:
-            guard: of the node.
-            waits_for: what is missing before anything may be commanded.
-            refused: states and inputs that could not be used so far.
+            guard: The node's guard.
+            waits_for: What is missing before commands may begin.
+            refused: Number of states and inputs so far that could not be used.
         """
-        since = time.monotonic() - self._said_at
-        changed = (guard.state, guard.silent) != self._said
+        since = time.monotonic() - self._published_at
+        changed = (guard.state, guard.silent) != self._published
         if since >= DIAGNOSTICS_PERIOD or (changed and since >= LEAST_DIAGNOSTICS_PERIOD):
             self.publish(guard, waits_for, refused)
 
     def publish(self, guard: CommandGuard, waits_for: str, refused: int) -> None:
         """Publish now; see `look`."""
-        lately = refused - self._said_refused
-        self._said, self._said_at = (guard.state, guard.silent), time.monotonic()
-        self._said_refused = refused
+        lately = refused - self._published_refused
+        self._published, self._published_at = (guard.state, guard.silent), time.monotonic()
+        self._published_refused = refused
         reason = guard.reason
         if guard.state is GuardState.WAITING and waits_for:
             reason = waits_for
@@ -74,7 +74,7 @@ class CommandDiagnostics:
 
 
 def _level(guard: CommandGuard, troubled: bool) -> Any:
-    """OK, WARN, ERROR or STALE; `troubled`: something was refused lately, though it goes on."""
+    """Return OK, WARN, ERROR or STALE; `troubled`: whether an input was refused lately."""
     if guard.state is GuardState.ACTIVE:
         return DiagnosticStatus.WARN if troubled else DiagnosticStatus.OK
     if guard.state is GuardState.STOPPED:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a wanted command goes out, and which states may be answered by one; knows no ROS.
+"""Decides how much of a desired command is sent, and which states may be answered; knows no ROS.
 
-PairLimiter keeps commands inside their limits. StateAge and StateClock know when a state is too old
-to be answered. CommandGuard is the state machine that decides whether commands are more than zero:
+PairLimiter keeps commands inside their limits. StateAge and StateClock detect states that are too
+old to be answered. CommandGuard is the state machine that decides whether commands may be non-zero:
 
     WAITING --begin--> HOLDING <--apply, hold--> ACTIVE
        ^                 ^  |                      |
@@ -10,8 +10,8 @@ to be answered. CommandGuard is the state machine that decides whether commands 
        |                 |  v                      |
        +---enable----- STOPPED <----stop, press----+        any --end--> ENDED
 
-WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING goes on by itself
-with the next good state, STOPPED only when somebody enables it. docs/safety.md says more.
+WAITING sends nothing, ACTIVE what the limiter allows, all others zero. HOLDING resumes with the
+next good state, STOPPED only when somebody enables it. See docs/safety.md.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from diffbot_node.robot_messages import NodeClock
 
 Pair = tuple[float, float]
-# Clocks that differ by less at the first state are one clock, or synchronised ones, s.
+# Clocks that differ by less at the first state count as the same or synchronised clocks, s.
 SAME_CLOCK = 1.0
-# Two clocks may go apart by this share of time: small computers without a quartz do by 2 %.
+# Largest relative drift between two clocks; small computers without a quartz drift by 2 %.
 DRIFT = 0.03
-# How much earlier than due a state may come without losing its share of the rate, s: three control
-# periods of 10 ms, as the watchdog lets pass.
+# How much earlier than due a state may arrive and still allow the full change of its period, s:
+# three control periods of 10 ms, as the watchdog allows.
 JITTER = 0.03
-# A simulator's clock stands while it is paused, or slow; after so long without a word of it, s of
-# wall time, it has gone.
+# A simulator without any message for so long counts as gone, s of wall time. Its clock is no sign:
+# it also stands still while the simulator is paused or slow.
 LONGEST_PAUSE = 3.0
 
 
@@ -41,17 +41,19 @@ class PairLimiter:
     """Keeps a pair of commands finite, and each inside its own limit and rate limit.
 
     Args:
-        what: the quantity, for messages, such as "torque".
-        unit: of the pair, for messages, such as "N m".
-        limits: largest size of each, > 0, in its unit.
-        rates: largest change of each, > 0, in its unit per s; infinite for none.
+        what: The quantity, for messages, such as "torque".
+        unit: Unit of the pair, for messages, such as "N m".
+        limits: Largest magnitude of each value, > 0, in its unit.
+        rates: Largest change of each value, > 0, in its unit per s; infinite for no limit.
 
     Attributes:
-        command: what was allowed last.
-        unit: of the pair.
+        command: The last allowed command.
+        unit: As given.
+        limits: As given.
+        rates: As given.
 
     Raises:
-        ValueError: a limit is outside its range.
+        ValueError: A limit is outside its range.
     """
 
     def __init__(
@@ -69,11 +71,11 @@ class PairLimiter:
         self.command: Pair = (0.0, 0.0)
 
     def apply(self, wanted: Pair, period: float) -> Pair:
-        """The allowed command nearest to the wanted one, `period` s after the last one.
+        """Return the allowed command nearest to the desired one, `period` s after the last one.
 
         Raises:
-            ValueError: a wanted value or the period is not finite, there are not two values, or
-                the period is negative. The command is zero then and has to be sent.
+            ValueError: A desired value or the period is not finite, there are not two values, or
+                the period is negative. The command is then zero, and the caller must send it.
         """
         if len(wanted) != 2:
             self.stop()
@@ -97,7 +99,7 @@ class PairLimiter:
         return max(-limit, min(limit, max(last - step, min(last + step, value))))
 
     def stop(self) -> Pair:
-        """Zero at once: safety knows no rate limit."""
+        """Return and store a zero command at once, regardless of the rate limit."""
         self.command = (0.0, 0.0)
         return self.command
 
@@ -106,8 +108,8 @@ class TorqueLimiter(PairLimiter):
     """Keeps wheel torques [left, right] finite and inside a limit and a rate limit.
 
     Args:
-        limit: largest torque of either sign on a wheel, N m, > 0.
-        rate: largest change of a wheel's torque, N m/s, > 0; infinite for none.
+        limit: Largest torque of either sign on a wheel, N m, > 0.
+        rate: Largest change of a wheel's torque, N m/s, > 0; infinite for no limit.
     """
 
     def __init__(self, limit: float, rate: float = math.inf) -> None:
@@ -120,12 +122,12 @@ class TorqueLimiter(PairLimiter):
 
     @property
     def torque(self) -> tuple[float, float]:
-        """What was allowed last, [left, right], N m."""
+        """The last allowed torques [left, right], N m."""
         return self.command
 
 
 class GuardState(Enum):
-    """Where a commanding node is; the values are what `diagnostics` says."""
+    """State of a commanding node; the values appear on `diagnostics`."""
 
     WAITING = "waiting"
     ACTIVE = "active"
@@ -138,14 +140,14 @@ class CommandGuard:
     """The state machine of a commanding node.
 
     Args:
-        limiter: of the commands.
+        limiter: Limiter of the commands.
 
     Attributes:
-        state: where it is.
-        reason: why nothing but zero is commanded; empty while ACTIVE.
-        silent: whether it holds because nothing comes, rather than something wrong.
-        pressed: why the emergency stop counts as pressed; empty while it does not.
-        began: whether there was anything to command: the robot and all else was there once.
+        state: The current state.
+        reason: Why only zero is commanded; empty while ACTIVE.
+        silent: Whether it is HOLDING because no state arrives, rather than a faulty one.
+        pressed: Why the emergency stop counts as pressed; empty while it does not.
+        began: Whether the first state has arrived with all that is needed to command the robot.
     """
 
     def __init__(self, limiter: PairLimiter) -> None:
@@ -158,30 +160,30 @@ class CommandGuard:
 
     @property
     def command(self) -> Pair:
-        """What was allowed last; zero unless ACTIVE."""
+        """The last allowed command; zero unless ACTIVE."""
         return self._limiter.command
 
     @property
     def may_command(self) -> bool:
-        """Whether a good state may be answered by more than zero."""
+        """Whether a good state may be answered by a non-zero command."""
         return self.state not in (GuardState.STOPPED, GuardState.ENDED)
 
     def begin(self) -> None:
-        """All that is needed is there, and the first state has come."""
+        """Leave WAITING, as all that is needed is there and the first state has arrived."""
         self.began = True
         if self.state is GuardState.WAITING:
             self._enter(GuardState.HOLDING, "the first state has come")
 
     def apply(self, wanted: Pair, period: float) -> Pair:
-        """Answer a good state: the allowed command nearest to the wanted one.
+        """Return the answer to a good state: the allowed command nearest to the desired one.
 
         Args:
-            wanted: by the law.
-            period: since the last good state, s, >= 0; 0 allows no change.
+            wanted: The law's desired command.
+            period: Time since the last good state, s, >= 0; 0 allows no change.
 
         Raises:
-            ValueError: the wanted command or the period is not finite, or the period is negative;
-                `hold` is to be called with the reason.
+            ValueError: The desired command or the period is not finite, or the period is negative;
+                the caller must then call `hold` with the reason.
         """
         if not self.may_command:
             return self._limiter.stop()
@@ -190,11 +192,11 @@ class CommandGuard:
         return command
 
     def hold(self, reason: str, silent: bool = False) -> Pair:
-        """Zero until the next good state; returns it.
+        """Command zero until the next good state; return the zero command.
 
         Args:
-            reason: a sentence.
-            silent: nothing came, rather than something wrong.
+            reason: Why, as a sentence.
+            silent: Whether no state arrived, rather than a faulty one.
         """
         if self.may_command:
             self._enter(GuardState.HOLDING, reason)
@@ -202,26 +204,26 @@ class CommandGuard:
         return self._limiter.stop()
 
     def stop(self, reason: str) -> Pair:
-        """Zero until `enable`; returns it. The first reason stays."""
+        """Command zero until `enable`, and return it. The first reason is kept."""
         if self.may_command:
             self._enter(GuardState.STOPPED, reason)
         return self._limiter.stop()
 
     def press(self, reason: str) -> Pair:
-        """The emergency stop is pressed: zero, and no `enable` before `release`; returns it."""
+        """Handle a pressed emergency stop: zero, and no `enable` before `release`; return zero."""
         if self.reason == self.pressed:
             self.reason = reason
         self.pressed = reason
         return self.stop(reason)
 
     def release(self) -> None:
-        """The emergency stop is released; zero goes on until `enable`."""
+        """Handle a released emergency stop; zero is commanded until `enable`."""
         if self.pressed and self.reason == self.pressed:
             self.reason = f"{self.pressed}, released since: enable to go on"
         self.pressed = ""
 
     def enable(self) -> str:
-        """Leave STOPPED; returns why that is refused, empty where it is not."""
+        """Leave STOPPED; return why that is refused, empty if it is not."""
         if self.state is GuardState.ENDED:
             return self.reason
         if self.pressed:
@@ -232,7 +234,7 @@ class CommandGuard:
         return ""
 
     def end(self, reason: str) -> Pair:
-        """Zero for ever; returns it."""
+        """Command zero for ever; return the zero command."""
         if self.state is not GuardState.ENDED:
             self._enter(GuardState.ENDED, reason)
         return self._limiter.stop()
@@ -242,23 +244,23 @@ class CommandGuard:
 
 
 class StateAge:
-    """Says of each stamp whether the state may be answered, and how far commands may change.
+    """Decides from its stamp whether a state may be answered, and how far commands may change.
 
-    A state is too old when the node's clock is ahead of its stamp by more than the limit, where the
-    two agreed at the first state, or by that much more than it was at the best of times, whatever
-    the clocks say.
+    The lead of the node's clock over a state's stamp measures the state's age. A state is too old
+    if this lead exceeds the limit, where clock and stamp agreed at the first state. Whether they
+    agreed or not, it is also too old if the lead exceeds the smallest one so far by the limit.
 
     Args:
-        limit: longest age of a state when it comes, and longest period between two, s, > 0.
-        name: of a state, for messages.
+        limit: Largest age of a state on arrival, and longest period between two states, s, > 0.
+        name: Name of a state, for messages.
 
     Attributes:
-        newest: the newest stamp, s; None before the first.
-        period: between the last two stamps, s; 0 at the first, and where `problem` is not empty.
-            Less for states that come earlier after the last ones than their stamps say: what may
-            change by so much a period must not do so faster because states come together.
-        problem: why the newest state may not be answered; empty otherwise.
-        same_clock: whether stamps and the node's clock agreed at the first state; None before it.
+        newest: The newest stamp, s; None before the first.
+        period: Time between the last two stamps, s; 0 at the first state, and if `problem` is not
+            empty. Shorter if states arrive faster than their stamps advance, so that a burst of
+            states cannot change the command faster than its rate limit.
+        problem: Why the newest state may not be answered; empty otherwise.
+        same_clock: Whether stamps and the node's clock agreed at the first state; None before it.
     """
 
     def __init__(self, limit: float, name: str = "state") -> None:
@@ -268,18 +270,19 @@ class StateAge:
         self.period = 0.0
         self.problem = ""
         self.same_clock: bool | None = None
-        self._came = 0.0  # by the node's clock, s
-        self._least = 0.0  # by how much the node's clock is ahead of a stamp at the least, s
-        self._saved = JITTER  # s
+        self._came = 0.0  # arrival of the newest state by the node's clock, s
+        self._least = 0.0  # smallest lead of the node's clock over a stamp, s
+        self._saved = JITTER  # unused time that a later early state may use, s
 
     def take(self, stamp: float, now: float, simulated: bool = False) -> None:
-        """Take the stamp of a state that came.
+        """Process the stamp of a state that has arrived.
 
         Args:
-            stamp: s.
-            now: the node's clock, s.
-            simulated: whether that is a simulator's. It stands still between its messages, which
-                come late at times: when a state came is not known then, only whether it is old.
+            stamp: The state's stamp, s.
+            now: The node's clock, s.
+            simulated: Whether that is a simulator's clock. It stands still between its messages,
+                which may be late. Then the time of arrival is unknown; only old states can be
+                detected.
         """
         last, self.newest = self.newest, stamp
         ahead = now - stamp
@@ -290,7 +293,7 @@ class StateAge:
         step = 0.0 if last is None else stamp - last
         self.problem = self._step_problem(step, last)
         if self.problem:
-            self._least = ahead  # a clock that was set is another clock
+            self._least = ahead  # a clock may have been set: earlier leads do not count
         self._least = min(self._least + DRIFT * elapsed, ahead)
         behind = 0.0 if simulated else ahead - self._least
         self.problem = self.problem or self._age_problem(ahead, behind)
@@ -327,49 +330,49 @@ class StateAge:
 
 
 class StateClock:
-    """Knows when the newest state came, and says when it has become too old.
+    """Records when the newest state arrived, and detects when it has become too old.
 
-    Ages go by the node's clock, which is the simulator's where there is one: a robot time that
-    stands still lets no robot run away, and a simulator slower than real time is no fault. One that
-    is paused says so again and again; where it has gone, wall time tells.
+    Ages are measured by the node's clock, which is the simulator's if there is one. While that
+    clock stands still the simulated robot cannot run away, and a simulator slower than real time is
+    no fault. A paused simulator keeps repeating its state; wall time shows when it has gone.
 
     Args:
-        clock: of the node.
-        limit: longest age of a state, s, > 0; see StateAge.
-        name: of a state, for messages.
+        clock: The node's clock.
+        limit: Largest age of a state, s, > 0; see StateAge.
+        name: Name of a state, for messages.
 
     Attributes:
-        stamps: what the states' stamps tell.
-        heard: when anything came from the robot, wall time, s.
+        stamps: Check of the states' stamps.
+        heard: Wall time of the last message from the robot, s.
     """
 
     def __init__(self, clock: NodeClock, limit: float, name: str) -> None:
         self.stamps = StateAge(limit, name)
         self.heard = time.monotonic()
         self._clock, self._limit, self._name = clock, limit, name
-        self._came = 0.0  # s of the node's clock
+        self._came = 0.0  # arrival of the newest state by the node's clock, s
 
     @property
     def began(self) -> bool:
-        """Whether a first state has come."""
+        """Whether a first state has arrived."""
         return self.stamps.newest is not None
 
     def hear(self) -> None:
-        """Something has come from the robot, good or not."""
+        """Note that a message has come from the robot, usable or not."""
         self.heard = time.monotonic()
 
     def take(self, stamp: float) -> None:
-        """A new state has come, with this stamp, s."""
+        """Process a new state with this stamp, s."""
         now, simulated = self._clock.now(), self._clock.is_simulated
-        # A simulator's clock that is behind its state is a message that is late.
+        # A simulator's clock is behind its state when the clock's message is late.
         self._came = max(now, stamp) if simulated else now
         self.stamps.take(stamp, self._came, simulated)
 
     def age(self) -> float:
-        """Time since the newest state came, s.
+        """Return the time since the newest state arrived, s.
 
-        A clock that was set back hides it: that counts as old. A simulator's clock that is behind
-        is a message that is late; when it was set back, so were the stamps of its states.
+        A clock that was set back hides the age; the state then counts as old. A simulator's clock
+        is behind when its message is late; if it was set back, so were the stamps of its states.
         """
         age = self._clock.now() - self._came
         return max(age, 0.0) if self._clock.is_simulated else abs(age)
@@ -379,17 +382,17 @@ class StateClock:
         return self.stamps.problem or self._answered_late()
 
     def _answered_late(self) -> str:
-        """Why an answer that was waited for comes too late; empty when it does not."""
+        """Why an answer that had to wait for an input is too late; empty when it is not."""
         age = self.age()
         if age <= self._limit:
             return ""
         return (
             f"the answer to a {self._name} was awaited for {age:.3f} s, limit {self._limit:g} s; "
-            "see who sends what it needs"
+            "check the node that sends its input"
         )
 
     def silence(self) -> str:
-        """Why the robot counts as silent, with its silence and the limit; empty if it does not."""
+        """Why the robot counts as silent, with duration and limit; empty if it does not."""
         age, limit = self.age(), f"{self._limit} s"
         unheard = time.monotonic() - self.heard
         if self._clock.is_simulated and unheard > LONGEST_PAUSE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a CommandLoop is made of that differs between nodes: the robot's messages, and the law."""
+"""The parts of a CommandLoop that differ between nodes: the robot's messages, and the law."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from diffbot_node.command_guard import Pair, PairLimiter
 
 
 class RobotInterface(ABC):
-    """How a robot tells its states and takes its commands.
+    """How a robot publishes its states and receives its commands.
 
     Args:
-        states: type of message, with a header, and name of the topic.
-        commands: type of message and name of the topic.
-        limiter: of the commands.
+        states: Type of the states' message, with a header, and topic name.
+        commands: Type of the commands' message, and topic name.
+        limiter: Limiter of the commands.
 
     Attributes:
-        hardware: name of the robot, for `diagnostics`; empty where it is not known.
-        counts: encoder counts per turn of the angles of `outline`; 0: not known.
-        state_name: what a message of the robot is, in the singular, for messages.
-        command_name: what is commanded, for messages.
-        taker: who takes the commands, for messages.
+        hardware: Name of the robot, for `diagnostics`; empty if unknown.
+        counts: Encoder counts per turn of the angles of `outline`; 0: unknown.
+        state_name: What a state is called, in the singular, for messages.
+        command_name: The commanded quantity, for messages.
+        taker: What receives the commands, for messages.
     """
 
     hardware = ""
@@ -38,116 +38,117 @@ class RobotInterface(ABC):
 
     @abstractmethod
     def read(self, stamp: float, message: Any) -> Any:
-        """The sample in a message, with this stamp, s.
+        """Return the sample in a message with this stamp, s.
 
         Raises:
-            ValueError: it cannot be used; zero is commanded and the reason is reported.
+            ValueError: The message cannot be used; zero is commanded and the reason is reported.
         """
 
     @abstractmethod
     def message_of(self, command: Pair, answered: float) -> Any:
-        """The message that says a command; it may be the same object each time.
+        """Return the message of a command; it may be the same object each time.
 
         Args:
-            command: the command.
-            answered: stamp of the state that it names, s; see robot_messages.py.
+            command: The command.
+            answered: Stamp of the state that the command answers, s; see robot_messages.py.
         """
 
     def concerns(self, message: Any) -> bool:
-        """Whether a message is about this robot."""
+        """Whether a message concerns this robot."""
         return True
 
     def outline(self, sample: Any) -> tuple[float, ...]:
-        """What tells states of two sources apart besides stamps: wheels' angles, rad."""
+        """Return what tells states of two sources apart besides stamps: wheel angles, rad."""
         return ()
 
     def contradiction(self, sample: Any, commanded: Pair, anew: bool) -> str | None:
-        """Why the robot does not do what it was commanded, which stops it; None when it does.
+        """Why the robot does not obey its commands, which stops it; None if it does.
 
         Args:
-            sample: the newest.
-            commanded: for the period that it ends.
-            anew: what came before it is not to be compared with it.
+            sample: The newest sample.
+            commanded: The command for the period that the sample ends.
+            anew: Whether to restart the comparison: earlier samples are not comparable.
         """
         return None
 
     def held_by(self) -> str:
-        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
+        """Why zero must be commanded for now although the state is good; empty otherwise."""
         return ""
 
     def cut_off(self) -> str:
-        """Why commands do not reach the robot any more, asked every few ms; empty if they do."""
+        """Why commands no longer reach the robot, called every few ms; empty if they do."""
         return ""
 
 
 class CommandLaw(Protocol):
-    """What gives commands, and is told what has become of them.
+    """Computes commands, and is notified of what was commanded instead or in the end.
 
     Attributes:
-        refused: states and inputs that could not be used.
+        refused: Number of states and inputs that could not be used.
     """
 
     refused: int = 0
 
     @abstractmethod
     def on_sample(self, sample: Any) -> Pair:
-        """The command for the next control period.
+        """Return the command for the next control period.
 
-        A ValueError refuses the sample: zero is commanded and the reason is reported. A sample
-        whose stamp is late, or does not follow the last one, is asked for, too, and then refused.
+        A ValueError refuses the sample: zero is commanded and the reason is reported. The method is
+        also called for a sample whose stamp is late or does not follow the last one, which is then
+        refused.
         """
 
     def on_commanded(self, sample: Any, command: Pair) -> None:
-        """Called after the command is out, for telemetry; it is what was commanded."""
+        """Called after `command` was sent as the answer to the sample, for telemetry."""
 
     def on_refused(self, sample: Any) -> None:
         """Called after zero was commanded because the sample was refused."""
 
     def on_left_out(self, sample: Any) -> None:
-        """Called with a good sample that has no answer, as a newer one came; zero is commanded.
+        """Called with a good sample that a newer one has replaced unanswered; zero is commanded.
 
-        What it tells of the robot's way is not lost.
+        The law can still use it as a measurement of the robot's motion.
         """
 
     def on_stopped(self, sample: Any) -> None:
         """Called, instead of `on_sample`, after zero was commanded because the node is stopped."""
 
     def on_silence(self) -> None:
-        """Called after zero was commanded because no state came in time, or none to be used."""
+        """Called after zero was commanded because no usable state arrived in time."""
 
     def awaits(self, sample: Any) -> str:
-        """What has to come before the sample can be answered; empty when nothing has to.
+        """Which input must arrive before the sample can be answered; empty if none.
 
-        Only for inputs that belong to a sample, where a run shall repeat to the last digit. The
-        law's node calls `resume` when something has come. A sample that has no answer when the
-        next one comes is refused.
+        Only for inputs that belong to a sample, in runs that must repeat to the last digit. The
+        law's node calls `resume` when an input has arrived. A sample that is still unanswered when
+        the next one arrives is refused.
         """
         return ""
 
     @abstractmethod
     def held_by(self) -> str:
-        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
+        """Why zero must be commanded for now although the state is good; empty otherwise."""
 
     @property
     def in_lock_step(self) -> bool:
         """Whether the robot is a simulator in lock-step.
 
-        A run that met another one ends then, or whose wheels contradict their torque: it is to
-        repeat to the last digit, and nobody will enable it again.
+        If so, the run ends when it meets another run, or when its wheels contradict their torque:
+        it must repeat to the last digit, and nobody will enable it again.
         """
         return False
 
     @abstractmethod
     def waits_for(self) -> str:
-        """What is missing before anything may be commanded; empty when nothing is."""
+        """What is missing before commands may begin; empty if nothing is."""
 
     @abstractmethod
     def has_left(self) -> str:
-        """Who of a run that has begun is gone, so that it ends with status 1; empty if nobody."""
+        """Which partner of a begun run has left, so that it ends with status 1; empty if none."""
 
     @abstractmethod
     def complain(self, what: str) -> None:
-        """Warn of something that was refused."""
+        """Log a warning about something that was refused."""
 
     @abstractmethod
     def finish(self, exit_code: int, last_words: str = "") -> None:

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of every node that commands a robot: a state comes, the command that answers it goes.
+"""The loop of every node that commands a robot: each state that arrives is answered by a command.
 
-CommandLoop puts together parts with one topic each:
+CommandLoop combines parts with one responsibility each:
 
-- RobotInterface (command_interfaces.py): what the robot's messages mean, and whether the robot does
-  what it is told.
-- CommandLaw (command_interfaces.py): gives the command that is wanted, and says what has to come
-  first.
-- StateSubscription: the states, and whether two sources tell them (source_watch.py).
+- RobotInterface (command_interfaces.py): what the robot's messages mean, and whether the robot
+  obeys its commands.
+- CommandLaw (command_interfaces.py): computes the desired command, and names the inputs that must
+  arrive first.
+- StateSubscription: receives the states and checks whether two sources publish them
+  (source_watch.py).
 - StateClock (command_guard.py): how old the newest state is.
-- CommandOutput: what the guard and the limits let out of what is wanted.
-- Presence (robot_messages.py): how long partners are waited for, and that they have left.
+- CommandOutput: applies the guard and the limits to the desired command and publishes the result.
+- Presence (robot_messages.py): how long to wait for partners, and whether they have left.
 
-Each state is answered once, by a command that names it (robot_messages.py); a state that comes
-again is told the same answer again. So a simulator in lock-step, which says a state until it is
-answered, goes on whatever was lost or late, and zero that a timer sends never stands for an answer.
+Each state is answered once, by a command that names it (robot_messages.py); a repeated state gets
+the same answer again. So a simulator in lock-step, which repeats a state until it is answered,
+continues whatever was lost or late, and a zero sent by a timer is never mistaken for an answer.
 """
 
 from __future__ import annotations
@@ -46,31 +47,31 @@ from diffbot_node.running import told_failures
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 
-# How often the age of the inputs is looked at, s of wall time.
+# Period of the timer that checks the age of the inputs, s of wall time.
 WATCH_PERIOD = 0.01
-# A stamp may be repeated for so long, as simulators do while they wait, s of wall time.
+# A real robot may repeat a stamp for at most so long, s of wall time.
 LONGEST_REPEAT = 1.0
-# After its process stood still a node answers the newest state only, at this look of its timer.
+# After its process was stalled a node answers only the newest state, after so many timer ticks.
 LOOKS_AFTER_STALL = 2
 
 
 class CommandLoop:
-    """Answers each state of a robot by what a law wants and the guard allows.
+    """Answers each state of a robot by the law's desired command, as far as the guard allows it.
 
     Args:
-        node: subscribes and publishes.
-        values: the node's parameters.
-        robot: that is commanded.
-        law: that commands it.
-        own_run: that the node belongs to.
+        node: The node that subscribes and publishes.
+        values: The node's parameters.
+        robot: Interface of the robot to command.
+        law: Law that computes the commands.
+        own_run: The run that the node belongs to.
 
     Attributes:
-        robot: as given.
-        output: the way of commands out, and its `guard`.
-        states: the way of states in.
-        clock: of the node.
-        presence: of the robot, as far as good states of it come.
-        ended: whether the law has finished; nothing is answered any more.
+        robot: As given.
+        output: The command output, which owns the `guard`.
+        states: The subscription to the states.
+        clock: The node's clock.
+        presence: Presence of the robot, judged by the usable states that arrive.
+        ended: Whether the law has finished; no state is answered any more.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class CommandLoop:
         self._alone = Presence(0.0, PARTING)
         self._next_state = Presence(0.0)
         self._pending: Any = None
-        self._left_out = False  # a sample before the next one that is answered
+        self._left_out = False  # whether samples were skipped since the last answered one
         self.states = StateSubscription(
             node, robot.states, self._on_state, robot.state_name, robot.counts
         )
@@ -108,18 +109,21 @@ class CommandLoop:
 
     @property
     def pending(self) -> Any | None:
-        """The sample that waits, mostly for what `CommandLaw.awaits` names; None when none does."""
+        """The sample that still waits for its answer, mostly for an input; None if there is none.
+
+        `CommandLaw.awaits` names the missing input.
+        """
         return self._pending
 
     @property
     def stopped_by(self) -> str:
-        """Why it is stopped until somebody enables it; empty when it is not."""
+        """Why the node is stopped until somebody enables it; empty when it is not stopped."""
         return self.guard.reason if self.guard.state is GuardState.STOPPED else ""
 
     def waits_for(self) -> str:
-        """What is missing of robot, clock and those who take commands; empty when nothing is.
+        """Which of clock, robot and command subscribers is missing; empty when none is.
 
-        Matches are counted and never slept for: discovery takes up to seconds.
+        Counts the matched endpoints without blocking, as discovery may take seconds.
         """
         if clockless := self.clock.missing():
             return clockless
@@ -135,9 +139,10 @@ class CommandLoop:
         return ""
 
     def has_left(self) -> str:
-        """That the simulator has gone; empty while it has not.
+        """A sentence that the simulator has gone; empty while it is there.
 
-        The driver of a real robot may come back; a simulator takes the robot with it.
+        Always empty for a real robot: its driver may come back, whereas a simulated robot ends
+        with its simulator.
         """
         if not self.clock.is_simulated:
             return ""
@@ -146,20 +151,20 @@ class CommandLoop:
         return ""
 
     def end(self, why: str) -> None:
-        """Zero, and nothing after it."""
+        """Send zero, and no command after it."""
         self.output.end(why)
         self.ended = True
 
     # From a state to the command that answers it.
 
     def _on_state(self, message: Any, sender: Any = None) -> None:
-        """Leave out what is not new, not about this robot, or not to be used."""
+        """Skip messages that are not new, do not concern this robot, or cannot be used."""
         if self.ended or not self.robot.concerns(message):
             return
         self._age.hear()
         stamp = seconds(message.header.stamp)
         sample = self._read(stamp, message)
-        self._look_for_second_source(stamp, sample, sender)
+        self._check_for_second_source(stamp, sample, sender)
         if problem := stamp_problem(message.header.stamp):
             self._leave_out(f"{self.robot.state_name}: {problem}")
         elif stamp == self._age.stamps.newest:
@@ -168,14 +173,14 @@ class CommandLoop:
             self._take(stamp, sample)
 
     def _read(self, stamp: float, message: Any) -> Any:
-        """The sample in a message, or the ValueError that says why it has none."""
+        """Return the sample in a message, or the ValueError that explains why there is none."""
         try:
             return self.robot.read(stamp, message)
         except ValueError as error:
             return error
 
-    def _look_for_second_source(self, stamp: float, sample: Any, sender: Any) -> None:
-        """Stop where the states of this robot come from two sources."""
+    def _check_for_second_source(self, stamp: float, sample: Any, sender: Any) -> None:
+        """Stop when the states of this robot come from two sources."""
         outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
         finding = self.states.take(stamp, outline, self._age.heard, sender)
         if finding is None or not self.guard.may_command:
@@ -183,14 +188,15 @@ class CommandLoop:
         if finding.sure:
             self.output.stop_for_another(self.states.two_sources(finding))
         elif finding.replaced and self.guard.began and not self.clock.is_simulated:
-            # A person may be at the robot by now, whose wheels and angles may be elsewhere.
+            # Meanwhile the robot or its encoder angles may have been moved, and a person may be
+            # near it.
             self.output.stop(
-                f"another publisher tells {self.states.topic}: the robot's driver was started "
-                "anew, or a second one runs; look whether the robot may move"
+                f"another publisher sends {self.states.topic}: the robot's driver was started "
+                "anew, or a second one runs; check that the robot may move"
             )
 
     def _take(self, stamp: float, sample: Any) -> None:
-        """Let a new state, or the ValueError in its place, wait for its answer."""
+        """Queue a new state, or the ValueError in its place, for its answer."""
         if self._pending is not None:
             self._name_newest()
             older = f"a newer {self.robot.state_name} came while this process stood still"
@@ -211,7 +217,7 @@ class CommandLoop:
         self.resume()
 
     def resume(self) -> None:
-        """Answer the sample that waits, if nothing is missing any more."""
+        """Answer the waiting sample if no input is missing any more."""
         sample = self._pending
         if sample is None or self._stall.lasts:
             return
@@ -221,11 +227,11 @@ class CommandLoop:
 
     def _answer(self, sample: Any) -> None:
         self._name_newest()
-        # While a sample was left out another torque acted than the zero that answered it.
+        # Another torque than the zero that answered a skipped sample may have acted meanwhile.
         anew = bool(self.stopped_by or self._age.stamps.problem or self._left_out)
         self._left_out = False
         if contradiction := self.robot.contradiction(sample, self.guard.command, anew):
-            if self._law.in_lock_step:  # nobody mends the wheels of a simulated robot
+            if self._law.in_lock_step:  # nobody can repair the wheels of a simulated robot
                 self._law.finish(1, contradiction)
                 return
             self.output.stop(contradiction)
@@ -247,18 +253,18 @@ class CommandLoop:
         self._law.on_commanded(sample, command)
 
     def _held_by(self) -> str:
-        """Why zero is commanded for now, though the state is good; empty when it need not be."""
+        """Why zero is commanded for now although the state is good; empty when it need not be."""
         doubt = self.states.doubt(time.monotonic())
         return doubt or self.robot.held_by() or self._law.held_by()
 
     def _name_newest(self) -> None:
-        """Commands from now on answer the newest state."""
+        """Make commands name the newest state from now on."""
         newest = self._age.stamps.newest
         assert newest is not None, "a state that is answered has come"
         self.output.answered = newest
 
     def _leave_out(self, why: str) -> None:
-        """Answer a message that has no sample by zero; before the start, by nothing."""
+        """Answer an unusable message by zero; do not answer it before the start."""
         if not self.guard.began:
             self._law.refused += 1
             self._law.complain(why)
@@ -272,13 +278,13 @@ class CommandLoop:
         self._law.complain(f"{why}; zero {self.robot.command_name}")
 
     def _repeated(self, stamp: float) -> None:
-        """A lock-step simulator says a state again until the answer has arrived."""
+        """Handle a repeated state; a lock-step simulator repeats it until the answer arrives."""
         if self._pending is not None:
             self.resume()
             return
         self.output.answer_again()
         if self.clock.is_simulated:
-            # A simulator that is paused says its state again and again.
+            # A paused simulator repeats its state.
             self.presence.keep_waiting()
             if self._next_state.waits_long and self.presence.reminds():
                 self._node.get_logger().info(
@@ -293,7 +299,7 @@ class CommandLoop:
                 "check that the driver stamps each of them"
             )
 
-    # Every WATCH_PERIOD: what does not come, and who is not there.
+    # Called every WATCH_PERIOD: checks for missing states and missing partners.
 
     def _watch(self) -> None:
         if self.ended:
@@ -313,7 +319,7 @@ class CommandLoop:
             self._look_for_silence()
 
     def _why_to_end(self) -> str:
-        """Why the run has no sense any more; empty while it has."""
+        """Why the run must end early; empty while it may continue."""
         if self._law.in_lock_step and self.output.met:
             return self.output.met
         if met := self._own_run.met():
@@ -330,7 +336,7 @@ class CommandLoop:
         return ""
 
     def _why_not_to_begin(self) -> str:
-        """Why a run of which nobody else can become a part will never begin; empty if it may."""
+        """Why a named run, which no other node can join, will never begin; empty if it may."""
         rivals = self.output.rivals()
         if self._alone.have_left(not rivals):
             return rivals
@@ -341,7 +347,7 @@ class CommandLoop:
         return self._law.waits_for() or pending
 
     def _look_for_silence(self) -> None:
-        """Zero, once, where no state has come in time."""
+        """Send zero once when no state has arrived in time."""
         if not self.guard.may_command or self.guard.silent:
             return
         if silence := self._age.silence():
@@ -355,14 +361,14 @@ class CommandLoop:
 
 
 class StateSubscription:
-    """The states of one robot, watched for a second source of them; see SourceWatch.
+    """Receives the states of one robot and detects a second source of them; see SourceWatch.
 
     Args:
-        node: subscribes.
-        states: type of message and name of the topic.
-        callback: is called with a message and what tells its sender.
-        name: of a state, for messages.
-        counts: of the encoders per turn; 0: not known.
+        node: The node that subscribes.
+        states: Message type and topic name.
+        callback: Called with each message and the identifier of its sender.
+        name: Name of a state, for messages.
+        counts: Encoder counts per turn; 0: unknown.
     """
 
     def __init__(
@@ -378,31 +384,31 @@ class StateSubscription:
         self.topic = subscribe_to_states(node, *states, WithSender(callback)).topic_name
 
     def publishers(self) -> int:
-        """How many nodes publish the topic."""
+        """Return the number of publishers of the topic."""
         return self._node.count_publishers(self.topic)
 
     @property
     def knows_senders(self) -> bool:
-        """Whether the middleware says who sends states, so that two are told apart for sure."""
+        """Whether the middleware identifies senders, so that two are told apart reliably."""
         return self._watch.knows_senders
 
     def take(
         self, stamp: float, outline: tuple[float, ...] | None, now: float, sender: object
     ) -> Finding | None:
-        """Take in a message; see SourceWatch.update."""
+        """Process a message; see SourceWatch.update."""
         return self._watch.update(stamp, outline, now, sender)
 
     def doubt(self, now: float) -> str:
-        """Why the newest states may come from two sources; empty where nothing speaks for it.
+        """Why the newest states may come from two sources; empty without a sign of that.
 
         Args:
-            now: wall time, s.
+            now: Wall time, s.
         """
         doubt = self._watch.doubt(now)
-        return doubt and f"two sources may tell {self._name}s on {self.topic}: {doubt}"
+        return doubt and f"two sources may publish {self._name}s on {self.topic}: {doubt}"
 
     def two_sources(self, finding: Finding) -> str:
-        """The sentence about a sign of a second source that is sure, with who they are."""
+        """Return a sentence about a certain finding of a second source, with the node names."""
         names = sorted(
             f"{info.node_namespace.rstrip('/')}/{info.node_name}"
             for info in self._node.get_publishers_info_by_topic(self.topic)
@@ -415,13 +421,13 @@ class StateSubscription:
 
 
 class Stall:
-    """Lets the newest alone of the states be answered that waited while this process stood still.
+    """Detects that this process was stalled, so that only the newest waiting state is answered.
 
-    Those before it are as old as the stop was long, and by a simulator's clock, which waits, too,
-    nobody would see that.
+    The states before it are as old as the stall was long. A simulator's clock would not show that,
+    as its messages wait in the queue, too.
 
     Args:
-        limit: time between two looks from which on the process stood still, s.
+        limit: Time between two calls of `look` above which the process counts as stalled, s.
     """
 
     def __init__(self, limit: float) -> None:
@@ -431,16 +437,16 @@ class Stall:
 
     @property
     def lasts(self) -> bool:
-        """Whether older states may still come: nothing is answered."""
+        """Whether older states may still arrive; until then no state is answered."""
         return self._looks_due > 0
 
     def notice(self) -> None:
-        """A state has come."""
+        """Check for a stall; called when a state has arrived."""
         if time.monotonic() - self._looked > self._limit:
             self._looks_due = LOOKS_AFTER_STALL
 
     def look(self) -> bool:
-        """Called every few ms; whether the newest state may be answered from now on."""
+        """Return whether the newest state may be answered from now on; called every few ms."""
         self._looked = time.monotonic()
         if not self._looks_due:
             return False
@@ -449,22 +455,23 @@ class Stall:
 
 
 class CommandOutput:
-    """Publishes commands, and zero whenever there is a reason to.
+    """Publishes commands, and zero whenever there is a reason to stop.
 
     Args:
-        node: publishes.
-        values: the node's parameters.
-        commands: type of message and name of the topic.
-        limiter: of the commands.
-        message_of: see RobotInterface.
-        what: is commanded, for messages.
-        hardware: name of the robot, for `diagnostics`; empty where it is not known.
+        node: The node that publishes.
+        values: The node's parameters.
+        commands: Message type and topic name.
+        limiter: Limiter of the commands.
+        message_of: Makes a message from a command; see RobotInterface.
+        what: The commanded quantity, for messages.
+        hardware: Name of the robot, for `diagnostics`; empty if unknown.
 
     Attributes:
-        guard: says what may be commanded.
-        topic: name of the topic.
-        answered: stamp of the newest state that was answered, s; see robot_messages.py.
-        met: what another run that this one has met did, which stopped it; empty while none has.
+        guard: State machine that decides what may be commanded.
+        topic: Name of the topic.
+        answered: Stamp of the newest answered state, s; see robot_messages.py.
+        met: How another node met in the graph commanded the same robot or published its states,
+            which stopped this one; empty if none did.
     """
 
     def __init__(
@@ -501,15 +508,18 @@ class CommandOutput:
         self._publisher.publish(self._message_of(command, self.answered))
 
     def answer_again(self) -> None:
-        """Say again what was last commanded: the answer may have been lost."""
+        """Repeat the last command, as the answer may have been lost."""
         self.send(self.guard.command)
 
     def hold(self, why: str, silent: bool = False) -> None:
-        """Zero until the next good state; see CommandGuard.hold."""
+        """Send zero until the next good state; see CommandGuard.hold."""
         self.send(self.guard.hold(why, silent))
 
     def stop(self, why: str) -> None:
-        """Zero until somebody enables it; sent only where a robot has been commanded."""
+        """Command zero until somebody enables the node.
+
+        Zero is sent only if the robot has been commanded before.
+        """
         first = self.guard.may_command
         zero = self.guard.stop(why)
         if self.guard.began:
@@ -521,50 +531,53 @@ class CommandOutput:
             )
 
     def stop_for_another(self, why: str) -> None:
-        """Stop because somebody else drives the same robot, or tells its states."""
+        """Stop because another node commands the same robot or publishes its states."""
         self.met = self.met or why
         self.stop(why)
 
     def stop_cut_off(self, why: str) -> None:
-        """Stop, and tell the wheels themselves, once: who passes commands on to them is dead."""
+        """Stop as the watchdog is dead, and send zero directly to the wheels, once."""
         if self.through_watchdog and self.guard.began and self.guard.may_command:
             self.stop(why)
-            self._tell_wheels()
+            self._send_zero_to_wheels()
 
     def end(self, why: str) -> None:
-        """Zero for ever; not sent where it never began because another node drives the robot."""
+        """Command zero for ever.
+
+        Zero is not sent if this node never began because another node commands the robot.
+        """
         zero = self.guard.end(why)
         if self.guard.began or not self.rivals():
             self.send(zero)
 
     def close(self, refused: int) -> None:
-        """Zero as the last thing on the wire; see `look` for what was refused."""
+        """Send zero as the last command; see `look` for `refused`."""
         for _ in range(LAST_ZEROS):
             self.end("the process ends")
             time.sleep(LAST_PERIOD)
         if self._is_cut_off():
-            self._tell_wheels()
+            self._send_zero_to_wheels()
         self._diagnostics.publish(self.guard, "", refused)
 
-    def _tell_wheels(self) -> None:
+    def _send_zero_to_wheels(self) -> None:
         zero = self._message_of((0.0, 0.0), self.answered)
         zero_to_wheels(self._node, self._commands, zero, self._what)
 
     @property
     def through_watchdog(self) -> bool:
-        """Whether commands go to the watchdog, which passes them on to the wheels."""
+        """Whether commands go to the watchdog, which forwards them to the wheels."""
         return self.topic.endswith(f"/{WATCHDOG}/commands")
 
     def _is_cut_off(self) -> bool:
-        """Whether the watchdog, which passes commands on to the wheels, is dead.
+        """Whether the watchdog, which forwards commands to the wheels, is dead.
 
-        DDS counts a node that was killed for 20 s more; the launch knows it at once.
+        DDS still counts a killed node for 20 s; the launch reports it at once.
         """
         died = any(name.startswith(WATCHDOG) for name in told_failures())
         return self.guard.began and self.through_watchdog and (died or not self.has_takers())
 
     def rivals(self) -> str:
-        """What is wrong when others command the same robot; empty when nobody does."""
+        """Why it is wrong that other nodes command the same robot; empty when none does."""
         others = self._node.count_publishers(self.topic) - 1
         if others <= 0:
             return ""
@@ -575,15 +588,15 @@ class CommandOutput:
         )
 
     def has_takers(self) -> bool:
-        """Whether anybody takes the commands; see Takers."""
+        """Whether any node takes the commands; see Takers."""
         return self._takers.are_there()
 
     def look(self, waits_for: Callable[[], str], refused: int) -> None:
-        """Called every few ms: notices rivals and a lost emergency stop, and tells the state.
+        """Check for rivals and a lost emergency stop, and publish diagnostics; every few ms.
 
         Args:
-            waits_for: what is missing before anything may be commanded.
-            refused: states and inputs that could not be used so far.
+            waits_for: Returns what is missing before commands may begin.
+            refused: Number of states and inputs so far that could not be used.
         """
         self._inputs.look()
         guard = self.guard

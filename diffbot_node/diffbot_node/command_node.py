@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of every node that commands a robot; it keeps the suite's promises on commands.
+"""The base of every node that commands a robot; it guarantees safe commands.
 
-- What is sent is finite and inside its limits and rate limits.
-- Nothing is commanded before somebody sends states and somebody takes commands.
-- Zero is sent when a state cannot be used, within `input_timeout` when they stop, and as the last
-  command on every way out of the process.
-- Zero stays when somebody stops it (`emergency_stop`, `~/enable`), when another node commands the
-  same robot, or when the robot does not do what it is commanded, until somebody enables it.
+- Commands are finite and inside their limits and rate limits.
+- Nothing is commanded before some node publishes states and some node takes commands.
+- Zero is sent when a state cannot be used, within `input_timeout` after states stop arriving, and
+  as the last command on every way out of the process.
+- When somebody stops the node (`emergency_stop`, `~/enable`), when another node commands the same
+  robot, or when the robot does not obey its commands, zero is commanded until somebody enables it.
 
-EffortNode is the base of those that command wheel torque. CommandLoop keeps the promises;
-CommandGuard has the states that it goes through. Besides states and commands there are
-`emergency_stop` (std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
+EffortNode is the base of the nodes that command wheel torque. CommandLoop implements the
+guarantees; CommandGuard is the state machine behind them. Further interfaces: `emergency_stop`
+(std_msgs/Bool, true: pressed), `~/enable` (std_srvs/SetBool) and `diagnostics`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from diffbot_node.wheel_watch import WheelWatch
 
 @dataclass(frozen=True)
 class EffortParameters(CommandParameters, RobotParameters):
-    """Of nodes that command wheel torque."""
+    """Parameters of nodes that command wheel torque."""
 
     torque_limit: float = parameter(
         0.0,
@@ -54,32 +54,32 @@ class EffortParameters(CommandParameters, RobotParameters):
 
 
 WATCHDOG_HOLDS = "effort_watchdog/holds"
-# Silence of the watchdog after which it counts as dead, s of wall time: five of its pulses.
+# Silence after which the watchdog counts as dead, s of wall time: five of its pulses.
 WATCHDOG_PATIENCE = 0.5
 # How long a last message may take to arrive, s of wall time.
 ARRIVAL_PATIENCE = 0.5
 
-# What a node may do with its parameters, a subclass may: they are frozen.
+# Covariant: parameters are frozen, so a node may hold those of a subclass.
 P_co = TypeVar("P_co", bound=CommandParameters, covariant=True)
 E_co = TypeVar("E_co", bound=EffortParameters, covariant=True)
 
 
 class CommandNode(Node, CommandLaw, Generic[P_co]):
-    """A law that runs as a node; a subclass gives `on_sample`, and calls `connect`.
+    """A law that runs as a node; a subclass implements `on_sample` and calls `connect`.
 
     Args:
-        name: name of the node.
-        parameters: of the node.
+        name: Name of the node.
+        parameters: Class of the node's parameters.
 
     Attributes:
-        exit_code: see RunnableNode.
-        last_words: why the node ended by itself.
-        values: the parameters.
-        refused: states and inputs that could not be used.
-        own_run: that the node belongs to.
+        exit_code: See RunnableNode.
+        last_words: Why the node ended on its own.
+        values: The node's parameters.
+        refused: Number of states and inputs that could not be used.
+        own_run: The run that the node belongs to.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self, name: str, parameters: type[P_co]) -> None:
@@ -87,52 +87,52 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         self.own_run = OwnRun(self, COMMANDER)
         self.exit_code: int | None = None
         self.last_words = ""
-        self._stood = ""  # stopped_by when it ended
+        self._stood = ""  # value of stopped_by when the node ended
         self.values: P_co = declare(self, parameters)
         self._complaints = Complaints()
 
     def connect(self, robot: RobotInterface) -> None:
-        """Subscribe to a robot's states and begin to watch over what is commanded."""
+        """Subscribe to a robot's states and start the command loop."""
         self.loop = CommandLoop(self, self.values, robot, self, self.own_run)
 
     @property
     def state_name(self) -> str:
-        """What a message of the robot is, in the singular, for messages."""
+        """What a state is called, in the singular, for messages."""
         return self.loop.robot.state_name
 
     @property
     def commanded(self) -> Pair:
-        """What was commanded last."""
+        """The last command."""
         return self.loop.guard.command
 
     @property
     def stopped_by(self) -> str:
-        """Why it is stopped until somebody enables it; empty when it is not."""
+        """Why the node is stopped until somebody enables it; empty when it is not stopped."""
         return self.loop.stopped_by
 
     @property
     def pending(self) -> Any | None:
-        """The sample that waits, mostly for what `awaits` names; None when none does."""
+        """The sample that waits, mostly for the input that `awaits` names; None if none waits."""
         return self.loop.pending
 
     def resume(self) -> None:
-        """Answer the sample that waits, if nothing is missing any more."""
+        """Answer the waiting sample if no input is missing any more."""
         self.loop.resume()
 
     def waits_for(self) -> str:
-        """What is missing before anything may be commanded; empty when nothing is."""
+        """What is missing before commands may begin; empty if nothing is."""
         return self.loop.waits_for()
 
     def held_by(self) -> str:
-        """Why zero is to be commanded for now, though the state is good; empty otherwise."""
+        """Why zero must be commanded for now although the state is good; empty otherwise."""
         return ""
 
     def has_left(self) -> str:
-        """Who of a run that has begun is gone, so that it ends with status 1; empty if nobody."""
+        """Which partner of a begun run has left, so that it ends with status 1; empty if none."""
         return self.loop.has_left()
 
     def keep_waiting(self) -> None:
-        """What is waited for is on its way: `patience` begins anew."""
+        """Restart `patience`, as what is awaited is on its way."""
         self.loop.presence.keep_waiting()
 
     def complain(self, what: str) -> None:
@@ -141,17 +141,17 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
             self.get_logger().warning(what)
 
     def interruption(self) -> str:
-        """Why it ends where nothing but a signal may have ended it, for its last state."""
+        """Return why the node ended, for its last state: a signal if there is no other reason."""
         stood = self._stood or self.stopped_by
         while_stopped = f" while stopped: {stood}" if stood else ""
         return self.last_words or f"interrupted{while_stopped}"
 
     def finish(self, exit_code: int, last_words: str = "") -> None:
-        """End the process after this callback; zero goes out on the way.
+        """Command zero, and end the process after this callback.
 
         Args:
-            exit_code: status of the process.
-            last_words: why; logged as an error when the status is not 0.
+            exit_code: Exit status of the process.
+            last_words: Why it ends; logged as an error if the status is not 0.
         """
         self.loop.end(last_words or "done")
         self.last_words = last_words
@@ -162,30 +162,30 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         self.exit_code = exit_code
 
     def close(self) -> None:
-        """Zero as the last thing on the wire."""
+        """Send zero as the last command."""
         self._stood = self.stopped_by
         self.loop.output.close(self.refused)
 
     def await_arrival(self, publisher: Publisher[Any]) -> None:
-        """Wait a little until all who listen have a last message, which an ending process loses.
+        """Wait briefly until all subscribers have a last message, which ending could lose.
 
-        Call it after zero has gone out.
+        Call it after zero was sent.
         """
         publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
 
 class TorqueInterface(RobotInterface):
-    """Wheels that tell `joint_states` and take `effort_controller/commands`, [left, right].
+    """Wheels that publish `joint_states` and take `effort_controller/commands`, [left, right].
 
-    Both are in the robot's `drive.effort_unit`; here, everything is in N m. Of several joints of a
-    side each gets an equal part of the command, in the order of the robot file.
+    Both topics are in the robot's `drive.effort_unit`; this class uses N m. If a side has several
+    joints, each gets an equal share of the command, in the order of the robot file.
 
     Args:
-        node: hears from the watchdog.
-        robot: whose wheels they are.
-        limiter: of their torque.
-        fields: what the joint states must hold, of position, velocity and effort.
-        watch: stops them when they contradict their torque; None: nothing does.
+        node: The node that subscribes to the watchdog.
+        robot: The robot.
+        limiter: Limiter of the wheel torques.
+        fields: Required fields of the joint states, of position, velocity and effort.
+        watch: Stops wheels that contradict their torque; None: no such watch.
     """
 
     state_name = "joint state"
@@ -216,23 +216,23 @@ class TorqueInterface(RobotInterface):
         self._command = effort_command(len(robot.joints.names))
 
     def concerns(self, message: JointState) -> bool:
-        """Whether it names the wheels."""
+        """Whether the message names the wheels."""
         return self._reader.concerns(message.name)
 
     def read(self, stamp: float, message: JointState) -> JointSample:
-        """The wheels' sample."""
+        """Return the wheels' sample."""
         return self._reader.read(
             stamp, message.name, message.position, message.velocity, message.effort
         )
 
     def outline(self, sample: JointSample) -> Pair:
-        """The wheels' angles [left, right], rad."""
+        """Return the wheel angles [left, right], rad."""
         return sample.position
 
     def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str | None:
-        """What WheelWatch says of the wheels' motion under the torque commanded so far.
+        """Why the wheels contradict the torque commanded so far (WheelWatch); None if they do not.
 
-        Or that wheels of one side do not turn alike, where it has several.
+        Also if the wheels of a side with several joints do not turn alike.
         """
         if self._watch is None:
             return None
@@ -242,17 +242,18 @@ class TorqueInterface(RobotInterface):
         return self._watch.update(sample, commanded) or self._reader.disagreement or None
 
     def held_by(self) -> str:
-        """The watchdog, as long as it gives the wheels zero whatever is commanded.
+        """Why zero must be commanded for now: the watchdog holds zero, or commands are not taken.
 
-        It lets commands pass from zero on only: who went on commanding would never pass. And a
-        driver that does not take commands: what it will take next should be zero.
+        After a trip the watchdog passes commands only once they begin near zero: a node that kept
+        commanding torque would stay blocked. A driver that does not take commands should find zero
+        when it takes the next one.
         """
         if self._watchdog_holds:
             return "effort_watchdog holds zero; its diagnostics say why"
         return self._watch.late if self._watch else ""
 
     def cut_off(self) -> str:
-        """The watchdog, if it was alive and is silent: nobody passes commands on to the wheels."""
+        """Report a watchdog that was alive and is silent: commands do not reach the wheels."""
         silence = self._pulse.look()
         return silence and f"nothing from effort_watchdog for {silence}: it died or hangs"
 
@@ -261,7 +262,7 @@ class TorqueInterface(RobotInterface):
         self._pulse.beat()
 
     def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
-        """Torques [left, right], N m, and the stamp of the state that they answer, s."""
+        """Return the message of torques [left, right], N m, answering the state of a stamp, s."""
         for index, (side, share) in self._parts:
             self._command.data[index] = float(share * command[side])
         self._command.layout.dim[0].label = label(answered)
@@ -269,19 +270,19 @@ class TorqueInterface(RobotInterface):
 
 
 class EffortNode(CommandNode[E_co]):
-    """A CommandNode on a TorqueInterface: `on_sample` is told a JointSample and gives torque, N m.
+    """A CommandNode on a TorqueInterface: `on_sample` maps a JointSample to torque, N m.
 
     Args:
-        name: name of the node.
-        parameters: of the node.
+        name: Name of the node.
+        parameters: Class of the node's parameters.
 
     Attributes:
-        robot: that the parameter names.
-        geometry: of its wheels.
-        torque_limit: largest torque that will be commanded, N m.
+        robot: The robot that the parameter `robot` names.
+        geometry: Wheel radii and separation of the robot.
+        torque_limit: Largest torque that will be commanded, N m.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self, name: str, parameters: type[E_co]) -> None:
@@ -302,11 +303,11 @@ class EffortNode(CommandNode[E_co]):
         )
 
     def required_fields(self) -> tuple[str, ...]:
-        """What the joint states must hold, of position, velocity and effort."""
+        """Return the required fields of the joint states, of position, velocity and effort."""
         return JointReader.FIELDS
 
     def largest_torque(self) -> float:
-        """Largest torque that will be asked for, N m; what WheelWatch takes for a strong one."""
+        """Return the largest torque that the law will demand, N m; the limit of WheelWatch."""
         return self.torque_limit
 
     def _make_limiter(self) -> TorqueLimiter:

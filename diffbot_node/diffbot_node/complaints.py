@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of many complaints are worth a line in the log."""
+"""Limits the rate of similar warnings in the log."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ PERIOD = 1.0  # s of wall time between two complaints of one kind
 
 
 class Complaints:
-    """Lets each kind of sentence through once a second; one kind differs in numbers only."""
+    """Lets each kind of sentence pass once a second; a kind's sentences differ in numbers only."""
 
     def __init__(self) -> None:
-        self._said: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def due(self, what: str) -> bool:
-        """Whether a sentence may be said now; then it counts as said."""
+        """Return whether a sentence may be logged now; if so, it counts as logged."""
         now, kind = time.monotonic(), NUMBERS.sub("", what)
-        if now - self._said.get(kind, -PERIOD) < PERIOD:
+        if now - self._logged.get(kind, -PERIOD) < PERIOD:
             return False
-        self._said[kind] = now
+        self._logged[kind] = now
         return True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which wheel torques are fit to be passed on to the wheels; whatever is not becomes zero.
+"""Decides which torque commands are fit to be passed on to the wheels; all others become zero.
 
-It shares nothing with the limiter of the nodes that command, and does not repair what they say: a
-command of theirs that a limiter would have to clip shows that something is broken.
+It shares no code with the limiter of the commanding nodes, and does not clip their commands: a
+command that needs clipping shows that something is broken.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from enum import Enum
 Pair = tuple[float, float]
 
 ZERO: Pair = (0.0, 0.0)
-# After a trip commands begin again within this share of the limit: what would pass at once while a
-# controller still asks for a torque would be a blow to the robot.
+# After a trip commands must begin again within this share of the limit: if a controller's large
+# torque passed at once, the robot would jerk.
 NEAR_ZERO = 0.05
 
 
 class WatchdogState(Enum):
-    """What becomes of commands."""
+    """How the watchdog treats commands."""
 
-    WAITING = "waiting"  # none has come yet
-    PASSING = "passing"  # they pass
-    SILENT = "silent"  # they have stopped
-    TRIPPED = "tripped"  # zero is said instead, until they begin again near zero
+    WAITING = "waiting"  # no command has arrived yet
+    PASSING = "passing"  # commands pass
+    SILENT = "silent"  # commands have stopped
+    TRIPPED = "tripped"  # zero is sent instead, until commands begin again near zero
 
 
 class EffortWatchdog:
-    """Passes commands [left, right] in N m while they are fit, and says zero otherwise.
+    """Passes commands [left, right] in N m while they are fit, and replaces them by zero otherwise.
 
-    The rate is measured as a leaky bucket does it: a change costs the time that it takes at the
-    rate limit; the time since the last command pays for it, and up to `jitter` is saved. So a
-    command may be early or late by `jitter`, and no change is faster than the rate for longer.
+    The rate is limited by a leaky bucket: a change costs the time that it takes at the rate limit.
+    The time since the last command pays for it, and up to `jitter` of unused time is saved. So a
+    command may be early or late by `jitter`, and no change exceeds the rate for longer.
 
     Args:
-        limit: largest torque of either sign on a wheel, N m.
-        rate: largest change of a wheel's torque, N m/s.
-        timeout: age of a command at which commands have stopped, s.
-        jitter: how much earlier than due a command may arrive, s. The default is three control
+        limit: Largest torque of either sign on a wheel, N m.
+        rate: Largest change of a wheel's torque, N m/s.
+        timeout: Age of the last command above which commands count as stopped, s.
+        jitter: How much earlier than due a command may arrive, s. The default is three control
             periods of 10 ms: for commands that arrive together, and a simulator's clock that
-            arrives after the command. More would let a jump pass.
+            arrives after the command. A larger value would let a jump pass.
 
     Attributes:
-        passed: what was passed on last, or zero in its place, N m.
-        state: what becomes of commands.
-        reason: why they do not pass, with value, limit and advice; empty while they pass.
-        trips: how often something was refused, or a torque ended by silence.
+        passed: The last torque passed on, or the zero that replaced it, N m.
+        state: How commands are treated at present.
+        reason: Why they do not pass, with value, limit and advice; empty while they pass.
+        trips: How often something was refused, or silence ended a torque.
 
     Raises:
-        ValueError: an argument is not finite and > 0.
+        ValueError: An argument is not finite and > 0.
     """
 
     def __init__(
@@ -69,17 +69,17 @@ class EffortWatchdog:
         self._held = ""
         self._from_zero_only = True
         self._newest = 0.0  # time of the newest command, s
-        self._saved = jitter  # s
+        self._saved = jitter  # unused time that a later early command may use, s
 
     def command(self, now: float, values: Sequence[float], unfit: str = "") -> Pair:
-        """What to send to the wheels instead of a command: itself, or zero when it is not fit.
+        """Return what to send to the wheels: the command itself, or zero if it is not fit.
 
         Args:
-            now: the node's clock, s; 0 before a clock was heard.
-            values: the command, as it came; of several joints of a side their sum.
-            unfit: why it is no command of this robot; empty when it is one.
+            now: The node's clock, s; 0 before the first clock message.
+            values: The command as received; summed over the joints of each side.
+            unfit: Why it is no command for this robot; empty if it is one.
         """
-        # Time 0 means that no clock was heard yet, and nothing can be said of the rate.
+        # Time 0 means that no clock message has arrived yet, so the rate is unknown.
         unknown = self._newest == 0.0
         elapsed = self._timeout if unknown else min(max(now - self._newest, 0.0), self._timeout)
         self.look(now)
@@ -87,8 +87,8 @@ class EffortWatchdog:
         why = self._held or unfit or self._unfit(values)
         if not why and self._from_zero_only and max(map(abs, values)) > self._near:
             if self.state is WatchdogState.TRIPPED:
-                return ZERO  # what made it trip is still the reason to know
-            why = f"torque {list(values)} N m comes first; restart or enable its sender"
+                return ZERO  # keep the reason of the trip
+            why = f"commands begin with torque {list(values)} N m; restart or enable their sender"
         why = why or self._too_fast(values, elapsed)
         if why:
             return self._trip(why)
@@ -98,22 +98,22 @@ class EffortWatchdog:
 
     @property
     def holds(self) -> bool:
-        """Whether commands that are far from zero do not pass, though they come."""
+        """Whether commands far from zero arrive but do not pass."""
         return self.state is WatchdogState.TRIPPED
 
     def look(self, now: float) -> Pair | None:
-        """Zero when commands have just stopped; else None. To be called every 10 ms or so.
+        """Return zero if commands have just stopped, else None. Call it about every 10 ms.
 
-        A clock that was set back hides how old the last command is: that counts as old.
+        A clock that was set back hides the age of the last command, which then counts as old.
         """
         if self.state is not WatchdogState.PASSING:
             return None
         if self._newest == 0.0:
-            self._newest = now  # no clock was heard when it came: its age begins now
+            self._newest = now  # the command arrived before the first clock: its age begins now
         age = now - self._newest
         if 0.0 <= age <= self._timeout:
             return None
-        # After a zero of the controller's own it may go on as it likes: nothing was cut off.
+        # If the controller's last command was zero, silence cut nothing off: it may resume freely.
         if self.passed != ZERO:
             self._from_zero_only = True
             self.trips += 1
@@ -125,7 +125,7 @@ class EffortWatchdog:
         return ZERO
 
     def hold(self, why: str) -> Pair | None:
-        """Let nothing pass while `why` is not empty; returns zero when that is new, else None."""
+        """Let nothing pass while `why` is not empty; return zero if that is new, else None."""
         is_new = why not in ("", self._held)
         self._held = why
         return self._trip(why) if is_new else None
@@ -137,20 +137,20 @@ class EffortWatchdog:
         return ZERO
 
     def _unfit(self, values: Sequence[float]) -> str:
-        """Why a command is unfit whatever came before; empty when it is fit."""
+        """Why a command is unfit regardless of earlier ones; empty if it is fit."""
         if len(values) != 2:
             return f"command of {len(values)} values: must be 2 torques [left, right] in N m"
         said = f"torque {list(values)} N m"
         if not all(map(math.isfinite, values)):
-            return f"{said}: must be finite; see what the controller was fed with"
+            return f"{said}: must be finite; check the controller's inputs"
         if max(map(abs, values)) > self._limit:
             return f"{said}: limit {self._limit:g} N m; lower the controller's torque_limit"
         return ""
 
     def _too_fast(self, values: Sequence[float], elapsed: float) -> str:
-        """Why a fit command is too fast, `elapsed` s after the last one; empty when it is not."""
+        """Why a command, `elapsed` s after the last one, changes too fast; empty if it does not."""
         if not any(values):
-            values = self.passed  # zero is welcome at once, and costs nothing
+            values = self.passed  # zero is always allowed at once, and costs nothing
         change = max(abs(new - old) for new, old in zip(values, self.passed, strict=True))
         left = elapsed + self._saved - change / self._rate
         if left < 0.0:

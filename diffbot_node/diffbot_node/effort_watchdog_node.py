@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The effort_watchdog node: between the controllers and the wheels, for when a controller fails.
+"""The effort_watchdog node: protects the wheels from failing controllers.
 
-Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`;
-alone publishes `effort_controller/commands`, one message for each that comes, at once: itself while
-it is fit, else zero that answers the same state (robot_messages.py). What is fit says
-EffortWatchdog.
+Subscribes to `~/commands` ([left, right], N m), where controllers publish, and `emergency_stop`.
+As the only publisher of `effort_controller/commands` it forwards each message at once: unchanged if
+EffortWatchdog finds it fit, otherwise as zero that answers the same state (robot_messages.py).
 Publishes `diagnostics` once a second and on each change, and `~/holds` (std_msgs/Bool, latched):
-true while the wheels get zero whatever is commanded, so that a controller can begin anew from zero;
-again and again, so that a controller notices when its watchdog has died.
-Controllers count who takes their commands before they begin: `~/commands` is subscribed to only
-while somebody takes the watchdog's, and there is the clock that commands are judged by.
+true while the wheels get zero whatever is commanded, so that a controller can restart from zero.
+`~/holds` is repeated, so that a controller notices when its watchdog has died.
+Controllers do not begin before a node subscribes to their commands. So the watchdog subscribes to
+`~/commands` only while a node takes its own commands, and the clock that it needs is published.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from diffbot_node.robot_messages import (
 )
 from diffbot_node.stopping import LATCHED, EmergencyStop
 
-# What a torque may change by on its way to another unit and back.
+# Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9
 LOOK_PERIOD = 0.01  # s of wall time
-# Wall time after which the status is said again, and between two that differ, s.
+# Longest and shortest wall time between two diagnostics, s; the latter if the reason changes.
 REPORT_PERIOD = 1.0
 LEAST_PERIOD = 0.1
-PULSE_PERIOD = 0.1  # s of wall time between two `~/holds` at most
+PULSE_PERIOD = 0.1  # longest wall time between two `~/holds`, s
 LEVELS = {
     WatchdogState.WAITING: DiagnosticStatus.WARN,
     WatchdogState.PASSING: DiagnosticStatus.OK,
@@ -56,7 +55,7 @@ LEVELS = {
 
 @dataclass(frozen=True)
 class WatchdogParameters(RobotParameters):
-    """Of effort_watchdog."""
+    """Parameters of effort_watchdog."""
 
     torque_limit: float = parameter(
         0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
@@ -73,7 +72,7 @@ class WatchdogParameters(RobotParameters):
 
 
 class EffortWatchdogNode(Node):
-    """ROS side of the watchdog."""
+    """ROS interface of EffortWatchdog."""
 
     def __init__(self) -> None:
         super().__init__("effort_watchdog")
@@ -106,13 +105,13 @@ class EffortWatchdogNode(Node):
         self._takers = Takers(self, self._wheels)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
-        self._told_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and what
+        self._last_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and last value
         self._named = 0.0  # stamp of the state that the newest command names, s
         EmergencyStop(self, self._on_emergency_stop)
         create_wall_timer(self, LOOK_PERIOD, self._look)
 
     def close(self) -> None:
-        """Zero as the last thing on the wire; sent thrice in case one gets lost."""
+        """Send zero as the last command; three times, in case one gets lost."""
         for _ in range(3):
             self._send(ZERO)
             time.sleep(0.02)
@@ -120,7 +119,7 @@ class EffortWatchdogNode(Node):
     def _on_command(self, message: Float64MultiArray) -> None:
         if clockless := self._judged_by.missing():
             self.watchdog.hold(clockless)
-        # Whatever becomes of the torque: a simulator in lock-step has its answer.
+        # A simulator in lock-step gets its answer even if the torque is replaced by zero.
         self._message.layout = message.layout
         self._named = named_by(message) or 0.0
         data: Sequence[float] = message.data
@@ -146,7 +145,7 @@ class EffortWatchdogNode(Node):
             self._leave()
 
     def _hold(self) -> None:
-        """Let nothing pass while the emergency stop is pressed, or it cannot be judged."""
+        """Let nothing pass while the emergency stop is pressed, or commands cannot be judged."""
         why = f"{self._pressed}: release it" if self._pressed else ""
         if any(self.watchdog.passed):
             why = why or self._judged_by.missing()
@@ -156,7 +155,7 @@ class EffortWatchdogNode(Node):
         self._send(self.watchdog.hold(why))
 
     def _follow_wheels(self) -> None:
-        """Take commands only while somebody takes them from here, and their age can be known."""
+        """Subscribe to commands only while a node takes them from here and their age is known."""
         if not self._takers.are_there():
             if self._commands is not None:
                 self.destroy_subscription(self._commands)
@@ -167,7 +166,7 @@ class EffortWatchdogNode(Node):
             )
 
     def _leave(self) -> None:
-        """End when nobody publishes commands any more, or never did, and with a run that is met."""
+        """End when nobody publishes commands any more, or never did, or when another run is met."""
         absent = "" if self._controllers.met else self._own_run.left()
         if why := self._own_run.met() or absent:
             self.get_logger().error(why)
@@ -182,7 +181,7 @@ class EffortWatchdogNode(Node):
             )
 
     def _report(self) -> None:
-        self._tell_holds()
+        self._publish_holds()
         watchdog, since = self.watchdog, time.monotonic() - self._reported
         state, reason = watchdog.state, watchdog.reason
         if self._commands is None:
@@ -206,15 +205,15 @@ class EffortWatchdogNode(Node):
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
 
-    def _tell_holds(self) -> None:
-        at, told = self._told_holds
+    def _publish_holds(self) -> None:
+        at, told = self._last_holds
         holds, now = self.watchdog.holds, time.monotonic()
         if holds is not told or now - at >= PULSE_PERIOD:
-            self._told_holds = now, holds
+            self._last_holds = now, holds
             self._holds.publish(Bool(data=holds))
 
     def _now(self) -> float:
-        """The clock, s; a simulator's that is behind the state that a command names is late."""
+        """Return the time, s; a simulator's clock may lag behind the state that a command names."""
         now = self._judged_by.now()
         return max(now, self._named) if self._judged_by.is_simulated else now
 

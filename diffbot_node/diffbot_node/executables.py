@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The executables of this package, and how those of all packages start."""
+"""The executables of this package, and the way all packages' executables start."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import signal
 from collections.abc import Callable
 from importlib import import_module
 
-# The least: before all ordinary processes, after all others in real time.
+# The lowest real-time priority: above all ordinary processes, below all other real-time ones.
 REAL_TIME_PRIORITY = 1
 
 
 def executable(module: str, name: str) -> Callable[[], int]:
-    """An entry point that runs the node, or calls the function, of this name in a module.
+    """Return an entry point that runs the node, or calls the function, of this name in a module.
 
-    The module is loaded when the entry point is called, with SIGINT set to end the process: Ctrl-C
-    while it still loads leaves no traceback.
+    The module is imported when the entry point is called, with SIGINT set to end the process, so
+    that Ctrl-C during the import leaves no traceback.
     """
 
     def run() -> int:
@@ -33,10 +33,11 @@ def executable(module: str, name: str) -> Callable[[], int]:
 
 
 def effort_watchdog() -> int:
-    """Run the effort_watchdog node, in real time where that is allowed; returns the exit status.
+    """Run the effort_watchdog node and return its exit status.
 
-    It has to be in time just when other programs overload the computer. Threads made later, those
-    of DDS too, inherit the priority; an ordinary user needs a limit `rtprio` for it.
+    It runs with real-time priority if permitted, as it must be in time precisely when other
+    programs overload the computer. Threads created later, also those of DDS, inherit the priority;
+    an ordinary user needs a limit `rtprio` for it.
     """
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topics whose every message a reader must have, such as those that a report is made of.
+"""Topics of which a reader must receive every message, such as those that a report is made from.
 
-The writer, a KeptTopic, keeps many messages for readers that are late. A reader sends receipts on
+The writer, a KeptTopic, keeps many messages for slow readers. A reader sends receipts on
 `<topic>/receipts` (std_msgs/Header, latched): the stamp of the newest message that it has taken,
-and in `frame_id` who it is. In lock-step the writer's node does not go on while a reader that
-sends receipts is more than WINDOW messages behind, which is far less than what either side keeps:
-nothing can be overwritten before it was taken, however late or slow the reader is. With a robot
-that moves on by itself, nothing ever waits for a reader, and `count` tells it what it has missed.
+with its own name in `frame_id`. In lock-step the writer's node does not continue while a reader
+that sends receipts is WINDOW messages behind. This is far less than either side keeps, so no
+message is overwritten before it is taken, however late or slow the reader is. With a robot that
+runs in real time, nothing ever waits for a reader; `count` shows the reader what it has missed.
 
-Why not the acknowledgements of DDS: they say that a message has arrived, not that it was taken, and
-Fast DDS asks for them every 3 s only. Why not TRANSIENT_LOCAL for all: whoever looks at a topic in
-mid-run would get what is long past. Where that is wanted, as with values that hold until the next
-ones, the topic is `latched`.
+Why not DDS acknowledgements: they confirm that a message has arrived, not that it was taken, and
+Fast DDS requests them only every 3 s. Why not TRANSIENT_LOCAL for all: a subscriber that joins in
+mid-run would receive outdated messages. Where these are wanted, as with values that are valid until
+the next ones, the topic is `latched`.
 """
 
 from __future__ import annotations
@@ -33,42 +33,43 @@ from diffbot_node.robot_messages import NAMELESS, NANOSECONDS, create_wall_timer
 from diffbot_node.running import Interrupted, interruptible
 from diffbot_node.stopping import LATCHED
 
-# Messages that both sides keep, and that a reader may be behind in lock-step. Of all topics
-# together Fast DDS loses what a process has not looked at, and repeats it only 3 s later: beyond
-# 512 messages in shared memory, some 330 over UDP where the kernel gives a socket 208 kB at most.
+# Number of messages that both sides keep, and by which a reader may be behind in lock-step. WINDOW
+# is small because Fast DDS drops messages that a process has not read, and repeats them only 3 s
+# later: beyond 512 of all topics together in shared memory, some 330 over UDP where the kernel
+# limits a socket to 208 kB.
 DEPTH, WINDOW = 2000, 100
 KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
-# Of a kept topic that is latched: who comes later shall know what changed before.
+# QoS of a latched kept topic: late subscribers receive the earlier changes, too.
 KEPT_LATCHED = QoSProfile(
     depth=10,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-# How often a writer that waits looks who is still there, s of wall time.
+# Period at which a waiting writer checks which readers are still there, s of wall time.
 LOOK_PERIOD = 0.05
 # How long an ending process waits for its readers, s of wall time: see `await_readers`.
 LAST_PATIENCE, HURRIED_PATIENCE = 10.0, 0.5
 
 
 def receipts_of(topic: str) -> str:
-    """Name of the topic that receipts for a topic are sent on."""
+    """Return the name of the topic on which receipts for a topic are sent."""
     return f"{topic}/receipts"
 
 
 class KeptTopic:
-    """The writer's side.
+    """The writer's side of a kept topic.
 
     Args:
-        node: publishes.
-        message_type: has a header with a stamp; a field `count`, where it has one, is filled in.
-        topic: its name.
-        resume: for lock-step: called when a reader that the node waits for may have caught up.
-            None: nobody is waited for.
-        latched: readers that come later get the newest messages, too. They are few: the node does
-            not go on while a reader has not taken one of them.
+        node: The node that publishes.
+        message_type: Must have a header with a stamp; its field `count`, if any, is filled in.
+        topic: Name of the topic.
+        resume: For lock-step: called when a reader that the node waits for may have caught up.
+            None: the node waits for no reader.
+        latched: Whether late subscribers receive the newest messages, too. For rare messages: in
+            lock-step the node does not continue while a reader has one still to take.
 
     Attributes:
-        count: messages published so far.
+        count: Number of messages published so far.
     """
 
     def __init__(
@@ -87,8 +88,8 @@ class KeptTopic:
             message_type, topic, KEPT_LATCHED if latched else KEPT
         )
         self._open: deque[int] = deque(maxlen=DEPTH)  # stamps not taken by all readers yet, ns
-        self._told: dict[str, int] = {}  # newest stamp taken, by whoever was a reader, ns
-        self._present: set[str] = set()  # who is there
+        self._taken_stamps: dict[str, int] = {}  # newest stamp taken by each reader so far, ns
+        self._present: set[str] = set()  # names of the readers that are there
         self._newest = -1  # stamp published last, ns
         self._looked = -1e9
         self._receipts_topic = node.resolve_topic_name(receipts_of(topic))
@@ -101,16 +102,16 @@ class KeptTopic:
 
     @property
     def name(self) -> str:
-        """Of the topic."""
+        """Name of the topic."""
         return self._publisher.topic_name
 
     @property
     def subscribers(self) -> int:
-        """How many listen."""
+        """Number of subscribers."""
         return self._publisher.get_subscription_count()
 
     def publish(self, message: Any) -> None:
-        """Send a message."""
+        """Publish a message."""
         self.count += 1
         if self._counts:
             message.count = self.count
@@ -118,18 +119,18 @@ class KeptTopic:
             stamp = _nanoseconds(message.header)
             if stamp < self._newest:  # time was set back
                 self._open.clear()
-                self._told.clear()
+                self._taken_stamps.clear()
             self._newest = stamp
             self._open.append(stamp)
         self._publisher.publish(message)
 
     @property
     def readers(self) -> int:
-        """How many of them send receipts; who only looks on sends none and is not waited for."""
+        """Number of subscribers that send receipts; observers send none and are not waited for."""
         return min(self.subscribers, self._node.count_publishers(self._receipts_topic))
 
     def missing(self, readers: int) -> str:
-        """What has to come before the first message, for so many readers; empty when nothing."""
+        """What must arrive before the first message for so many readers; empty if nothing."""
         there = self.readers if readers else 0
         if self._in_lock_step:
             there = min(there, len(self._present))
@@ -140,14 +141,14 @@ class KeptTopic:
         return f"{more} more {awaited} of {self.name} to come"
 
     def left_by(self, readers: int) -> str:
-        """Why a run that so many readers have begun has no sense any more; empty when it has."""
+        """Why a run that began with so many readers must end; empty if all are still there."""
         there = self.readers if readers else 0
         if there >= readers:
             return ""
         return f"{there} of {readers} still listen to {self.name}: the report has gone"
 
     def holds(self) -> str:
-        """Why the node must not go on in lock-step; empty when it may."""
+        """Why the node must not continue in lock-step; empty when it may."""
         if not self._in_lock_step or len(self._open) < self._window:
             return ""
         if time.monotonic() - self._looked >= LOOK_PERIOD:
@@ -161,7 +162,9 @@ class KeptTopic:
         return f"{who} has still to take {len(self._open)} {messages} of {self.name}"
 
     def await_readers(self, patience: float) -> None:
-        """Wait until all have arrived, which an ending process loses; call it once zero is out.
+        """Wait until the readers have all messages, which an ending process would lose.
+
+        Call it after the last zero command is sent.
 
         Args:
             patience: LAST_PATIENCE in lock-step, HURRIED_PATIENCE after a signal, s of wall time.
@@ -183,17 +186,17 @@ class KeptTopic:
 
     def _note(self, receipt: Header) -> None:
         stamp = _nanoseconds(receipt)
-        # One from before time was set back says nothing about what came after it.
-        self._told[receipt.frame_id] = stamp if stamp <= self._newest else -1
+        # A receipt from before time was set back proves nothing about later messages.
+        self._taken_stamps[receipt.frame_id] = stamp if stamp <= self._newest else -1
         self._present.add(receipt.frame_id)
         self._drop()
 
     def _taken(self, reader: str) -> int:
-        """Newest stamp that a reader has taken, ns."""
-        return self._told.get(reader, -1)
+        """Return the newest stamp that a reader has taken, ns."""
+        return self._taken_stamps.get(reader, -1)
 
     def _drop(self) -> None:
-        """Forget what all readers have taken."""
+        """Forget the messages that all readers have taken."""
         slowest = min(map(self._taken, self._present), default=None)
         if slowest is None:
             if not self._latched:
@@ -203,10 +206,10 @@ class KeptTopic:
             self._open.popleft()
 
     def _see_who_is_there(self) -> None:
-        """Leave out readers that have left, and count in those whose first receipt is on its way.
+        """Remove readers that have left, and add those whose first receipt is on its way.
 
-        A new reader's name comes after its receipts at times, and is another one until then: so
-        what a reader has told is kept though nobody of its name is there.
+        A new reader's name may arrive after its receipts; until then DDS lists another name. So
+        receipts are kept even if no reader of their name is there.
         """
         self._present = {
             f"{info.node_namespace.rstrip('/')}/{info.node_name}"
@@ -215,7 +218,7 @@ class KeptTopic:
         self._drop()
 
     def _take_receipts(self) -> None:
-        """Take receipts where no executor does any more."""
+        """Take receipts when no executor does so any more."""
         with self._receipts.handle:
             while (taken := self._receipts.handle.take_message(Header, False)) is not None:
                 self._note(taken[0])
@@ -226,11 +229,11 @@ class KeptTopic:
 
 
 def await_readers_of(topics: Iterable[KeptTopic], ended: bool) -> None:
-    """Wait until the readers of an ending node's topics have all; a signal ends the wait.
+    """Wait until the readers of an ending node's topics have all messages; a signal ends the wait.
 
     Args:
-        topics: of the node.
-        ended: whether the node has ended by itself; else a signal ends it, and time is short.
+        topics: The node's kept topics.
+        ended: Whether the node ended on its own; otherwise a signal ended it, and time is short.
     """
     with contextlib.suppress(Interrupted), interruptible():
         for topic in topics:
@@ -238,31 +241,31 @@ def await_readers_of(topics: Iterable[KeptTopic], ended: bool) -> None:
 
 
 class Receipts:
-    """The reader's side: tells the writer of a kept topic what has been taken.
+    """The reader's side: reports to the writer of a kept topic which messages were taken.
 
-    Subscribe with KEPT. The first receipt, that of nothing, says that the reader is there.
+    Subscribe with KEPT. The first receipt confirms no message; it announces the reader.
 
     Args:
-        node: reads.
-        topic: that it reads.
+        node: The node that reads.
+        topic: Name of the kept topic.
     """
 
     def __init__(self, node: Node, topic: str) -> None:
         self._node = node
-        # Before all time: a message may have the stamp 0.
+        # Earlier than any stamp: a message may have the stamp 0.
         self._receipt = Header(frame_id=node.get_fully_qualified_name(), stamp=Time(sec=-1))
         publisher: Publisher[Header] = node.create_publisher(Header, receipts_of(topic), LATCHED)
         publisher.publish(self._receipt)
         self._publisher: Publisher[Header] | None = publisher
 
     def taken(self, stamp: Time) -> None:
-        """The newest message taken, by its stamp; the older ones were taken, too."""
+        """Confirm the newest message taken, by its stamp, and so all older ones."""
         if self._publisher is not None:
             self._receipt.stamp = stamp
             self._publisher.publish(self._receipt)
 
     def leave(self) -> None:
-        """Nothing more will be taken: nobody has to wait."""
+        """Stop taking messages, so that no writer waits for this reader."""
         if self._publisher is not None:
             self._node.destroy_publisher(self._publisher)
             self._publisher = None

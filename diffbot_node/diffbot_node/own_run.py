@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run a node belongs to, and whether another one is in its graph.
+"""Which run a node belongs to, and whether another run is in its graph.
 
-Two runs in one ROS_DOMAIN_ID have nodes and topics of the same names, and each would take the
-other's for its own. So a launch file that starts a simulator makes up a name for its run, in the
+Two runs in one ROS_DOMAIN_ID have the same node and topic names, and each would take the other's
+for its own. So a launch file that starts a simulator generates a name for its run, in the
 environment variable DIFFBOT_RUN of its nodes. The simulator, the node that commands it, and those
-that this one waits for (report, estimator) are marked: by a publisher on a hidden topic such as
-`_run/r<name>/robot`, on which nothing is ever said. It is made before the node's other topics, so
-others know of it no later than of these.
+that this one waits for (report, estimator) are marked by a publisher on a hidden topic such as
+`_run/r<name>/robot`, on which no message is ever published. It is created before the node's other
+topics, so that other nodes discover it no later than these.
 
-A node begins nothing, and listens to nobody, before the partners of its own run are there; it ends
-when it meets another run. Without the variable (a real robot, nodes started by hand) and in a graph
-with the keys of SROS 2, which are for topics that are known beforehand, there are no marks: all
-that is there is then taken for the one run.
+A node begins nothing, and processes no messages, before the partners of its own run are there; it
+ends when it meets another run. There are no marks without the variable (a real robot, nodes started
+by hand), nor in a graph with SROS 2 keys, which apply to topics that are known in advance: then all
+nodes in the graph are taken for one run.
 """
 
 from __future__ import annotations
@@ -34,24 +34,25 @@ _CALLED = {
     REPORT: "the report of this run",
     ESTIMATOR: "the estimator of this run",
 }
-# What every simulator publishes, and no robot.
+# Topic that every simulator publishes, and no real robot.
 TRUTH = "ground_truth"
-# How long a partner may take to be found at all, and once another run's has been found, s of wall
-# time: DDS announces a process each 3 s, and an announcement may get lost.
+# Longest time for a partner to appear at all, and once another run's simulator has been found, s of
+# wall time: DDS announces a process every 3 s, and an announcement may be lost.
 COMING_TIME, FINDING_TIME = 30.0, 4.0
-# Who is not to be seen any more for so long has left, s of wall time.
+# A partner that has been missing for so long has left, s of wall time.
 PARTING = 1.0
-# A simulator that has met another run stays for so long, silent, for the others to find out, s.
+# A simulator that has met another run stays in the graph, silent, for so long, s, so that the
+# others detect it.
 REFUSAL_TIME = 10.0
-# The graph is asked for another run no more often than this, s of wall time.
+# Shortest period between two checks of the graph for another run, s of wall time.
 LOOK_PERIOD = 0.05
 
 
 def run_name(environment: Mapping[str, str] = os.environ) -> str:
-    """Name of the run that this process is started for; empty where there is none.
+    """Return the name of the run that this process is started for; empty if there is none.
 
     Raises:
-        ValueError: it cannot be a part of a topic's name.
+        ValueError: The name cannot be part of a topic name.
     """
     name = environment.get(VARIABLE, "")
     if environment.get("ROS_SECURITY_ENABLE", "").lower() == "true":
@@ -62,17 +63,17 @@ def run_name(environment: Mapping[str, str] = os.environ) -> str:
 
 
 class OwnRun:
-    """The run of a node; to be made before the node's topics.
+    """The run of a node; create it before the node's topics.
 
     Args:
-        node: looks.
-        role: ROBOT, COMMANDER, REPORT or ESTIMATOR; empty: it is none of them.
+        node: The node.
+        role: ROBOT, COMMANDER, REPORT or ESTIMATOR; empty: none of them.
 
     Attributes:
-        named: whether nodes of other runs can be told from its own.
+        named: Whether the run has a name, by which nodes of other runs can be told apart.
 
     Raises:
-        ValueError: see run_name.
+        ValueError: See run_name.
     """
 
     def __init__(self, node: Node, role: str = "") -> None:
@@ -83,7 +84,7 @@ class OwnRun:
             other: node.resolve_topic_name(f"_run/r{name}/{other}") if name else ""
             for other in _CALLED
         }
-        # Nothing begins without the first two; not every run has the others.
+        # No run begins without a robot and a commander; not every run has the others.
         self._partners = [other for other in (ROBOT, COMMANDER) if other != role]
         others = [REPORT, ESTIMATOR] if role == COMMANDER else []
         self._leaving = [*self._partners, *others]
@@ -96,7 +97,7 @@ class OwnRun:
         self._met, self._looked = "", -math.inf
 
     def has(self, role: str) -> bool:
-        """Whether the partner is there; true where nobody can know."""
+        """Whether the partner is there; true in a run without a name, where it is unknown."""
         if not self.named:
             return True
         there = self._node.count_publishers(self._marks[role]) > 0
@@ -114,7 +115,7 @@ class OwnRun:
         return self._crowd()
 
     def left(self) -> str:
-        """Which partner has gone or has not come, so that nothing will begin; else empty."""
+        """Which partner has gone or has not arrived, so that the run will not begin; else empty."""
         for role in self._leaving:
             away = self._away(role, not self.has(role))
             if role in self._seen and away >= PARTING:
@@ -124,7 +125,7 @@ class OwnRun:
         return ""
 
     def met(self) -> str:
-        """That another run is here, with what to do; empty while none is. Cheap."""
+        """Return that another run is in the graph, with advice; empty if none is. Cheap to call."""
         now = time.monotonic()
         if self.named and now - self._looked >= LOOK_PERIOD:
             self._looked, self._met = now, self._look()
@@ -133,14 +134,14 @@ class OwnRun:
     def _look(self) -> str:
         if crowd := self._crowd():
             return crowd
-        # Once its own has been there, another one's may come after it.
+        # Once this run's own simulator has been there, a later run's may follow it.
         stranger = not self.has(ROBOT) and ROBOT not in self._seen and self._robots() > 0
         if self._away("stranger", stranger) < FINDING_TIME:
             return ""
         return self._sentence(f"its simulator publishes {self._truth}, that of this run does not")
 
     def _away(self, what: str, lasts: bool) -> float:
-        """How long something has lasted, s."""
+        """Return how long a condition has lasted, s."""
         if not lasts:
             self._since.pop(what, None)
             return 0.0

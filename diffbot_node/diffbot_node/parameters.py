@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ROS parameters of a node: one frozen dataclass has their types, defaults, meanings and limits.
+"""ROS parameters of a node: a frozen dataclass defines types, defaults, meanings and limits.
 
     @dataclass(frozen=True)
     class MyParameters(RobotParameters):
         gain: float = parameter(1.0, "factor on the error, 1/s", above=0.0, maximum=10.0)
 
-`declare(node, MyParameters)` declares them in ROS, checks what was given, and returns a
-MyParameters. `ros2 param describe` and docs/parameters.md show the same words and limits.
+`declare(node, MyParameters)` declares them in ROS, checks the given values, and returns a
+MyParameters. `ros2 param describe` and docs/parameters.md show the same texts and limits.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from diffbot_description.files import closest
 Value = bool | int | float | str | tuple[float, ...]
 V = TypeVar("V", bound=Value)
 P = TypeVar("P")
-# Parameters of every node, which ROS declares itself.
+# Prefixes of the parameters that ROS itself declares in every node.
 OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is known of one parameter; it is read once, at the start of a node.
+    """Specification of one parameter, which is read once, at the start of a node.
 
     Attributes:
         name: ROS parameter name.
-        default: default value; its type is the parameter's type (whole numbers are taken for
-            float parameters too). A tuple stands for a list of numbers of any length, given as
-            a list or as text such as "[1, 2.5]". ROS itself refuses a list in which some numbers
-            have a decimal point and some have none; the text may have both.
-        description: meaning and unit, one line; shown by `ros2 param describe`.
-        above: exclusive lower limit of a number, or of each number of a list.
-        minimum: inclusive lower limit, likewise.
-        maximum: inclusive upper limit, likewise.
-        choices: the allowed values, where there are only these.
+        default: Default value; its type is the parameter's type (float parameters also accept whole
+            numbers). A tuple stands for a list of numbers of any length, given as a list or as
+            text such as "[1, 2.5]". ROS itself refuses a list in which only some numbers have a
+            decimal point; the text may mix both.
+        description: Meaning and unit, one line; shown by `ros2 param describe`.
+        above: Exclusive lower limit of a number, or of each number of a list.
+        minimum: Inclusive lower limit, likewise.
+        maximum: Inclusive upper limit, likewise.
+        choices: The allowed values, if these are enumerated.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
 
     def constraints(self) -> str:
-        """The limits in words; empty where there are none."""
+        """Return the limits in words; empty if there are none."""
         words = []
         if self.above is not None:
             words.append(f"> {self.above:g}")
@@ -70,10 +70,10 @@ class Parameter:
         return " and ".join(words)
 
     def check(self, value: Any) -> Value:
-        """The value in the parameter's type; of a list, a tuple of floats.
+        """Return the value in the parameter's type; for a list, a tuple of floats.
 
         Raises:
-            ValueError: wrong type or outside the limits, with name, value, limit and meaning; of a
+            ValueError: Wrong type or outside the limits, with name, value, limit and meaning; for a
                 list, the name has the index of the wrong number.
         """
         if isinstance(self.default, tuple):
@@ -83,7 +83,7 @@ class Parameter:
         return checked
 
     def _numbers(self, value: Any) -> Sequence[Any]:
-        """The items of a list; None is how ROS hands over an empty one."""
+        """Return the items of a list; ROS passes an empty list as None."""
         if isinstance(value, str):
             words = value.strip().removeprefix("[").removesuffix("]").strip()
             try:
@@ -129,27 +129,27 @@ def parameter(
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> V:
-    """A field of a frozen dataclass of parameters; its arguments are those of Parameter."""
+    """Return a field for a frozen dataclass of parameters; the arguments are those of Parameter."""
     limits = {"above": above, "minimum": minimum, "maximum": maximum, "choices": choices}
     return field(default=default, metadata={"description": description, **limits})
 
 
 def table(kind: type[Any]) -> tuple[Parameter, ...]:
-    """The parameters that the fields of a dataclass are."""
+    """Return the parameters that the fields of a dataclass define."""
     made: Any = fields(kind)
     return tuple(Parameter(each.name, each.default, **each.metadata) for each in made)
 
 
 @dataclass(frozen=True)
 class RobotParameters:
-    """Of nodes that have to know the robot."""
+    """Parameters of nodes that need the robot's description."""
 
     robot: str = parameter("twil", "robot of the suite, or a robot's YAML, URDF or xacro file")
 
 
 @dataclass(frozen=True)
 class CommandParameters:
-    """Of all nodes that command a robot."""
+    """Parameters of all nodes that command a robot."""
 
     input_timeout: float = parameter(
         0.07,
@@ -177,30 +177,30 @@ class CommandParameters:
 
 
 def declare(node: Node, kind: type[P]) -> P:
-    """Declare the parameters on the node and return what was given, checked.
+    """Declare the parameters on the node, and return the given values, checked.
 
-    To be called once. From then on nobody changes a parameter, `use_sim_time` neither: a clock that
-    nobody sets would hide how old everything is.
+    Call it once. From then on no parameter can be changed, not even `use_sim_time`: a clock that
+    nobody publishes would hide the age of all messages.
 
     Args:
-        node: whose parameters they are.
-        kind: a frozen dataclass whose fields are made by `parameter`.
+        node: The node that has the parameters.
+        kind: A frozen dataclass whose fields are made by `parameter`.
 
     Raises:
-        ValueError: a value breaks its parameter's type or limits, or a name that was given is
-            nearly one of the parameters.
+        ValueError: A value violates its parameter's type or limits, or a given name is a likely
+            misspelling of a parameter.
     """
     parameters = table(kind)
-    _look_for_misspelt(node, [own.name for own in parameters])
+    _check_names(node, [own.name for own in parameters])
     node.add_on_set_parameters_callback(_refuse_clock)
     values: dict[str, Value] = {}
     for own in parameters:
         descriptor = ParameterDescriptor(
             description=own.description,
             additional_constraints=own.constraints(),
-            # Launch files write 5 for 5.0; the check below is the one that counts.
+            # Launch files write 5 for 5.0; the value is checked below instead.
             dynamic_typing=True,
-            # Read once; a later change would look accepted and do nothing.
+            # Read once; a later change would be accepted without effect.
             read_only=True,
         )
         default: Any = own.default
@@ -212,7 +212,7 @@ def declare(node: Node, kind: type[P]) -> P:
 
 
 def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
-    """Of the parameters that ROS itself declares, the one that is not read-only."""
+    """Refuse changes of use_sim_time, which ROS itself declares and does not make read-only."""
     if all(parameter.name != "use_sim_time" for parameter in changed):
         return SetParametersResult(successful=True)
     return SetParametersResult(
@@ -220,10 +220,10 @@ def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
     )
 
 
-def _look_for_misspelt(node: Node, names: Sequence[str]) -> None:
-    """Refuse a name that is nearly a parameter's, and warn of others that are none.
+def _check_names(node: Node, names: Sequence[str]) -> None:
+    """Refuse a name that is close to a parameter's, and warn about other unknown names.
 
-    A file of parameters may be for several nodes: a name that is like none is somebody else's.
+    A parameter file may serve several nodes: other unknown names may belong to another node.
     """
     given = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
     for name in given:
@@ -245,15 +245,15 @@ PI = re.compile(r"([-+]?)(?:([\d.]+)\*)?pi(?:/([\d.]+))?")  # such as -pi/2 and 
 
 
 def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
-    """The pose (x in m, y in m, theta in rad) that a text gives.
+    """Return the pose (x in m, y in m, theta in rad) that a text gives.
 
     Args:
-        name: what the pose is, for messages; the name of the parameter that holds the text.
-        text: three numbers with commas or spaces between them; a number may be written as pi,
-            -pi/2 or 2*pi.
+        name: Name of the pose, for messages: that of the parameter that has the text.
+        text: Three numbers separated by commas or spaces; a number may be written as pi, -pi/2 or
+            2*pi.
 
     Raises:
-        ValueError: not three finite numbers; the message has the name, the text and an example.
+        ValueError: Not three finite numbers; the message has the name, the text and an example.
     """
     words = re.split(r"\s*,\s*|\s+", text.strip())
     example = "give x,y,theta in m, m, rad, for example 1.0,-0.5,pi/2"
@@ -269,7 +269,7 @@ def pose_from_text(name: str, text: str) -> tuple[float, float, float]:
 
 
 def _number(word: str) -> float:
-    """The number that a word stands for; not a number where there is none."""
+    """Return the number that a word represents; NaN if it represents none."""
     try:
         if found := PI.fullmatch(word):
             sign, factor, divisor = found.groups()
@@ -280,10 +280,10 @@ def _number(word: str) -> float:
 
 
 def results_folder(text: str) -> Path:
-    """Make the folder, `~` expanded, and find out now, not after the run, that it can be written.
+    """Create the folder, with `~` expanded, and check before the run that it is writable.
 
     Raises:
-        ValueError: it cannot be made or written; the message names the parameter `results`.
+        ValueError: It cannot be created or written; the message names the parameter `results`.
     """
     folder = Path(text).expanduser()
     try:

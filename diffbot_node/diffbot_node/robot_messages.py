@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between robots and nodes: their stamps, which state a command answers, who is there.
+"""Messages between robots and nodes: stamps, which state a command answers, presence of partners.
 
-A simulator in lock-step says a state, and says it again until the command that answers it has come;
-then it goes on by one control period. A command may come twice, late, or unasked (zero because
-somebody pressed the emergency stop), so each names the newest state that its sender has answered:
+A simulator in lock-step publishes a state, and repeats it until the command that answers it has
+arrived; then it advances by one control period. A command may arrive twice, late, or unasked (zero
+because somebody pressed the emergency stop). So each names the newest state that its sender has
+answered:
 
 - std_msgs/Float64MultiArray by the label of its first dimension, "answers 12.340000000";
-- geometry_msgs/TwistStamped by its stamp (0 without a frame is that of a tool without a clock).
+- geometry_msgs/TwistStamped by its stamp (0 without a frame comes from a tool without a clock).
 
-Both are left alone by the drivers of real robots: ros2_control's controllers read the data only. A
-command without a name, as other programs send it, answers whatever state waits. A Twist cannot say
-what it answers.
+Drivers of real robots ignore both: ros2_control's controllers read only the data. A command that
+names no state, as other programs send it, answers whatever state waits. A Twist has no field that
+could name a state.
 """
 
 from __future__ import annotations
@@ -36,28 +37,28 @@ except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
 NANOSECONDS = 1_000_000_000
-# A stamp of a later second leaves no room to add to it: seconds have 32 bits with a sign.
+# Stamps must be earlier, s: seconds are signed 32-bit numbers, and this leaves room to add to them.
 LATEST = 2**31 - 3600
 PREFIX = "answers "
-# Stamps go through floats, s.
+# Largest rounding error of stamps, which are converted to floats, s.
 TOLERANCE = 1e-6
-# Named by a command that is sent before any state was answered: a stamp that no state has, s.
+# The stamp, which no state has, that a command names if no state was answered yet, s.
 NOTHING = 1e-9
 
 
 def seconds(stamp: Time) -> float:
-    """A stamp in s."""
+    """Return a stamp in s."""
     return float(stamp.sec + stamp.nanosec / NANOSECONDS)
 
 
 def to_stamp(time: float) -> Time:
-    """A time in s, >= 0, as a stamp, to the nearest nanosecond."""
+    """Return a time in s, >= 0, as a stamp, rounded to the nearest nanosecond."""
     whole, rest = divmod(round(time * NANOSECONDS), NANOSECONDS)
     return Time(sec=whole, nanosec=rest)
 
 
 def stamp_problem(stamp: Time) -> str:
-    """Why a stamp cannot be used, as a sentence; empty where it can."""
+    """Why a stamp cannot be used, as a sentence; empty if it can."""
     if 0 <= stamp.sec < LATEST and stamp.nanosec < NANOSECONDS:
         return ""
     return (
@@ -67,19 +68,19 @@ def stamp_problem(stamp: Time) -> str:
 
 
 def effort_command(joints: int = 2) -> Float64MultiArray:
-    """A command of a torque for each joint, left ones first, zero, N m, with room for a name."""
+    """Return a command of zero torque, N m, for each joint, left ones first, with a state label."""
     message = Float64MultiArray(data=[0.0] * joints)
     message.layout.dim = [MultiArrayDimension(label=label(NOTHING), size=joints, stride=joints)]
     return message
 
 
 def label(stamp: float) -> str:
-    """The name of a state by its stamp, s."""
+    """Return the label that names a state by its stamp, s."""
     return f"{PREFIX}{stamp:.9f}"
 
 
 def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
-    """Stamp of the state that a command names, s; None where it names none."""
+    """Return the stamp of the state that a command names, s; None if it names none."""
     if isinstance(message, TwistStamped):
         header = message.header
         return seconds(header.stamp) or (0.0 if header.frame_id else None)
@@ -93,39 +94,39 @@ def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
 
 
 def answers(named: float | None, stamp: float) -> bool:
-    """Whether a command that names a state answers the one with this stamp, s.
+    """Whether a command that names the state `named` answers the state with this stamp, s.
 
-    One that names a later state answers it, too: programs that stamp by another clock.
+    A command that names a later state answers it, too, as some programs stamp by another clock.
     """
     return named is None or (named != NOTHING and named > stamp - TOLERANCE)
 
 
 class NodeClock:
-    """The clock that a node goes by: a simulator's with use_sim_time, else the computer's.
+    """The clock that a node uses: a simulator's with use_sim_time, otherwise the computer's.
 
     Args:
-        node: whose it is.
+        node: The node.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._clock: Any = node.get_clock()  # rclpy's type knows nothing of the ROS clock
-        # Launch files give a robot in a namespace a time of its own, by a remapping.
+        # Launch files remap the clock of a robot in a namespace, which has its own time.
         self._topic = node.resolve_topic_name("/clock")
 
     def now(self) -> float:
-        """What it shows, s."""
+        """Return the clock's time, s."""
         return float(1e-9 * self._clock.now().nanoseconds)
 
     @property
     def is_simulated(self) -> bool:
-        """Whether it is a simulator's: it may be slow, stand still, or be set back."""
+        """Whether it is a simulator's clock, which may be slow, stand still, or be set back."""
         return bool(self._clock.ros_time_is_active)
 
     def missing(self) -> str:
-        """Why the age of nothing can be known; empty where it can.
+        """Why no message's age can be known; empty if it can.
 
-        A simulator's clock that nobody publishes stands still, and what came stays new for ever.
+        A simulator's clock that nobody publishes stands still, so that messages never grow old.
         """
         if not self.is_simulated or self._node.count_publishers(self._topic):
             return ""
@@ -136,10 +137,10 @@ class NodeClock:
 
 
 class _WithoutArguments:
-    """A timer's callback whose signature rclpy, which asks for it each time, has at once.
+    """A timer's callback with a stored signature, which rclpy inspects at each call.
 
     Args:
-        callback: is called.
+        callback: The function to call.
     """
 
     __signature__ = Signature()
@@ -153,14 +154,14 @@ class _WithoutArguments:
 
 
 def create_wall_timer(node: Node, period: float, callback: Callable[[], None]) -> None:
-    """Call back every `period` s of wall time, whatever the node's clock does."""
+    """Call `callback` every `period` s of wall time, whatever the node's clock does."""
     called = _WithoutArguments(callback)
     node.create_timer(period, called, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-# States that a subscription keeps, 0.3 s of them at 100 Hz: those that wait while this process
-# stands still tell of the robot's way. With more, one that cannot keep up with 1000 Hz would find
-# old ones only.
+# Number of states that a subscription queues, 0.3 s at 100 Hz: the states that queue up while this
+# process is stalled show how the robot moved meanwhile. With a longer queue, a process that cannot
+# keep up with 1000 Hz would receive only old states.
 DEPTH = 30
 
 
@@ -170,14 +171,14 @@ def subscribe_to_states(
     """Subscribe to the states of a robot.
 
     The subscription is reliable: a lost message would stop a lock-step simulation for ever. A
-    driver that offers best effort only, as is usual for sensors, never matches such a one; it gets
-    a second subscription as soon as it shows.
+    driver that offers only best effort, as is usual for sensors, never matches a reliable
+    subscription; a best-effort one is added as soon as such a publisher appears.
 
     Args:
-        node: subscribes.
-        message_type: of the states.
-        topic: name of the topic.
-        callback: takes a message; WithSender where it matters who has sent it.
+        node: The node that subscribes.
+        message_type: Type of the states.
+        topic: Name of the topic.
+        callback: Called with each message; a WithSender if the sender matters.
 
     Returns:
         The reliable subscription.
@@ -199,14 +200,14 @@ def subscribe_to_states(
 
 
 class WithSender:
-    """A callback that is told who has sent a message, as a subscription takes it.
+    """A subscription callback that also receives the sender of a message.
 
-    rclpy gives a callback of two arguments what it knows of the message besides; its
-    EventsExecutor gives both as one tuple (Kilted), which no function of two arguments takes.
+    rclpy passes message and metadata to a callback of two arguments; its EventsExecutor passes both
+    as one tuple (Kilted), which no function of two arguments accepts.
 
     Args:
-        callback: is called with the message and with what tells publishers apart, None where the
-            middleware does not say (rclpy before Kilted).
+        callback: Called with the message and the publisher's identifier; None if the middleware
+            does not provide it (rclpy before Kilted).
     """
 
     __signature__ = Signature(
@@ -217,77 +218,77 @@ class WithSender:
         self._callback = callback
 
     def __call__(self, *arguments: Any) -> None:
-        """Hand a message on."""
+        """Pass a message and its sender to the callback."""
         message, information = arguments[0] if len(arguments) == 1 else arguments
         gid = information.get("publisher_gid") if isinstance(information, dict) else None
         self._callback(message, None if gid is None else bytes(gid["data"]))
 
 
-# Who a node works with, all by wall time.
+# Presence of a node's partners, measured in wall time.
 
-# What is still awaited is said after so long, and this often, s.
+# Time after which a node logs what it waits for, and period of repetition, s.
 WAITING_PERIOD = 3.0
-# Nodes that only look on, and the beginning of the name of those of the ros2 command.
+# Names of nodes that only observe, and the prefix of the names of the ros2 command's nodes.
 ONLOOKERS = frozenset(
     {"recorder", "rosbag2_recorder", "live_view", "foxglove_bridge", "plotjuggler"}
 )
 COMMAND_LINE = "_ros2cli"
-# DDS tells of a subscription before the name of its node, which comes within 0.4 s. Whose name has
-# not come for so long has none, s of wall time.
+# DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
+# still without a name after NAMING_TIME, s of wall time, belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
 
 
 class Presence:
-    """The partners of a node.
+    """Tracks whether the partners of a node are there, have left, or were awaited in vain.
 
     Args:
-        patience: how long to wait for them in vain, s; 0: for ever.
-        parting: who has not been seen for so long does not come back, s.
+        patience: How long to wait for them in vain, s; 0: for ever.
+        parting: Partners that have been missing for so long count as gone, s.
 
     Attributes:
-        met: whether they were seen once.
+        met: Whether they have been seen at least once.
     """
 
     def __init__(self, patience: float, parting: float = 0.0) -> None:
         self._patience, self._parting = patience, parting
         self.met = False
         self._since = self._reminded = time.monotonic()
-        self._missed: float | None = None  # when they were first missed, s
+        self._missed: float | None = None  # since when they have been missing, s
 
     def keep_waiting(self) -> None:
-        """What is waited for has come, or is on its way: patience begins anew."""
+        """Restart the waiting time, as what is awaited has arrived or is on its way."""
         self._since = time.monotonic()
 
     @property
     def waited(self) -> float:
-        """Time since patience began, s."""
+        """Time waited so far, s."""
         return time.monotonic() - self._since
 
     @property
     def waits_long(self) -> bool:
-        """Whether it is time to say what is awaited."""
+        """Whether it is time to log what is awaited."""
         return self.waited > WAITING_PERIOD
 
     @property
     def gave_up(self) -> bool:
-        """Whether patience has come to its end."""
+        """Whether the patience is exhausted."""
         return 0.0 < self._patience < self.waited
 
     def have_left(self, there: bool) -> bool:
-        """Look who is there; whether they have been away for long enough to be given up."""
+        """Note whether they are there; return whether they have been away for `parting` s."""
         self.met = self.met or there
         now = time.monotonic()
         self._missed = None if there else self._missed or now
         return self._missed is not None and now - self._missed >= self._parting
 
     def leave(self, there: bool, log: RcutilsLogger, gone: str, absent: str) -> int | None:
-        """Exit status of a node that ends with its partners; None as long as it goes on.
+        """Return the exit status of a node that ends with its partners; None while it continues.
 
         Args:
-            there: whether they are there now.
-            log: where the reason is said.
-            gone: the reason when they have left; the status is 0.
-            absent: the reason when they have been awaited in vain; the status is 1.
+            there: Whether they are there now.
+            log: Where the reason is logged.
+            gone: The reason if they have left; the status is 0.
+            absent: The reason if they have been awaited in vain; the status is 1.
         """
         if not self.have_left(there):
             return None
@@ -300,7 +301,7 @@ class Presence:
         return None
 
     def reminds(self) -> bool:
-        """Whether nothing was said for long; then it counts as said."""
+        """Return whether a reminder is due; if so, it counts as logged."""
         due = time.monotonic() - self._reminded > WAITING_PERIOD
         if due:
             self._reminded = time.monotonic()
@@ -308,20 +309,20 @@ class Presence:
 
 
 class Takers:
-    """Who takes what is published; nodes that only look on, such as a recorder, do not count.
+    """Detects the nodes that take what is published; observers, such as a recorder, do not count.
 
     Args:
-        node: publishes.
-        publisher: of it.
+        node: The node that publishes.
+        publisher: Its publisher.
     """
 
     def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
         self._node, self._publisher = node, publisher
-        self._known = 0  # subscriptions of which somebody took it at the last look
-        self._nameless: float | None = None  # since when there is nobody else, s
+        self._known = 0  # subscriptions at the last check that found a taker; 0 if it found none
+        self._nameless: float | None = None  # since when only nameless nodes subscribe, s
 
     def are_there(self) -> bool:
-        """Whether anybody takes it."""
+        """Whether any node takes the messages."""
         count = self._publisher.get_subscription_count()
         if count == 0 or count != self._known:
             self._known = count if count and self._look() else 0

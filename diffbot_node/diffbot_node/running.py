@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running one node in a process, leaving it cleanly on every way out, and who else has failed."""
+"""Runs one node in a process, closes it cleanly on every way out, and reports failed processes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-# The executor is asked to return this often, so that a signal or an end is noticed, s.
+# The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# What ends a node cleanly; a terminal that closes sends SIGHUP.
+# Signals that end a node cleanly; a terminal that closes sends SIGHUP.
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
-# What ROS says of a list in which only some numbers have a decimal point.
+# Part of ROS's error message about a list in which only some numbers have a decimal point.
 MIXED_LIST = "Sequence should be of same type"
 
 
@@ -32,27 +32,28 @@ class RunnableNode(Protocol):
     """A node that `run_node` can run, besides being an rclpy Node."""
 
     exit_code: int | None
-    """Exit status once the node has ended by itself, or `close` says so; None before."""
+    """Exit status once the node has ended on its own, or `close` has set it; None before."""
 
     def close(self) -> None:
         """Called once, with the context still valid, on every way out."""
 
 
 class Interrupted(BaseException):
-    """A signal came while a node was made, or within `interruptible`."""
+    """A signal arrived while a node was created, or within `interruptible`."""
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Let a signal end work of some seconds: the making of a node, or what a callback does.
+    """Let a signal end work of some seconds: the creation of a node, or a long callback.
 
-    Otherwise `run_node` heeds one between callbacks only. Not while the node drives a robot.
+    Otherwise `run_node` handles signals only between callbacks. Do not use it while the node drives
+    a robot.
 
     Raises:
-        Interrupted: at the first of ENDING_SIGNALS.
+        Interrupted: At the first of ENDING_SIGNALS.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals come to the main thread
+        yield  # only the main thread receives signals
         return
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     came = False
@@ -62,7 +63,7 @@ def interruptible() -> Iterator[None]:
         note = before[signal.Signals(number)]
         if callable(note):
             note(number, frame)
-        # The first one only: what it interrupts has to clean up.
+        # Only the first one raises: what it interrupts must be able to clean up.
         first, came = not came, True
         if first:
             raise Interrupted
@@ -78,7 +79,7 @@ def interruptible() -> Iterator[None]:
 
 def _make_executor() -> Executor:
     try:
-        # Half the CPU of the single-threaded executor; there from Jazzy on.
+        # Uses half the CPU time of the single-threaded executor; available since Jazzy.
         from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
 
         return EventsExecutor()
@@ -92,14 +93,14 @@ def run_node(
     """Create a node, run it to its end, close it, and return the process's exit status.
 
     A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, or by an exception in a
-    callback (status 1). What is wrong with the command line, with its parameters, its installation
-    or a program that it starts (a ValueError, ImportError or OSError of `create`) is printed
-    as a plain sentence.
+    callback (status 1). Errors in the command line, the parameters, the installation or a program
+    that the node starts (a ValueError, ImportError or OSError of `create`) are printed as a plain
+    sentence.
 
     Args:
-        create: makes the node, a RunnableNode.
-        args: command line; None takes the process's own.
-        interrupted: exit status after a signal; 0 for nodes that work until one comes.
+        create: Creates the node, a RunnableNode.
+        args: Command line; None takes the process's own.
+        interrupted: Exit status after a signal; 0 for nodes that run until one arrives.
     """
     signals: list[int] = []
 
@@ -123,7 +124,7 @@ def run_node(
         except Interrupted:
             return interrupted
         except Exception as error:
-            # A library with a bare `except` makes an error of its own of the interruption.
+            # A library with a bare `except` may turn the interruption into an error of its own.
             if signals:
                 return interrupted
             if not isinstance(error, (ValueError, ImportError, OSError)):
@@ -148,12 +149,12 @@ def _explained(error: str) -> str:
 
 
 def _spin(node: Any, signals: list[int], interrupted: int) -> int:
-    """Run an rclpy Node that is a RunnableNode, too, to its end; returns the exit status."""
+    """Run an rclpy Node that is also a RunnableNode to its end; return the exit status."""
     executor = _make_executor()
     executor.add_node(node)
     failed = False
-    # What is imported and made by now stays. A collection that looks through all of it holds a
-    # command back for about 20 ms.
+    # Exclude all present objects, which stay alive, from garbage collection: a full collection
+    # would delay a command by about 20 ms.
     gc.freeze()
     try:
         # With no timeout EventsExecutor would neither wait nor deliver.
@@ -172,38 +173,38 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
         gc.unfreeze()
     if failed:
         return 1
-    # On its way out, too, a node may find that something went wrong.
+    # A node may also find in `close` that something went wrong.
     return interrupted if node.exit_code is None else node.exit_code
 
 
-# `./diffbot launch` names a file in this environment variable of each of its processes. The file is
-# not there until a process of the launch fails; it then holds a line for each that has, such as
-# "simulator-1 (exit code -9)" or, where the process itself has left its last words beside the file,
-# "ident-2 (exit code 1): parameter ...". A process that is told to end can so tell a user's Ctrl-C
-# from the end of a run that has failed. With `ros2 launch` there is no such variable.
+# `./diffbot launch` passes the path of a file to each of its processes in this environment
+# variable. The file does not exist until a process of the launch fails; it then has a line for each
+# failed process, such as "simulator-1 (exit code -9)" or, if the process has left its last words
+# beside the file, "ident-2 (exit code 1): parameter ...". So a process that receives a signal can
+# distinguish a user's Ctrl-C from a failed run. `ros2 launch` sets no such variable.
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 
 
 def failures_are_told(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether this process's launch tells which of its processes have failed."""
+    """Whether this process's launch reports which of its processes have failed."""
     return VARIABLE in environment
 
 
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Leave this process's last words for its launch; nothing where it does not ask for them."""
+    """Leave this process's last words for its launch; do nothing if it does not collect them."""
     with contextlib.suppress(KeyError, OSError):
         path = Path(f"{environment[VARIABLE]}.{os.getpid()}")
         path.write_text(" ".join(why.split()), encoding="utf-8")
 
 
 def say_last_words(node: Node, why: str) -> None:
-    """Why a node is about to end with a status other than 0: on its log, and for its launch."""
+    """Log why a node is about to end with a non-zero status, and leave it for its launch."""
     node.get_logger().error(why)
     tell_why(why)
 
 
 def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The processes of this one's launch that have failed so far; empty where nobody tells."""
+    """Return the processes of this launch that have failed so far; empty if it reports none."""
     try:
         return Path(environment[VARIABLE]).read_text(encoding="utf-8").splitlines()
     except (KeyError, OSError, UnicodeDecodeError):

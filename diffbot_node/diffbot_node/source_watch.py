@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two sources tell the states of one robot.
+"""Detects whether two sources publish the states of one robot.
 
-Two who tell different states of the same wheels make a law see speeds that no wheel has. A single
-source makes mistakes, too, which pass: a clock or an encoder is set, a message is lost, late, comes
-twice or is broken, a driver is started anew. What only two can do is to take turns.
+Two sources that publish different states of the same wheels make a law see speeds that no wheel
+has. A single source has transient faults, too: a clock or an encoder is set, a message is lost,
+late, repeated or corrupt, a driver is restarted. Only two sources can alternate.
 
-**By sender**, where the middleware names it: somebody else speaks, and then the one before again.
-Of several publishers of joint states only those that name the wheels count.
+**By sender**, if the middleware identifies it: another sender publishes, and then the previous one
+again. Of several publishers of joint states only those that name the wheels count.
 
-**By content**, as a relay or a merged recording is one sender: messages are sorted into lines. In a
-line stamps rise and the wheels turn no faster than wheels do. An encoder or a clock that is set
-begins a new line and leaves the old one for good. A message that does not follow its line, while
-the line goes on with nothing missing, is one too many: somebody else's. Where a message is missing
-there, it was that one, and spoilt. In line, an angle that returns at once from where no wheel can
-have been is a spike, which two that differ by little give at each of their messages.
+**By content**, as a relay or a merged recording is a single sender: messages are sorted into lines.
+In a line stamps rise, and the wheels turn no faster than wheels can. An encoder or a clock that is
+set begins a new line and leaves the old one for good. A message that does not follow its line,
+while the line continues without a gap, is surplus: it is another source's. If the line has a gap
+there, the message was its missing one, corrupted. Within a line, an angle that returns at once from
+where no wheel can have been is a spike; two sources that differ by little cause one at each of
+their messages.
 
-One sign is a doubt: zero for SETTLING, longer than two take to show again. So no other command
-gets between the first sign and the last one that is needed.
+A single sign raises a doubt: zero is commanded for SETTLING, longer than two sources take to show
+the next sign. So no other command is sent between the first sign and the last one that is needed.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from typing import NamedTuple
 
 from arc_odometry.joints import MAX_WHEEL_SPEED, wheel_turn
 
-# Zero after a doubt, s.
+# How long zero is commanded after a doubt, s.
 SETTLING = 0.3
-# A sender that spoke so lately and speaks again after another one has not been replaced, s.
+# A sender that resumes after another one within this time has not been replaced, s.
 RECENT = 1.0
-# Longest step of the stamps within a line, and longest time for which one is kept open, s.
+# Longest step of the stamps within a line, and longest time without a message in it, s.
 LONGEST_STEP = 0.2
-# Messages too many that make sure, and the time within which, s: one sender alone, or one of
-# several that cannot be told apart. One may be explained by a clock that was set back a little.
+# Number of surplus messages within WITHIN, s, that prove a second source: usually, and if several
+# publishers cannot be told apart. A single one may be due to a clock that was set back a little.
 TOO_MANY, TOO_MANY_OF_SEVERAL, WITHIN = 3, 2, 5.0
-# Spikes that make sure, and the time within which, s.
+# Number of spikes within SPIKES_WITHIN, s, that prove a second source.
 SPIKES, SPIKES_WITHIN = 4, 1.0
-# What may stand out of its neighbours in one sample: counts, rad, a share of the turn between
-# these (stamps that are not exact), and a wheel's largest acceleration, rad/s^2.
+# Terms of the largest plausible deviation of a sample from its neighbours: encoder counts, rad, a
+# share of the turn between the neighbours (inexact stamps), and wheel acceleration, rad/s^2.
 COUNTS, ROUNDING, SHARE, ACCELERATION = 2.0, 0.01, 0.3, 1500.0
-# Encoders are not taken for finer, counts per turn.
+# Largest resolution that an encoder is credited with, counts per turn.
 FINEST = 256
-LINES, POINTS = 3, 16  # kept
+LINES, POINTS = 3, 16  # number of lines, and of points in each, that are kept
 
 Values = tuple[float, ...]
 
@@ -53,9 +54,9 @@ class Finding(NamedTuple):
     """A sign of a second source.
 
     Attributes:
-        text: what was seen, as part of a sentence.
-        sure: whether no single source does that.
-        replaced: whether another publisher goes on alone: a driver was started anew.
+        text: What was observed, as part of a sentence.
+        sure: Whether no single source can cause it.
+        replaced: Whether another publisher continues alone: a driver was restarted.
     """
 
     text: str
@@ -72,7 +73,7 @@ class _Line:
         self._step, self._turn = 0.0, (0.0,) * len(values)
 
     def turn(self, stamp: float, values: Values) -> Values | None:
-        """By how much the wheels have turned since its newest, rad; None: this cannot follow."""
+        """Return the wheels' turns since the newest message, rad; None if this cannot follow it."""
         last, before = self.points[-1]
         step = stamp - last
         if not 0.0 < step <= LONGEST_STEP or len(values) != len(before):
@@ -86,26 +87,26 @@ class _Line:
             return None
 
     def misfit(self, step: float, turn: Values) -> float:
-        """How far a message is from where the line is expected, in periods of 10 ms and rad."""
+        """Return how far a message is from the line's extrapolation, periods of 10 ms plus rad."""
         share = step / self._step if self._step else 0.0
         return 100.0 * step + sum(
             abs(new - share * old) for new, old in zip(turn, self._turn, strict=True)
         )
 
     def period(self) -> float:
-        """Time between two messages where none was lost, s; 0: not known yet."""
+        """Return the time between two messages if none is lost, s; 0: not known yet."""
         stamps = [stamp for stamp, _ in self.points]
         steps = sorted(after - before for before, after in zip(stamps, stamps[1:], strict=False))
         return steps[len(steps) // 5] if len(steps) > 1 else 0.0
 
     def misses(self, stamp: float) -> bool:
-        """Whether a message of this stamp, s, is missing among its last ones."""
+        """Whether a message of this stamp, s, is missing among the line's last ones."""
         apart = min(abs(stamp - known) for known, _ in self.points)
         among = self.points[0][0] < stamp < self.points[-1][0]
         return among and apart > 0.6 * self.period() > 0.0
 
     def without_newest(self, stamp: float, values: Values) -> _Line | None:
-        """The line as it is where this message was next, and its newest somebody else's."""
+        """Return a copy in which this message replaces the newest, should that not belong to it."""
         if len(self.points) < 2 or stamp <= self.points[-2][0]:
             return None
         other = _Line(stamp, values)
@@ -115,7 +116,7 @@ class _Line:
         return other
 
     def add(self, stamp: float, values: Values, turn: Values, count: float) -> bool:
-        """Append a message; whether the one before it stood out of its neighbours."""
+        """Append a message; return whether the one before it was a spike between its neighbours."""
         step = stamp - self.points[-1][0]
         first, second = self._step, step
         share = first / (first + second)
@@ -130,18 +131,18 @@ class _Line:
 
 
 class SourceWatch:
-    """Is told each message about the robot, and says when they come from two sources.
+    """Checks each message about the robot for signs of a second source.
 
     Args:
-        publishers: how many publish the topic now; asked for only where a doubt comes up and
-            senders are not known. It may count those who tell of other joints.
-        counts: of the encoders per turn; 0: not known.
+        publishers: Returns how many nodes publish the topic now; called only if a doubt arises and
+            senders are unknown. It may count publishers of other joints.
+        counts: Encoder counts per turn; 0: unknown.
     """
 
     def __init__(self, publishers: Callable[[], int], counts: int = 0) -> None:
         self._publishers = publishers
         self._count = math.tau / min(counts or FINEST, FINEST)
-        self._speaker: object = None
+        self._sender: object = None
         self._heard: dict[object, float] = {}
         self._lines: list[_Line] = []
         self._last: tuple[float, Values] | None = None
@@ -153,33 +154,33 @@ class SourceWatch:
 
     @property
     def knows_senders(self) -> bool:
-        """Whether the last message came with its sender."""
-        return self._speaker is not None
+        """Whether the sender of the last message is known."""
+        return self._sender is not None
 
     def update(
         self, stamp: float, values: Values | None, now: float, sender: object = None
     ) -> Finding | None:
-        """Take in a message about the robot, in the order of arrival.
+        """Process a message about the robot, in the order of arrival.
 
         Args:
-            stamp: s.
-            values: the wheels' angles, rad, or () where only stamps count; None: it is broken.
-            now: time of arrival by any clock that does not go back, s.
-            sender: whatever tells publishers apart; None: not known.
+            stamp: The message's stamp, s.
+            values: Wheel angles, rad, or () if only stamps are judged; None: the message is broken.
+            now: Time of arrival by any monotonic clock, s.
+            sender: Identifier of the publisher; None: unknown.
 
         Returns:
-            What speaks for a second source; None: nothing new.
+            The sign of a second source; None if there is no new one.
         """
         finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)
         if finding is None and self._replaced is not None and now - self._replaced > SETTLING:
             self._replaced = None
-            finding = Finding("another publisher tells them now", False, replaced=True)
+            finding = Finding("another publisher sends them now", False, replaced=True)
         if finding is not None:
             self._doubt, self._doubted = finding.text, now
         return finding
 
     def doubt(self, now: float) -> str:
-        """Why zero has to be commanded for now; empty where nothing speaks for a second source."""
+        """Why zero must be commanded for now; empty without a recent sign of a second source."""
         if self._doubt and self._replaced is None and now - self._doubted > SETTLING:
             self._doubt = ""
         return self._doubt
@@ -187,7 +188,7 @@ class SourceWatch:
     def _by_sender(self, now: float, sender: object) -> Finding | None:
         if sender is None:
             return None
-        before, self._speaker = self._speaker, sender
+        before, self._sender = self._sender, sender
         last = self._heard.pop(sender, None)
         self._heard[sender] = now
         if before in (None, sender):
@@ -197,7 +198,7 @@ class SourceWatch:
             return Finding("two publishers take turns", True)
         self._heard = {key: at for key, at in self._heard.items() if now - at <= RECENT}
         self._replaced = now
-        return Finding("another publisher has begun to tell them", False)
+        return Finding("another publisher has begun to send them", False)
 
     def _by_content(
         self, stamp: float, values: Values | None, now: float, sender: object
@@ -206,14 +207,14 @@ class SourceWatch:
             self._number += 1
             return None
         if (stamp, values) == self._last:
-            return None  # said again, as simulators do while they wait
+            return None  # repeated, as simulators do while they wait
         self._last = (stamp, values)
         self._lines = [line for line in self._lines if now - line.came <= LONGEST_STEP]
         if not self._lines:
             self._begin(stamp, values, now)
             return None
         if len(self._lines) == 1 and (turn := self._lines[0].turn(stamp, values)) is not None:
-            return self._follow(0, stamp, values, turn, now, sender)  # mostly
+            return self._follow(0, stamp, values, turn, now, sender)  # the usual case
         followed = [
             (line.misfit(stamp - line.points[-1][0], turn), index, turn)
             for index, line in enumerate(self._lines)
@@ -224,7 +225,8 @@ class SourceWatch:
             if not newest.misses(stamp):
                 self._begin(stamp, values, now)
             elif other := newest.without_newest(stamp, values):
-                # It is late, or the newest ahead: the next one will tell.
+                # Either this message is late, or the newest is not the line's: keep both lines
+                # until the next message decides.
                 self._lines = [newest, other, *self._lines[1 : LINES - 1]]
             return None
         _, index, nearest = min(followed)
@@ -243,7 +245,7 @@ class SourceWatch:
         self._lines.insert(0, line)
         self._number += 1
         others = self._number - line.number - 1
-        # Before the line has its message; seldom asked for, and dear.
+        # Computed before the message is appended; rarely needed, and expensive.
         period, step = line.period() if others else 0.0, stamp - line.points[-1][0]
         line.number, line.came = self._number, now
         spike = line.add(stamp, values, turn, self._count)
@@ -259,7 +261,7 @@ class SourceWatch:
 
 
 def _count(times: deque[float], now: float, within: float) -> int:
-    """Add a time, s; how many there were lately."""
+    """Add a time, s; return how many there were within the last `within` s."""
     times.append(now)
     while now - times[0] > within:
         times.popleft()

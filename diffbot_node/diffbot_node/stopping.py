@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How people and other programs stop a commanding node, and let it go on; the last zero."""
+"""Inputs by which people and programs stop and enable a commanding node; the last zero command."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from diffbot_node.robot_messages import SubscriptionEventCallbacks, subscribe_to
 
 TOPIC = "emergency_stop"
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""Of states that who comes late has to know, too."""
-# How often zero is sent at the end, and the wall time between two, s: one may get lost.
+"""QoS of states that late subscribers must receive, too."""
+# Number of zeros sent at the end, and wall time after each, s; several, as one may get lost.
 LAST_ZEROS, LAST_PERIOD = 3, 0.02
-# Who may stand between a node and the wheels, and how long these may take to be found without it, s
-# of wall time.
+# Node that may forward commands to the wheels; if it is dead, longest times to discover the wheels'
+# driver, and for this to acknowledge, s of wall time.
 WATCHDOG, FINDING_TIME, ACKNOWLEDGING_TIME = "effort_watchdog", 4.0, 1.0
-# Zero to the wheels themselves takes no longer, s of wall time.
+# Longest duration of `zero_to_wheels`, s of wall time.
 LONGEST_LAST_ZEROS = FINDING_TIME + LAST_ZEROS * LAST_PERIOD + ACKNOWLEDGING_TIME
 
 
 class EmergencyStop:
     """Subscribes to `emergency_stop` (std_msgs/Bool, true: pressed).
 
-    From publishers of either reliability, and twice: a latched state that was told before this node
-    was there reaches a latched subscription only, and a publisher that does not latch reaches a
-    volatile one only. What comes twice does no harm.
+    It accepts publishers of either reliability, and subscribes twice: a latched state that was
+    published before this node started reaches only a latched subscription, and a publisher that
+    does not latch reaches only a volatile one. Receiving a message twice does no harm.
 
-    It is released by false from its only publisher. Of several nobody tells whose message came
-    (rclpy's fast executor fails when asked), and the button that is released need not be the one
-    that was pressed.
+    False releases the stop only if the topic has a single publisher. With several, the sender of a
+    message is unknown (rclpy's fast executor fails when asked), and the button that is released
+    need not be the one that was pressed.
 
     Args:
-        node: listens.
-        callback: called after each message, with why the emergency stop counts as pressed; empty
-            when it does not.
+        node: The node that subscribes.
+        callback: Called after each message with the reason why the emergency stop counts as
+            pressed; empty if it does not.
 
     Attributes:
-        topic: its full name.
+        topic: Full name of the topic.
     """
 
     def __init__(self, node: Node, callback: Callable[[str], None]) -> None:
@@ -54,7 +54,7 @@ class EmergencyStop:
         self._why = ""
         self.topic = node.resolve_topic_name(TOPIC)
         subscribe_to_states(node, Bool, TOPIC, self._on_message)
-        # That only one of the two matches is no news.
+        # No warning when only one of the two subscriptions matches.
         quiet = SubscriptionEventCallbacks(incompatible_qos=lambda event: None)
         node.create_subscription(Bool, TOPIC, self._on_message, LATCHED, event_callbacks=quiet)
 
@@ -75,11 +75,11 @@ class StopInputs:
     """The topic `emergency_stop` and the service `~/enable` (std_srvs/SetBool) of a node.
 
     Args:
-        node: whose they are.
-        timeout: the topic has to be heard at least this often, s of wall time; 0: it need not.
-        on_press: called with the reason when the emergency stop is pressed.
-        on_release: called when it is released.
-        on_enable: called with the service's data; returns why that is refused, empty if it is not.
+        node: The node that is stopped and enabled.
+        timeout: Longest time between two messages on the topic, s of wall time; 0: no limit.
+        on_press: Called with the reason when the emergency stop is pressed.
+        on_release: Called when it is released.
+        on_enable: Called with the service's data; returns why that is refused, empty if it is not.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class StopInputs:
         node.create_service(SetBool, "~/enable", self._on_request)
 
     def look(self) -> None:
-        """Called every few ms: notices that the emergency stop is not heard any more."""
+        """Check whether emergency stop messages have ceased; called every few ms."""
         silence = time.monotonic() - self._heard
         if 0.0 < self._timeout < silence and not self._missed:
             self._missed = True
@@ -124,13 +124,13 @@ class StopInputs:
 
 
 class Pulse:
-    """Notices the silence of one who should be heard again and again, once it was heard.
+    """Detects that a periodic signal has ceased after it was heard at least once.
 
-    Where the own process stands still, messages wait and nobody is silent: of the time between two
-    looks LONGEST_LOOK counts at most.
+    While this process is stalled, messages wait in the queue, which is no silence of the sender. So
+    the time between two calls of `look` counts as LONGEST_LOOK at most.
 
     Args:
-        patience: silence that is too long, s of wall time.
+        patience: Longest silence that is tolerated, s of wall time.
     """
 
     LONGEST_LOOK = 0.05  # s
@@ -141,12 +141,12 @@ class Pulse:
         self._silence = 0.0
 
     def beat(self) -> None:
-        """It was heard."""
+        """Note that the signal was heard."""
         self._looked = self._looked or time.monotonic()
         self._silence = 0.0
 
     def look(self) -> str:
-        """Called every few ms: the silence, with its unit, where it is too long; else empty."""
+        """Return the silence, with its unit, if it is too long; else empty. Called every few ms."""
         if self._looked is None:
             return ""
         now = time.monotonic()
@@ -156,20 +156,20 @@ class Pulse:
 
 
 def last_zero_name(name: str) -> str:
-    """Name of the node by which the node `name` tells the wheels zero itself, while it does."""
+    """Return the name of the temporary node by which the node `name` sends the wheels zero."""
     return f"{name}_last_zero"
 
 
 def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: str) -> None:
-    """Zero to the wheels themselves, as the watchdog is dead: they may hold the last torque.
+    """Send zero directly to the wheels, as the watchdog is dead and they may hold the last torque.
 
-    By a node of its own, as those of the ending node's publishers are remapped to the watchdog.
+    A temporary node sends it, as the ending node's publishers are remapped to the watchdog.
 
     Args:
-        own: the node that ends.
-        commands: type of message and name of the topic, as if there were no watchdog.
-        zero: the message.
-        what: is commanded, for messages.
+        own: The node that ends.
+        commands: Message type and topic name, as without a watchdog.
+        zero: The message of zero.
+        what: The commanded quantity, for messages.
     """
     kind, name = commands
     topic = expand_topic_name(name, own.get_name(), own.get_namespace())
@@ -183,7 +183,7 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
     )
     try:
         publisher: Publisher[Any] = node.create_publisher(kind, topic, 10)
-        # All that this node knows of: the first to be found may be one that only looks on.
+        # Wait for all subscribers that `own` knows: the first to match may only be an observer.
         deadline, takers = time.monotonic() + FINDING_TIME, max(1, own.count_subscribers(topic))
         while (found := publisher.get_subscription_count()) < takers:
             if time.monotonic() > deadline:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the wheels contradict the torque: stuck encoders, flipped torque, swapped wheels.
+"""Detects wheels that contradict the torque: stuck encoders, flipped torque, swapped wheels.
 
-Two tests, each with its equations: EnergyBalance finds flipped and swapped torque, as the wheels
-gain energy against it; WheelStandstill finds an angle that repeats itself while its wheel must be
-turning. Both hold for every robot whose masses, radii, friction, torque delay and floor are within
-stated bounds of its YAML: what such a robot can do is never blamed.
+Two tests, each with its equations: EnergyBalance finds flipped and swapped torque, under which the
+wheels gain energy although they turn against the torque; WheelStandstill finds an angle that
+repeats itself while its wheel must be turning. Both raise no false alarm for any robot whose
+masses, radii, friction, torque delay and floor are within stated bounds of its YAML.
 
-Only angles and stamps are blamed: reported speeds may be filtered, or missing. Impossible jumps
-of an angle are refused by JointOdometry; here the watch begins anew. Reported effort may only
-excuse the wheels, where it shows that their driver does not take the commands: TakenCommands.
+Only angles and stamps serve as evidence: reported speeds may be filtered, or missing. JointOdometry
+refuses impossible jumps of an angle; the watch restarts after them. Reported effort can only excuse
+the wheels, if it shows that their driver does not take the commands; see TakenCommands.
 """
 
 from __future__ import annotations
@@ -27,21 +27,24 @@ from diffbot_node.command_guard import Pair
 
 Array = NDArray[np.float64]
 
-# Masses in a YAML are guesses off by up to 2; a payload doubles them, a radius 30 % off too.
+# Largest factor between true masses and those of the YAML: guesses are off by up to 2; a payload
+# doubles the masses, and a radius that is off by 30 % has the same effect.
 SPREAD = 2.5
-# Torque acts up to 5 control periods late.
+# Largest delay of the torque, control periods.
 DELAYS = 5
-# Steps of the longest window, 0.5 s at 100 Hz: a weak torque needs time to tell.
+# Steps of the longest window, 0.5 s at 100 Hz: a weak torque needs time to show its effect.
 LONGEST = 50
-# Shortest window, s: a robot that nods, or lifts a wheel, moves its angles for that long by itself.
+# Shortest window, s: the angles of a robot that pitches, or lifts a wheel, move for so long without
+# torque.
 SHORTEST = 0.05
-# Share of the torque that may be ripple, noise or a change within a step.
+# Largest relative error of the torque due to ripple, noise or a change within a step.
 TORQUE_ERROR = 0.1
 SLOPE = 9.81 * math.sin(math.radians(10.0))  # m/s^2, gravity along the steepest floor
-# Less than this says nothing about signs: backlash and the give of tyres, rad.
+# Smallest turn of a wheel that is judged, rad: backlash and compliant tyres cause smaller ones.
 LEAST_TURN = 0.05
 
-# Signs of the works on [left, right], by the own torque (True) or the other wheel's.
+# Of each wiring fault: whether a wheel's work is that of its own torque (True) or of the other
+# wheel's, and the signs of the works on [left, right].
 WIRINGS = {
     "both wheels turn against their torque": (True, (-1.0, -1.0)),
     "the left wheel turns against its torque": (True, (-1.0, 1.0)),
@@ -52,52 +55,54 @@ WIRINGS = {
     "the wheels turn as if swapped, with the right torque's sign flipped": (False, (-1.0, 1.0)),
 }
 
-# What may hold a wheel though the YAML does not tell, as a share of the torque limit: friction of
-# half of it, and a slope.
+# Largest load on a wheel that the YAML need not describe, as a share of the torque limit: friction
+# of half the limit, and a slope.
 HELD = 0.75
-# Friction that the YAML does tell may be this many times more.
+# Largest ratio of true friction to the friction that the YAML describes.
 FRICTION_ERROR = 1.5
-# Drivers may repeat an angle while they wait for their encoder: at 20 Hz for 0.05 s.
+# Shortest time, s, and fewest steps for which a stuck angle repeats: drivers may repeat an angle
+# while they wait for their encoder, at 20 Hz for 0.05 s.
 STUCK_TIME, STUCK_STEPS = 0.05, 2
 SIDES = ("left", "right")
 
-# Samples nearer to each other are joined, s: 100 Hz with jitter is left as it is, 1 kHz is not.
+# Samples closer together are joined to steps of at least this length, s: 100 Hz with jitter is left
+# as it is, 1 kHz is not.
 STEP = 0.008
-# After a longer time nothing is known of the torque in between, s.
+# Longest time between samples; the torque in a longer gap is unknown, s.
 LONGEST_GAP = 0.3
-# Counts per turn of the coarsest encoder that need not be told.
+# Counts per turn of the coarsest encoder that need not be described.
 COARSE = 256
-# Smaller changes of an angle are rounding, not counts, rad.
+# Smaller changes of an angle are rounding errors, not counts, rad.
 ROUNDING = 1e-6
-# Drivers tell a torque that stands as a mean, with rounding; share of it.
+# Relative rounding error of a constant effort, which drivers may report as a mean.
 EFFORT_ROUNDING = 1e-6
-# Steps for which commands are remembered: how late a driver may be.
+# Number of steps for which commands are stored: the largest delay of a driver that is recognised.
 MEMORY = 200
-# Share of the work that a bound leaves for rounding.
+# Relative rounding error that the quick bound on the work allows for.
 ROUNDING_SHARE = 1e-9
 SIGNS_ADVICE = (
     "check the signs and the order of torque commands and encoders, left and right, "
     "and that nobody pushes the robot"
 )
 STUCK_ADVICE = "check the encoder's cable, and whether the wheel or the robot is blocked"
-LATE_ADVICE = "see the load of the computer that it runs on"
+LATE_ADVICE = "check the load of the computer that it runs on"
 
 
 class WheelWatch:
-    """Tells from joint samples and commanded torque when torque has to stop.
+    """Decides from joint samples and commanded torque when the torque must stop.
 
     Args:
-        robot: its wheels, masses, friction, limits and encoder.
-        limit: largest torque per wheel that will be commanded, N m, > 0; None for the robot's
-            traction limit. Three quarters of it may hold a wheel (friction, a slope): the less, the
-            sooner a wheel that stands is called stuck.
+        robot: Provides wheels, masses, friction, limits and encoder.
+        limit: Largest torque per wheel that will be commanded, N m, > 0; None for the robot's
+            traction limit. Three quarters of it may hold a wheel (friction, a slope): the smaller
+            the limit, the sooner a standing wheel counts as stuck.
 
     Attributes:
-        late: why the motion says nothing at present, and zero should be commanded: the driver does
-            not take commands; empty while it does.
+        late: Why the motion proves nothing at present, and zero should be commanded: the driver
+            does not take commands. Empty while it does.
 
     Raises:
-        ValueError: limit is not finite and > 0.
+        ValueError: The limit is not finite and > 0.
     """
 
     def __init__(self, robot: Robot, limit: float | None = None) -> None:
@@ -107,16 +112,16 @@ class WheelWatch:
         model = robot.model
         self._energy = EnergyBalance(model, limit)
         self._wheels = [WheelStandstill(robot, model, side, limit) for side in (0, 1)]
-        # Found as the least change of an angle that was ever seen.
+        # Angle of an encoder count at most, rad; lowered to the smallest change of an angle so far.
         self._count = math.tau / min(robot.encoder.counts or COARSE, COARSE)
         self._taken = TakenCommands()
         self.late = ""
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: after a gap, a reset of time, or when torque is enabled again.
+        """Forget the motion: after a gap, a reset of time, or when torque is enabled again.
 
-        What the effort has told of the driver stays true.
+        What the effort has shown about the driver is kept.
         """
         self._energy.reset()
         for wheel in self._wheels:
@@ -128,14 +133,14 @@ class WheelWatch:
         self._period, self._turn, self._impulse = 0.0, [0.0, 0.0], [0.0, 0.0]
 
     def update(self, sample: JointSample, torque: Pair) -> str | None:
-        """Take in a joint sample.
+        """Process a joint sample.
 
         Args:
-            sample: its stamp and its angles count, and its effort, N m, as an excuse.
-            torque: commanded for the period that ends with the sample, [left, right], N m.
+            sample: Stamp, angles and effort, N m, are used; the effort only to excuse the wheels.
+            torque: Torque commanded for the period that ends with the sample, [left, right], N m.
 
         Returns:
-            Why torque has to stop, with numbers and what to check; None otherwise.
+            Why the torque must stop, with numbers and what to check; None otherwise.
         """
         last, self._last = self._last, sample
         if last is None or sample.stamp == last.stamp:
@@ -155,14 +160,14 @@ class WheelWatch:
         return self._judge(sample.effort) if self._period >= STEP else None
 
     def _judge(self, effort: Pair) -> str | None:
-        """End a step, and ask both tests and the excuse."""
+        """Complete a step, and evaluate both tests and the excuse."""
         period, turn = self._period, (self._turn[0], self._turn[1])
         torque = (self._impulse[0] / period, self._impulse[1] / period)
         self._begin_step()
         was_late = bool(self.late or self._taken.problem())
         self._taken.update(period, torque, effort)
         if was_late and self._taken.stood == 0.0:
-            # It takes commands again; which acted meanwhile is not what was commanded.
+            # The driver takes commands again; the torque so far was not the commanded one.
             self.late = ""
             self.reset()
         contradiction = self._contradiction(period, turn, torque)
@@ -173,7 +178,7 @@ class WheelWatch:
         return contradiction
 
     def _contradiction(self, period: float, turn: Pair, torque: Pair) -> str | None:
-        """What a step, with those before it, says against the torque that was commanded."""
+        """Describe how the last steps contradict the commanded torque; None if they do not."""
         step = (period, turn, torque, self._count)
         for wheel in self._wheels:
             if stuck := wheel.update(*step):
@@ -183,7 +188,7 @@ class WheelWatch:
 
 
 def _turn(last: JointSample, sample: JointSample) -> Pair | None:
-    """Changes of the angles [left, right], rad; None where they cannot be told."""
+    """Return the changes of the angles [left, right], rad; None if they are ambiguous."""
     limit = MAX_WHEEL_SPEED * (sample.stamp - last.stamp)
     try:
         left, right = (
@@ -196,35 +201,37 @@ def _turn(last: JointSample, sample: JointSample) -> Pair | None:
 
 
 class TakenCommands:
-    """Tells by the effort in the joint states whether the wheels' driver takes the commands.
+    """Determines from the effort in the joint states whether the wheels' driver takes the commands.
 
-    The loop of a controller manager has the priority of real time, and the thread that takes
-    commands has not: on a computer that is too busy the loop goes on with an old torque, for longer
-    than DELAYS steps. The effort then stands, from before the command of a wheel changed its sign
-    on; or from within DELAYS steps of that, at a torque that was commanded before. Where only the
-    sign of the effort is wrong, it changes soon after the command, and is what was commanded last,
-    turned round; where drivers tell no effort it is always zero. Neither is an excuse.
+    A controller manager's control loop has real-time priority, but the thread that receives
+    commands has not: on an overloaded computer the loop continues with an old torque for longer
+    than DELAYS steps. The reported effort is then constant since before a wheel's command changed
+    its sign; or since at most DELAYS steps after that, at a torque commanded earlier. An effort
+    that only has the wrong sign is no excuse: it changes soon after the command, and is the negated
+    last command. Nor is the constant zero of drivers that report no effort.
 
     Attributes:
-        stood: for how long the effort has not changed, s.
+        stood: For how long the effort has not changed, s.
     """
 
     def __init__(self) -> None:
-        self._told = False
+        self._reports_effort = False
         self._effort: Pair = (0.0, 0.0)
         self._commands: deque[Pair] = deque(maxlen=MEMORY)
         self.stood, self._standing = 0.0, 0
-        self._against = [0, 0]  # steps, of each wheel, in which its command had another sign
+        self._against = [0, 0]  # steps since each wheel's command and effort differ in sign
 
     def update(self, period: float, torque: Pair, effort: Pair) -> None:
-        """Take in a step.
+        """Process a step.
 
         Args:
-            period: its duration, s, > 0.
-            torque: commanded, mean over the step, [left, right], N m.
-            effort: as told at its end, [left, right], N m.
+            period: Duration of the step, s, > 0.
+            torque: Commanded torque, mean over the step, [left, right], N m.
+            effort: Effort reported at the end of the step, [left, right], N m.
         """
-        self._told = self._told or any(math.isfinite(told) and told != 0.0 for told in effort)
+        self._reports_effort = self._reports_effort or any(
+            math.isfinite(value) and value != 0.0 for value in effort
+        )
         stands = _alike(effort, self._effort)
         self._effort = effort
         self._commands.append(torque)
@@ -235,20 +242,23 @@ class TakenCommands:
             self._against[side] = self._against[side] + 1 if differs else 0
 
     def problem(self) -> str:
-        """That commands are not taken, with numbers; empty where nothing shows it."""
+        """Describe, with numbers, that commands are not taken; empty if nothing shows it."""
         against = max(self._against)
-        if not self._told or against <= DELAYS or self._standing < against - DELAYS:
+        if not self._reports_effort or against <= DELAYS or self._standing < against - DELAYS:
             return ""
-        if self._standing <= against and not self._is_of_before(against):
+        if self._standing <= against and not self._repeats_old_command(against):
             return ""
         left, right = self._effort
         return (
-            f"the wheels' driver does not take the commands: it tells an effort of {left:.3g} and "
-            f"{right:.3g} N m for {self.stood:.3f} s now, whatever is commanded"
+            "the wheels' driver does not take the commands: it has reported an effort of "
+            f"{left:.3g} and {right:.3g} N m for {self.stood:.3f} s, whatever is commanded"
         )
 
-    def _is_of_before(self, against: int) -> bool:
-        """Whether the effort is what was commanded so many steps ago or earlier, and told right."""
+    def _repeats_old_command(self, against: int) -> bool:
+        """Whether the effort repeats a command from so many steps ago or earlier.
+
+        Not so if the effort may be a newer command reported with the wrong sign.
+        """
         commands, turned = list(self._commands), (-self._effort[0], -self._effort[1])
         if any(_alike(turned, command) for command in commands[-against - DELAYS :]):
             return False
@@ -256,45 +266,47 @@ class TakenCommands:
 
 
 def _alike(one: Pair, other: Pair) -> bool:
-    """Whether two pairs of torques are the same but for rounding."""
+    """Whether two pairs of torques are equal up to rounding."""
     return all(abs(a - b) <= EFFORT_ROUNDING * abs(b) for a, b in zip(one, other, strict=True))
 
 
 class EnergyBalance:
     """Compares kinetic energy and work of the torque: finds flipped signs and swapped wheels.
 
-    A robot is passive. Between two instants its kinetic energy rises by the torque's work at most,
-    as friction of any kind only takes energy, plus what a slope gives:
+    A robot is passive: between two instants its kinetic energy rises at most by the torque's work
+    plus the energy gained on a slope, since friction of any kind only dissipates energy:
 
         E(t) - E(t0) <= W + G
         E = M_e v^2 / 2 + I_e omega^2 / 2      W = sum of tau . (change of the wheels' angles)
-        G = |way| M_e g sin a + |change of the heading's unit vector| m_b d g sin a
+        G = |displacement| M_e g sin a + |change of the heading's unit vector| m_b d g sin a
 
-    M_e and I_e are what the YAML says, times unknown a_v and a_w in [1 / SPREAD, SPREAD]; the
-    torque acts 0 to DELAYS steps late. With X_v = M_e (v^2 - v0^2) / 2 - G_v, X_w alike, the
+    M_e and I_e are those of the YAML, times unknown a_v and a_w in [1 / SPREAD, SPREAD]; the torque
+    acts 0 to DELAYS steps late. With X_v = M_e (v^2 - v0^2) / 2 - G_v, and X_w likewise, the
     statistic is
 
         S = min over a_v, a_w of (a_v X_v + a_w X_w) - max over delays of (W + N)
 
-    where v is the least and v0 the most that encoder counts allow, and N bounds what these (half a
-    count on each angle) and wrong torque (TORQUE_ERROR of it) can make of W. S > 0 over any window
-    from SHORTEST to LONGEST: no robot does so under this torque. The torque is blamed when, with
-    signs flipped or sides swapped, its work would have paid for the gain; a bump fits none. A wheel
-    that changes its speed faster than any torque could has left the ground: windows begin anew. It
-    is looked at while a wheel turns against its torque. Friction can do what a wrong torque does as
-    long as that brakes, so nothing is said before it speeds a wheel up.
+    where v is the smallest and v0 the largest speed that the encoder counts allow, and N bounds the
+    error of W due to the counts (half a count on each angle) and to a wrong torque (TORQUE_ERROR of
+    it). If S > 0 over any window from SHORTEST to LONGEST, no robot can move so under this torque.
+    The wiring is blamed if the torque's work with flipped signs or swapped sides explains the gain;
+    a bump fits no wiring. A wheel that changes its speed faster than any torque could has lost the
+    ground: the windows restart. The test is evaluated only while a wheel turns against its torque.
+    As long as a wrong torque brakes, friction could have the same effect; so it is not detected
+    before it accelerates a wheel.
 
     Args:
-        model: of the robot, as its YAML describes it.
-        limit: largest torque that will be commanded, N m.
+        model: Model of the robot, as its YAML describes it.
+        limit: Largest torque that will be commanded, N m.
     """
 
     def __init__(self, model: RobotModel, limit: float) -> None:
         r, b = model.wheel_radius, model.half_track
         k = closed_form(model)
-        # The second limit is for friction and the other wheel.
+        # Largest acceleration of a wheel, rad/s^2; twice the limit covers friction and the other
+        # wheel.
         self._fastest = SPREAD * (k.k7 - b * k.k8) / r * 2.0 * limit
-        # From turns [left, right] in rad to way in m and turn of the body in rad.
+        # Maps wheel turns [left, right] in rad to distance in m and turn of the body in rad.
         self._to_body = np.array([[r, r], [-r / b, r / b]]) / 2.0
         self._inertia = np.array([model.equivalent_mass, model.equivalent_inertia])
         self._half_inertia = 0.5 * model.equivalent_mass, 0.5 * model.equivalent_inertia
@@ -302,7 +314,7 @@ class EnergyBalance:
             [model.equivalent_mass, model.mass_body * abs(model.com_offset)]
         )
         self._resolution = np.array([r, r / b])
-        self._way, self._heading = 0.5 * r, 0.5 * r / b  # per rad of both wheels
+        self._way, self._heading = 0.5 * r, 0.5 * r / b  # m and rad per rad of both wheels
         self.reset()
 
     def reset(self) -> None:
@@ -310,9 +322,9 @@ class EnergyBalance:
         self._periods: list[float] = []
         self._turns: list[tuple[float, float]] = []
         self._torques: list[tuple[float, float]] = [(0.0, 0.0)] * DELAYS
-        self._works: list[float] = []  # of each step at most, if its torque acts at once, J
-        # Of each step with the one before: its span, s, and the sizes of v, m/s, and omega, rad/s;
-        # and the kinetic energies that these are at most, J, with encoders of this count, rad.
+        self._works: list[float] = []  # largest work in each step if torque acts at once, J
+        # Of each step with the one before: span, s, |v|, m/s, and |omega|, rad/s; largest kinetic
+        # energies of v and omega, J; and the encoder count that these allow for, rad.
         self._speeds: list[tuple[float, float, float]] = []
         self._energies: list[Pair] = []
         self._energies_count = math.inf
@@ -324,16 +336,16 @@ class EnergyBalance:
         torque: tuple[float, float],
         count: float,
     ) -> str | None:
-        """Take in a step.
+        """Process a step.
 
         Args:
-            period: its duration, s, > 0.
-            turn: changes of the wheels' angles, [left, right], rad.
-            torque: commanded, mean over the step, [left, right], N m.
-            count: angle of an encoder's count at most, rad.
+            period: Duration of the step, s, > 0.
+            turn: Changes of the wheels' angles, [left, right], rad.
+            torque: Commanded torque, mean over the step, [left, right], N m.
+            count: Largest angle of an encoder count, rad.
 
         Returns:
-            Which wiring explains the motion, with numbers; None where the commanded torque may.
+            Which wiring explains the motion, with numbers; None if the commanded torque may.
         """
         if self._leaps(period, turn, count):
             del self._periods[:], self._turns[:], self._torques[:-DELAYS], self._works[:]
@@ -349,12 +361,12 @@ class EnergyBalance:
             del self._periods[0], self._turns[0], self._torques[0], self._works[0]
             del self._speeds[0], self._energies[0]
         against = turn[0] * torque[0] < 0.0 or turn[1] * torque[1] < 0.0
-        if len(self._periods) < 3 or not against or self._is_paid_for(count):
+        if len(self._periods) < 3 or not against or self._work_covers_gain(count):
             return None
         return self._judge(np.array(self._periods), np.array(self._turns), count)
 
     def _add_speeds(self, period: float, turn: Pair, count: float) -> None:
-        """Note the speeds over a new step and the one before, which is still the last one."""
+        """Store the speeds over the new step, not yet appended, and the one before."""
         before = self._turns[-1]
         left, right = turn[0] + before[0], turn[1] + before[1]
         span = period + self._periods[-1]
@@ -368,16 +380,16 @@ class EnergyBalance:
             self._energies.append(self._energy(span, v, omega, count))
 
     def _energy(self, span: float, v: float, omega: float, count: float) -> Pair:
-        """Kinetic energies of (v, omega) at most, J; at least, where the count is negative."""
+        """Return the largest kinetic energies of (v, omega), J; the smallest if `count` < 0."""
         v = max(v + count * 2.0 * self._way / span, 0.0)
         omega = max(omega + count * 2.0 * self._heading / span, 0.0)
         return self._half_inertia[0] * v * v, self._half_inertia[1] * omega * omega
 
-    def _is_paid_for(self, count: float) -> bool:
-        """Whether a bound that needs little leaves no window open; it mostly does.
+    def _work_covers_gain(self, count: float) -> bool:
+        """Whether a quick bound already shows that the work covers the gain; it mostly does.
 
-        No slope, and the torque acts at once. In plain floats, as this is asked before a command
-        goes out, and NumPy takes several times as long for so few numbers.
+        The bound assumes no slope and no delay of the torque. It uses plain floats, as it delays
+        the command, and NumPy takes several times as long for so few numbers.
         """
         works = list(accumulate(self._works))
         paid = works[-2] - ROUNDING_SHARE * max(max(works), -min(works))
@@ -391,7 +403,7 @@ class EnergyBalance:
         return True
 
     def _leaps(self, period: float, turn: tuple[float, float], count: float) -> bool:
-        """Whether a wheel changes its speed faster than it could with ground under it."""
+        """Whether a wheel changes its speed faster than it could in contact with the ground."""
         if not self._periods:
             return False
         before = self._periods[-1]
@@ -403,9 +415,9 @@ class EnergyBalance:
         )
 
     def _judge(self, periods: Array, turns: Array, count: float) -> str | None:
-        """Look at all windows that end before the last step and begin after the first or later.
+        """Evaluate all windows that end before the last step and begin after the first or later.
 
-        Works have shape (windows, DELAYS + 1, 2): by the wheels' own torques, and the other's.
+        The arrays of works have shape (windows, DELAYS + 1, 2).
         """
         body = turns @ self._to_body.T
         kinetic = self._kinetic(periods, body, count)
@@ -432,7 +444,7 @@ class EnergyBalance:
         )
 
     def _kinetic(self, periods: Array, body: Array, count: float) -> Array:
-        """By how much (v^2, omega^2) have grown in each window at least, in J, shape (n, 2)."""
+        """Return the least growth of the kinetic energies of v and omega, J, shape (windows, 2)."""
         span = (periods[:-1] + periods[1:])[:, None]
         speed = np.abs(body[:-1] + body[1:]) / span
         error = count * self._resolution / span
@@ -442,7 +454,7 @@ class EnergyBalance:
         return grown
 
     def _works_of(self, turns: Array, count: float) -> tuple[Array, Array, Array]:
-        """Works by the wheels' own and by each other's torques, and what may be wrong with them."""
+        """Return the works of the wheels' own and each other's torques, and their error bounds."""
         torques, n = np.array(self._torques)[1:-1], len(turns)
         acting = np.stack([torques[DELAYS - d : DELAYS - d + n] for d in range(DELAYS + 1)], 1)
         turns = turns[:, None]
@@ -455,19 +467,19 @@ class EnergyBalance:
 
 
 def _least(gain: Array) -> Array:
-    """The least that gains of (v, omega), shape (n, 2), J, are for masses within SPREAD."""
+    """Return the smallest sum of gains of (v, omega), shape (n, 2), J, for masses within SPREAD."""
     least: Array = np.minimum(gain * SPREAD, gain / SPREAD).sum(axis=1)
     return least
 
 
 def _changes(body: Array) -> Array:
-    """How far a path leads from the beginning of each step on, and how much it turns on the whole.
+    """Return displacement and change of heading from the start of each step to the path's end.
 
     Args:
-        body: way in m and turn in rad of n steps, shape (n, 2).
+        body: Distance in m and turn in rad of n steps, shape (n, 2).
 
     Returns:
-        Distance in m and change of the heading's unit vector, shape (n, 2).
+        Displacement in m and change of the heading's unit vector, shape (n, 2).
     """
     heading = np.concatenate([[0.0], np.cumsum(body[:, 1])])
     middle = 0.5 * (heading[:-1] + heading[1:])
@@ -477,7 +489,7 @@ def _changes(body: Array) -> Array:
 
 
 def _sums_to_end(values: Array) -> Array:
-    """Sums along the first axis, from each entry on to the last."""
+    """Return the sums along the first axis from each entry to the last."""
     sums: Array = np.cumsum(values[::-1], axis=0)[::-1]
     return sums
 
@@ -485,30 +497,31 @@ def _sums_to_end(values: Array) -> Array:
 class WheelStandstill:
     """Finds an angle that repeats itself though its wheel must be turning: a stuck encoder.
 
-    What is followed is the least way that the wheel must have turned since its angle changed last.
-    With its speed u along s, the sign of its last motion (of its torque, where it stands), and H =
-    1 / (M_e r^2) + b^2 / (I_e r^2), its acceleration by its own torque,
+    The test integrates the minimum angle that the wheel must have turned since its encoder angle
+    last changed. Let s be the sign of its last motion (of its torque if it stands), u its speed
+    along s, and H = 1 / (M_e r^2) + b^2 / (I_e r^2) its acceleration per torque of its own. Then
 
         u' >= H a (s tau - F - C),   u >= 0,   a = 1 / SPREAD where the bracket is > 0, else SPREAD
 
-    once for each delay of the torque, 0 to DELAYS steps. F = HELD x the torque limit bounds
-    friction and a slope that nobody has told; C is what the other wheel's torque and the coupling
-    f(u) of (41), Lages (2017), can do. The angle is stuck when the integral of s u exceeds a count
-    with each delay, and it has repeated itself exactly for STUCK_TIME and STUCK_STEPS at least. A
-    wheel that is blocked, or a robot that pushes a wall with more torque than F, looks the same; to
-    stop is right then too.
+    for each delay of the torque, 0 to DELAYS steps. F = HELD x the torque limit bounds friction and
+    a slope that are not described; C bounds the effect of the other wheel's torque and of the
+    coupling f(u) of (41), Lages (2017). The angle is stuck if the integral of s u exceeds a count
+    for every delay, and the angle has repeated exactly for at least STUCK_TIME and STUCK_STEPS. A
+    blocked wheel, or a robot that pushes a wall with more torque than F, looks the same; stopping
+    is right in these cases, too.
 
     Args:
-        robot: its friction.
-        model: of the robot, as its YAML describes it.
+        robot: The robot; its friction is used.
+        model: Model of the robot, as its YAML describes it.
         side: 0 for the left wheel, 1 for the right one.
-        limit: largest torque that will be commanded, N m.
+        limit: Largest torque that will be commanded, N m.
     """
 
     def __init__(self, robot: Robot, model: RobotModel, side: int, limit: float) -> None:
         k, r, b = closed_form(model), model.wheel_radius, model.half_track
         self._radius, self._half_track = r, b
-        # Accelerations of the wheel by its own torque and by the other's, rad/s^2 per N m.
+        # Acceleration of the wheel by its own torque, rad/s^2 per N m. The effects of the other
+        # wheel's torque and of the coupling are relative to it.
         self._own = k.k7 / r - b * k.k8 / r
         self._cross = abs(k.k7 / r + b * k.k8 / r) / self._own
         self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
@@ -532,10 +545,10 @@ class WheelStandstill:
         torque: tuple[float, float],
         count: float,
     ) -> str | None:
-        """Take in a step; see EnergyBalance.update for the arguments.
+        """Process a step; see EnergyBalance.update for the arguments.
 
         Returns:
-            What contradicts the angle that stands, with numbers; None where nothing does.
+            What contradicts the constant angle, with numbers; None if nothing does.
         """
         own, other = turn[self._side], turn[1 - self._side]
         self._torques.append(torque[self._side])
@@ -543,8 +556,8 @@ class WheelStandstill:
             self._begin(math.copysign(max(abs(own) - count, 0.0) / period, own))
             return None
         way = 0.5 * self._radius * other / period
-        bend = way / self._half_track  # the size of the yaw rate: this wheel stands
-        coupling = self._coupling[0] * bend**2 + self._coupling[1] * abs(way * bend)
+        yaw_rate = way / self._half_track  # magnitude of the yaw rate while this wheel stands
+        coupling = self._coupling[0] * yaw_rate**2 + self._coupling[1] * abs(way * yaw_rate)
         load = self._friction + self._cross * abs(torque[1 - self._side]) + coupling
         self._advance(period, load)
         least = min(map(abs, self._ways))
@@ -557,7 +570,7 @@ class WheelStandstill:
         )
 
     def _advance(self, period: float, load: float) -> None:
-        """Follow the least speeds over a step in which the angle has stood still."""
+        """Integrate the minimum speeds over a step in which the angle has not changed."""
         begins = self._steps == 0
         if begins:
             self._speeds, self._ways = [self._before] * (DELAYS + 1), [0.0] * (DELAYS + 1)
@@ -568,7 +581,7 @@ class WheelStandstill:
             acceleration = self._own * net * (1.0 / SPREAD if net > 0.0 else SPREAD)
             size = abs(speed)
             if begins:
-                # The speed before is a mean over a step, that in its middle.
+                # The speed before is a mean over a step, and so the speed at its middle.
                 size = max(size + min(acceleration, 0.0) * 0.5 * period, 0.0)
             way, after = _least_motion(size, acceleration, period)
             self._ways[delay] += direction * way
@@ -578,11 +591,11 @@ class WheelStandstill:
 
 
 def _least_motion(speed: float, acceleration: float, period: float) -> Pair:
-    """The least way over a step, rad, and speed at its end, rad/s, from a speed >= 0 on.
+    """Return the minimum turn over a step, rad, and speed at its end, rad/s; speed >= 0 at start.
 
-    Who seems to stand at the beginning may come from the other side: with half of the change of
-    speed, the wrong way round, it is back at its angle when the step ends. A torque that turns
-    round with each step shakes a wheel so.
+    A wheel with zero estimated speed may in truth start backwards at half the step's change of
+    speed; at the end it is back at its angle, with half of the change forwards. A torque that
+    alternates its sign from step to step shakes a wheel like this.
     """
     if speed == 0.0:
         return 0.0, max(0.5 * acceleration * period, 0.0)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated differential-drive robots: engines, actuators, encoders and pacing; no ROS needed."""
+"""Simulated differential-drive robots: engines, motors, encoders without ROS; simulator nodes."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that a node starts, watches, and ends with itself: one (`ChildProcess`), or a run's.
+"""Programs that a node starts, monitors and stops: one (`ChildProcess`), or those of a run.
 
-A `Launch` starts programs that last as long as the run, and then steps: programs that have to end
+A `Launch` starts programs that run as long as the run, and then steps: programs that must finish
 one after the other before the robot can be driven.
 """
 
@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# s that a program has to end after SIGINT, and then after SIGTERM.
+# Times that a program gets to end after SIGINT, and then after SIGTERM, s.
 GRACE = (3.0, 1.5)
-# Wall time after which a step that failed is tried again, s.
+# Wall time after which a failed step is tried again, s.
 RETRY = 2.0
 PR_SET_PDEATHSIG = 1
-# Loaded here: between fork and exec of a process with threads nothing may be loaded.
+# Loaded on import: a process with threads must not load libraries between fork and exec.
 _LIBC = ctypes.CDLL(None)
 
 
@@ -32,15 +32,15 @@ class ChildProcess:
     """One program.
 
     Args:
-        name: how people call it.
-        command: its command line.
-        environment: variables on top of this process's own; None takes one away.
-        output: file that gets what it says; None leaves it on the terminal.
-        inherited: file descriptors that it gets.
-        death_signal: what ends it when this process is killed outright.
+        name: Name for messages.
+        command: Command line.
+        environment: Variables in addition to this process's own; None removes one.
+        output: File for its output; None leaves it on the terminal.
+        inherited: File descriptors that it inherits.
+        death_signal: Signal that it receives when this process is killed.
 
     Raises:
-        OSError: it could not be started.
+        OSError: It could not be started.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class ChildProcess:
                 stdout=log,
                 stderr=None if log is None else subprocess.STDOUT,
                 pass_fds=inherited,
-                # Ctrl-C at a terminal is for the node, which then ends its children.
+                # Ctrl-C in a terminal must reach only the node, which then stops its children.
                 start_new_session=True,
                 preexec_fn=lambda: _die_with_parent(death_signal),
             )
 
     @property
     def pid(self) -> int:
-        """Its process number."""
+        """Process id."""
         return self._process.pid
 
     @property
@@ -79,18 +79,18 @@ class ChildProcess:
         return self._process.poll()
 
     def wait(self, patience: float) -> int | None:
-        """Return its exit status; None when it runs on for longer than patience, s."""
+        """Return the exit status; None if it still runs after `patience`, s."""
         try:
             return self._process.wait(patience)
         except subprocess.TimeoutExpired:
             return None
 
     def signal(self, number: int) -> bool:
-        """Send a signal to it and to all that it has started; False when none of them is left.
+        """Send a signal to it and all that it has started; return False if none of them is left.
 
         Programs such as `gz` start others and may end before them.
         """
-        self._process.poll()  # else it would stay as a zombie and count as running
+        self._process.poll()  # otherwise it would remain a zombie and count as running
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
@@ -99,8 +99,8 @@ class ChildProcess:
 
 
 def _die_with_parent(number: int) -> None:
-    """Run in the new process: the kernel sends it the signal when its parent is killed outright."""
-    # What a shell starts in the background ignores SIGINT, and so would its children.
+    """Make the kernel send this signal when the parent is killed; called in the new process."""
+    # A process that a shell starts in the background ignores SIGINT, and so would its children.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _LIBC.prctl(PR_SET_PDEATHSIG, number)
 
@@ -121,12 +121,12 @@ def stop_all(processes: Sequence[ChildProcess], grace: tuple[float, float] = GRA
 
 @dataclass(frozen=True)
 class ProgramStep:
-    """A program that has to end before the next step; tried again until it ends with status 0.
+    """A program that must end before the next step; repeated until it ends with status 0.
 
     Attributes:
-        name: how people call it.
-        command: its command line.
-        may_fail: whether the next step comes whatever its exit status is.
+        name: Name for messages.
+        command: Command line.
+        may_fail: Whether the next step follows whatever its exit status is.
     """
 
     name: str
@@ -136,11 +136,13 @@ class ProgramStep:
 
 @dataclass
 class _Attempt:
-    """A step at work.
+    """An attempt of a step.
 
     Attributes:
-        since: when the step's first attempt began, s.
-        failed: when this attempt was seen to have failed, s.
+        step: The step.
+        process: The running program.
+        since: Start of the step's first attempt, s.
+        failed: When the failure of this attempt was noticed, s; None before.
     """
 
     step: ProgramStep
@@ -153,12 +155,12 @@ class Launch:
     """The programs of one run.
 
     Args:
-        environment: variables of all of them, on top of this process's own.
-        patience: wall time that each step may take, s.
+        environment: Variables for all programs, in addition to this process's own.
+        patience: Wall time that each step may take, s.
 
     Attributes:
-        environment: as given.
-        retries: whether a step that failed is tried again.
+        environment: As given.
+        retries: Whether a failed step is tried again.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class Launch:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def file(self, name: str, text: str) -> Path:
-        """Write a file that lasts as long as the run; returns its path."""
+        """Write a file that exists as long as the run; return its path."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gazebo_")
         path = Path(self._folder.name) / name
@@ -182,12 +184,12 @@ class Launch:
         return path
 
     def start(self, name: str, command: Sequence[str], optional: bool = False) -> None:
-        """Start a program that lasts as long as the run; an optional one may end before."""
+        """Start a program that must run as long as the run; an optional one may end earlier."""
         process = ChildProcess(name, command, self.environment)
         (self._optional if optional else self._needed).append(process)
 
     def begin(self, steps: Iterable[ProgramStep]) -> None:
-        """Begin with the steps; `fault` goes on with them."""
+        """Start the first of the steps; `fault` proceeds with the others."""
         self._steps = iter(steps)
         self._next_step()
 
@@ -197,13 +199,13 @@ class Launch:
         return self._attempt is None
 
     def fault(self) -> str | None:
-        """What has gone wrong, if anything; also goes on with the steps, so ask again and again."""
+        """Return what has gone wrong, if anything, and proceed with the steps; call it often."""
         for process in self._needed:
             if process.status is not None:
                 return f"{process.name} has ended with status {process.status}"
-        return None if self._attempt is None else self._look_after(self._attempt)
+        return None if self._attempt is None else self._check_attempt(self._attempt)
 
-    def _look_after(self, attempt: _Attempt) -> str | None:
+    def _check_attempt(self, attempt: _Attempt) -> str | None:
         step, status, now = attempt.step, attempt.process.status, time.monotonic()
         is_late = now - attempt.since > self._patience
         if status is None:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead band and static friction of the drive of a robot that takes velocity commands.
+"""Dead band and static friction in the drive of a robot that takes velocity commands.
 
-Two places lose small commands, and a robot may have both:
+Small commands can get lost in two places, and a robot may have both:
 
-    axes     the driver cuts v and omega, as velocity smoothers and base firmwares do
-    wheels   the loop of each wheel does not overcome its friction: rim speeds v -+ omega b / 2 are
-             cut, b the track. So a robot that turns has no dead band forward, and the other way
-             round: the faster of both motions takes both wheels out of it.
+    axes     the driver suppresses small v and omega, as velocity smoothers and base firmwares do
+    wheels   the speed loop of each wheel does not overcome its friction: small rim speeds
+             v -+ omega b / 2, b the track, have no effect. So a turning robot has no dead band
+             forward, and vice versa: the faster of both motions takes both wheels out of it.
 
-What stands needs `stiction` times the dead band to begin to move. Once it moves, the dead band
-itself holds, until the command lets it come to rest.
+An axis or wheel at rest needs `stiction` times the dead band to start moving. Once it moves, the
+dead band itself applies until the command lets it come to rest.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from diffbot_description.dead_band import DeadBand, DeadBandKind
 
 Pair = tuple[float, float]
 
-# Speed below which what is driven by nothing sticks, as a share of the breakaway command.
+# Speed below which an axis or wheel with no effective command sticks, relative to the breakaway
+# command.
 STICKS = 0.02
 
 
 class DriveDeadBand:
-    """What the drive makes of commands.
+    """Maps commands to those that take effect.
 
     Args:
-        axes: dead bands of (v, omega), m/s and rad/s, >= 0.
-        wheels: dead bands of the (left, right) wheel, m/s at the rim, >= 0.
-        kind: what is left of larger commands.
-        stiction: command that moves what stands, over the dead band, >= 1.
-        track: left to right contact point, m, > 0.
+        axes: Dead bands of (v, omega), m/s and rad/s, >= 0.
+        wheels: Dead bands of the (left, right) wheel, m/s at the rim, >= 0.
+        kind: What remains of larger commands.
+        stiction: Ratio of the command that starts a motion to the dead band, >= 1.
+        track: Distance between the left and right contact points, m, > 0.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -55,16 +56,16 @@ class DriveDeadBand:
         self._half_track = 0.5 * track
 
     def reset(self) -> None:
-        """All stands."""
+        """Put all axes and wheels at rest."""
         self._axes.reset()
         self._wheels.reset()
 
     def passed(self, command: Pair, velocity: Pair) -> Pair:
-        """What acts of a command of (v, omega), m/s and rad/s.
+        """Return the effective command of (v, omega), m/s and rad/s.
 
         Args:
-            command: that begins to act.
-            velocity: true (v, omega) at that time.
+            command: The command that becomes active.
+            velocity: True (v, omega) at that time.
         """
         command = self._axes.passed(command, velocity)
         if not self._wheels.there:
@@ -78,7 +79,7 @@ class DriveDeadBand:
 
 
 class _BandPair:
-    """Two dead bands, and whether what they drive stands."""
+    """Two dead bands, and whether the axis or wheel behind each is at rest."""
 
     def __init__(self, widths: Pair, kind: DeadBandKind, stiction: float) -> None:
         self._moving = [DeadBand(width, kind) for width in widths]

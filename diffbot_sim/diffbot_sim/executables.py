@@ -9,9 +9,9 @@ from diffbot_node.executables import executable
 
 
 def simulator() -> int:
-    """Run the simulator node; returns the exit status.
+    """Run the simulator node; return the exit status.
 
-    MuJoCo is told that it draws nothing: else a library for windows takes half of its import.
+    MuJoCo's rendering is disabled: its window library would take half of the import time.
     """
     os.environ.setdefault("MUJOCO_GL", "disabled")
     return executable("diffbot_sim.simulator_node", "SimulatorNode")()

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulator nodes share that move a robot themselves: its time, and who commands it.
+"""Base of the simulator nodes that move a robot themselves: pacing, lock-step, and commanders.
 
 In lock-step a node publishes a state, waits for the command that answers it, and advances by one
 control period: a run repeats to the last digit and is as fast as its nodes. Commands name the state
-that they answer (diffbot_node/robot_messages.py); what answers another one moves nothing, and a
-state is said again until its answer has come. Readers that must have every message are waited for
-(diffbot_node/kept_topic.py). Without lock-step the robot's time goes on by itself with the latest
-command, as a robot's does.
+that they answer (diffbot_node/robot_messages.py); an answer to another state moves nothing, and a
+state is repeated until its answer arrives. The node waits for readers that must receive every
+message (diffbot_node/kept_topic.py). Without lock-step time advances with the latest command, like
+that of a real robot.
 
-`~/set_paused` (std_srvs/SetBool) lets the robot's time stand still or go on. The node ends with
-status 1 when another node publishes its robot's states, too, and obeys nobody while two nodes
-command. In a run that has a name (diffbot_node/own_run.py) it obeys the run's own node only, ends
-with that, and stays silent for a while where it has met another run, so that all of both find out.
+`~/set_paused` (std_srvs/SetBool) pauses and resumes the robot's time. The node ends with status 1
+when another node publishes its robot's states, too, and obeys no command while two nodes command.
+In a run that has a name (diffbot_node/own_run.py) it obeys only the run's own commander, and ends
+with that. If it meets another run, it stays silent for a while before it ends, so that the nodes of
+both runs detect each other.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
 @dataclass(frozen=True)
 class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
-    """Of simulators that move a robot themselves."""
+    """Parameters of simulators that move a robot themselves."""
 
     simulated_robot: str = parameter(
         "none",
@@ -72,12 +73,12 @@ class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
 
 S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 
-SAME = "none"  # of simulated_robot
-# How often a node looks who is there, and says a state again, s of wall time.
+SAME = "none"  # value of simulated_robot: the nodes' robot is the one that is moved
+# Period at which a node checks for its partners, and repeats a state, s of wall time.
 LOOK_PERIOD = 0.05
 # Silence in lock-step is reported after this, s of wall time.
 SILENCE = 2.0
-# Who commanded so lately, s of wall time, commands still.
+# A sender counts as a commander for so long after its last command, s of wall time.
 RECENT = 1.0
 
 
@@ -85,17 +86,17 @@ class Pacer:
     """Ties robot time to a wall clock; it never sleeps itself.
 
     Args:
-        speed: robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
-        largest_lag: robot time that is further behind the wall clock than this (s of wall time)
-            is not made up for: the schedule starts anew, so that no burst follows a stall.
-        clock: monotonic wall clock, s.
+        speed: Robot seconds per wall second, >= 0; 1 is real time, 0 is as fast as possible.
+        largest_lag: Largest lag behind the wall clock that is caught up, s of wall time. After a
+            longer one the schedule restarts, so that no burst follows a stall.
+        clock: Monotonic wall clock, s.
 
     Attributes:
-        largest_lag: behind the schedule since the restart, s of wall time.
-        stalls: schedules given up since then.
+        largest_lag: Largest lag behind the schedule since the restart, s of wall time.
+        stalls: Number of times since then that the schedule was given up.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class Pacer:
         self.restart(0.0)
 
     def restart(self, robot_time: float) -> None:
-        """Begin at this robot time (s) now."""
+        """Restart the schedule at this robot time (s) now."""
         self._begin = (self._clock(), robot_time)
         self._anchor = self._begin
         self._last = robot_time
@@ -124,7 +125,7 @@ class Pacer:
         self.stalls = 0
 
     def delay(self, robot_time: float) -> float:
-        """Wall time (s, >= 0) to wait before robot_time (s) may come; 0 means now."""
+        """Return the wall time (s, >= 0) to wait until robot_time (s) is due; 0 means now."""
         self._last = robot_time
         if self._speed == 0.0:
             return 0.0
@@ -140,24 +141,24 @@ class Pacer:
         return 0.0
 
     def real_time_factor(self) -> float:
-        """Robot time per wall time since the restart; nan before any time has passed."""
+        """Return robot time per wall time since the restart; nan before any time has passed."""
         wall, start = self._begin
         passed = self._clock() - wall
         return (self._last - start) / passed if passed > 0.0 else math.nan
 
 
 class CommandPublishers:
-    """Who publishes a topic of commands: whether anybody does, and whether one only.
+    """Checks how many nodes publish commands on a topic: none, one, or a conflicting number.
 
     Args:
-        node: asks for it.
-        topic: name of the topic, relative to the node's namespace.
-        patience: wall time to wait for the first one, s.
-        own_run: that the node belongs to.
-        quantity: that is commanded, for messages.
+        node: The node that takes the commands.
+        topic: Name of the topic, relative to the node's namespace.
+        patience: Wall time to wait for the first publisher, s.
+        own_run: The run that the node belongs to.
+        quantity: The commanded quantity, for messages.
 
     Attributes:
-        presence: of those who publish it.
+        presence: Presence of the publishers.
     """
 
     def __init__(
@@ -176,18 +177,18 @@ class CommandPublishers:
         self._heard: dict[object, float] = {}  # when each sender last commanded, s of wall time
 
     def heard(self, sender: object) -> None:
-        """Note who has commanded; None where the middleware does not tell."""
+        """Note the sender of a command; None if the middleware does not identify it."""
         self._heard[sender] = time.monotonic()
 
     @property
     def count(self) -> int:
-        """How many publish the topic."""
+        """Number of publishers of the topic."""
         return self._node.count_publishers(self._topic)
 
     def conflict(self) -> str | None:
-        """What is wrong while more than one node commands; else None.
+        """Return what is wrong while more than one node commands; else None.
 
-        Where senders are not known all count who publish the topic.
+        If senders are unknown, all publishers of the topic count.
         """
         now = time.monotonic()
         self._heard = {who: at for who, at in self._heard.items() if now - at <= RECENT}
@@ -200,8 +201,8 @@ class CommandPublishers:
         )
 
     def exit_code(self) -> int | None:
-        """Exit status when nobody commands any more (0) or never did (1); None to go on."""
-        # Of a run that has a name the own one counts: another run's may come when it has left.
+        """Return the exit status if no node commands any more (0) or ever did (1); else None."""
+        # In a run that has a name only its own commander counts: another run's may follow it.
         own = self._own_run
         return self.presence.leave(
             own.has(COMMANDER) if own.named else self.count > 0,
@@ -213,14 +214,15 @@ class CommandPublishers:
 
 
 class Refusal:
-    """Ends a simulator whose states somebody else publishes, or whose run ended before it began.
+    """Ends a simulator if another node publishes its states, or if its run ended before it began.
 
-    Of a run with a name it stays for REFUSAL_TIME, silent, for the others to find out.
+    In a run with a name the simulator first stays silent for REFUSAL_TIME, so that the other nodes
+    detect the conflict.
 
     Args:
-        node: the simulator.
-        states: publishers of topics that nobody else may publish.
-        own_run: that the node belongs to.
+        node: The simulator.
+        states: Publishers of topics that no other node may publish.
+        own_run: The run that the node belongs to.
     """
 
     def __init__(self, node: Node, states: tuple[Publisher[Any], ...], own_run: OwnRun) -> None:
@@ -229,14 +231,14 @@ class Refusal:
 
     @property
     def stands(self) -> bool:
-        """Whether the simulator has been refused, and moves nothing any more."""
+        """Whether the simulator must end, and moves nothing any more."""
         return self._since is not None
 
     def exit_code(self, begun: bool) -> int | None:
-        """Look who is there; the exit status once the simulator has to end, else None.
+        """Check the graph; return the exit status once the simulator must end, else None.
 
         Args:
-            begun: whether the run has begun; who leaves it then ends it otherwise.
+            begun: Whether the run has begun; partners that leave later are handled elsewhere.
         """
         if self._since is None:
             why = second_publisher(self._node, self._states)
@@ -254,25 +256,25 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     """Moves a robot period by period.
 
     Args:
-        name: name of the node.
-        parameters: of the node.
+        name: Name of the node.
+        parameters: Class of the node's parameters.
 
     Attributes:
-        exit_code: see RunnableNode.
-        values: the parameters.
-        truth: whose listeners are waited for in lock-step; a subclass sets it before `run`.
-        sensors: likewise.
-        resume: for the node's kept topics: goes on in lock-step if nothing is awaited any more;
+        exit_code: See RunnableNode.
+        values: The node's parameters.
+        truth: Topics whose listeners are waited for in lock-step; a subclass sets it before `run`.
+        sensors: Likewise.
+        resume: For the node's kept topics: continues in lock-step if nothing is awaited any more;
             None without lock-step.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     truth: TruthTopics
     sensors: SensorTopics
     paused = False
-    """Whether the robot's time is to stand still."""
+    """Whether the robot's time must stand still."""
 
     def __init__(self, name: str, parameters: type[S_co]) -> None:
         super().__init__(name)
@@ -286,21 +288,21 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             )
         self.resume = self._go_on if self.values.lock_step else None
         self._command = (0.0, 0.0)
-        self._waits = False  # an answer waits until time goes on
-        self._answered = False  # any state, so far
-        self._obeyed = False  # any command, so far
-        self._warned = False  # of silence, or of what is awaited, since the last answer
+        self._waits = False  # whether an answer waits to be applied
+        self._answered = False  # whether any state was answered so far
+        self._obeyed = False  # whether any command was obeyed so far
+        self._warned = False  # whether silence or waiting was logged since the last answer
         self._conflict = False
-        self._last_answer = self._said = time.monotonic()
+        self._last_answer = self._published = time.monotonic()
         self._pacer = Pacer(self.values.speed)
 
     def run(self, states: tuple[Publisher[Any], ...], commands: str, quantity: str) -> None:
-        """Let time begin, once the robot and its topics are there.
+        """Start time; call it once the robot and its topics exist.
 
         Args:
-            states: publishers of topics that nobody else may publish.
-            commands: topic of the commands.
-            quantity: that is commanded, for messages.
+            states: Publishers of topics that no other node may publish.
+            commands: Topic of the commands.
+            quantity: The commanded quantity, for messages.
         """
         self._refusal = Refusal(self, states, self._own_run)
         self._commanders = CommandPublishers(
@@ -319,11 +321,11 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     @property
     def moved_robot(self) -> str:
-        """Name or file of the robot that is moved."""
+        """Name or file of the simulated robot."""
         own = self.values.simulated_robot
         return self.values.robot if own == SAME else own
 
-    # What a subclass gives.
+    # What a subclass implements.
 
     @property
     @abstractmethod
@@ -332,7 +334,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
 
     @abstractmethod
     def advance(self, command: tuple[float, float]) -> None:
-        """Move on by one period with a command."""
+        """Advance by one period with a command."""
 
     @abstractmethod
     def publish_state(self) -> None:
@@ -343,19 +345,19 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     def take_command(
         self, command: tuple[float, float], named: float | None, sender: object
     ) -> None:
-        """Take a command that has come; in lock-step only one that answers the newest state.
+        """Process a received command; in lock-step only one that answers the newest state.
 
         Args:
-            command: as it came.
-            named: stamp of the state that it names, s; None: the newest.
-            sender: who has sent it; None: not known.
+            command: The command as received.
+            named: Stamp of the state that it names, s; None: the newest.
+            sender: Identifier of its sender; None: unknown.
         """
         self._commanders.heard(sender)
         if self._refusal.stands or (not self._obeyed and self._own_run.missing()):
             return
         if self.values.lock_step and not answers(named, self.stamp):
             return
-        # Zero of a node that ends before it began is no beginning.
+        # A zero from a node that ends before it began does not begin the run.
         self._obeyed = self._obeyed or named != NOTHING
         self._commanders.presence.met = True
         self._command = (0.0, 0.0) if self._conflict else command
@@ -364,7 +366,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Advance in lock-step by the period that the answer is for, unless time stands still."""
+        """Advance in lock-step by one period with the waiting answer, unless time stands still."""
         if not self._waits or self.paused or self._refusal.stands or self._awaited():
             return
         self._waits = False
@@ -375,20 +377,20 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self.advance(self._command)
         if (delay := self._pacer.delay(self.stamp)) > 0.0:
             time.sleep(delay)
-        self._say_state()
+        self._send_state()
 
     def _run_on(self) -> None:
         """Advance without lock-step, with the latest command."""
         if not self.paused and not self._refusal.stands:
             self.advance(self._command)
-            self._say_state()
+            self._send_state()
 
-    def _say_state(self) -> None:
+    def _send_state(self) -> None:
         self.publish_state()
-        self._said = time.monotonic()
+        self._published = time.monotonic()
 
     def _awaited(self) -> str | None:
-        """In lock-step: listeners that are not there yet, or have fallen behind; else None."""
+        """Return which listeners lock-step must wait for: missing or slow ones; None if none."""
         if not self.values.lock_step:
             return None
         motion, parameters = self.truth.motion, self.truth.parameters
@@ -399,7 +401,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                 return missing
         return parameters.holds() or motion.holds() or self.sensors.holds() or None
 
-    # Company.
+    # Partners.
 
     def _look_around(self) -> None:
         paused = self.paused
@@ -415,17 +417,17 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
             self.exit_code = self._commanders.exit_code()
         if self.exit_code is not None:
             return
-        self._look_for_conflict()
+        self._check_for_conflict()
         silence = time.monotonic() - self._last_answer
         if self.values.lock_step and not self._answered and (awaited := self._awaited()):
             if not self._warned and silence > SILENCE:
                 self._warned = True
                 self.get_logger().info(f"waiting: {awaited}")
         elif self.values.lock_step or paused:
-            # A state or its answer may have been lost, and a robot whose time stands still is not
-            # to be taken for a dead one; the stamp stays the same.
-            if time.monotonic() - self._said >= LOOK_PERIOD:
-                self._say_state()
+            # Repeat the state with the same stamp: it or its answer may have been lost, and a
+            # paused robot must not be taken for a dead one.
+            if time.monotonic() - self._published >= LOOK_PERIOD:
+                self._send_state()
             if self._answered and not self._warned and silence > SILENCE and self._commanders.count:
                 self._warned = True
                 self.get_logger().warning(
@@ -433,8 +435,8 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                     "lock-step until one comes"
                 )
 
-    def _look_for_conflict(self) -> None:
-        """Obey nobody while two nodes command: neither knows what the other makes of the robot."""
+    def _check_for_conflict(self) -> None:
+        """Obey no command while two nodes command, neither of which knows the other's commands."""
         conflict = self._commanders.conflict()
         if conflict and not self._conflict:
             self._command = (0.0, 0.0)
@@ -450,6 +452,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         return response
 
     def close(self) -> None:
-        """Wait until listeners have all that is true, which an ending process would lose."""
+        """Wait until listeners have all truth and sensor messages, which ending would lose."""
         topics = (self.truth.motion, self.truth.parameters, *self.sensors.kept)
         await_readers_of(topics, self.exit_code is not None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`imu/data` and `pose` of a simulated robot: what simulated_sensors.py reads, as messages."""
+"""`imu/data` and `pose` of a simulated robot: readings of simulated_sensors.py as messages."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from diffbot_sim.simulated_sensors import (
 
 IMU_TOPIC, POSE_TOPIC = "imu/data", "pose"
 IMU_FRAME, POSE_FRAME = "imu_link", "map"
-# Places of x, y and yaw on the diagonal of a pose's covariance, and of z on that of a rate's.
+# Indices of the variances of x, y and yaw in a pose's covariance, and of z in a rate's covariance.
 POSE_DIAGONAL, RATE_Z = (0, 7, 35), 8
-# What a message says of a field that is not measured (REP-145).
+# First covariance element of a quantity that is not measured (REP-145).
 NOT_MEASURED = -1.0
 
 
 @dataclass(frozen=True)
 class GyroAndPoseParameters:
-    """Of simulators that put a gyro and a pose source on the robot."""
+    """Parameters of simulators that equip the robot with a gyro and a pose source."""
 
     imu: bool = parameter(False, "publish a gyro's readings on imu/data")
     imu_rate: float = parameter(100.0, "gyro: readings per second, Hz", minimum=0.1, maximum=1e4)
@@ -96,10 +96,10 @@ LENGTHS = {
 
 
 def gyro_errors(values: GyroAndPoseParameters) -> GyroErrors:
-    """The gyro that the parameters describe.
+    """Return the gyro errors that the parameters describe.
 
     Raises:
-        ValueError: a value is outside its range.
+        ValueError: A value is outside its range.
     """
     return GyroErrors(
         rate=values.imu_rate,
@@ -112,10 +112,10 @@ def gyro_errors(values: GyroAndPoseParameters) -> GyroErrors:
 
 
 def pose_errors(values: GyroAndPoseParameters) -> PoseErrors:
-    """The pose source that the parameters describe.
+    """Return the errors of the pose source that the parameters describe.
 
     Raises:
-        ValueError: a list is too short or too long, or a value is outside its range.
+        ValueError: A list is too short or too long, or a value is outside its range.
     """
     for name, length in LENGTHS.items():
         numbers = getattr(values, name)
@@ -137,16 +137,19 @@ def pose_errors(values: GyroAndPoseParameters) -> PoseErrors:
 
 
 class SensorTopics:
-    """Publishers of the sensors that are wanted; without any it does nothing.
+    """Publishers of the selected sensors; does nothing if there are none.
 
     Args:
-        node: publishes.
-        values: which sensors there are, and their errors.
-        seed: of their noise.
-        resume: see KeptTopic; None: nobody is waited for.
+        node: The node that publishes.
+        values: Which sensors there are, and their errors.
+        seed: Seed of their noise.
+        resume: See KeptTopic; None: no reader is waited for.
+
+    Attributes:
+        kept: The sensors' topics.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(
@@ -173,22 +176,22 @@ class SensorTopics:
         self._sensors.append((topic, sensor, fill))
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
-        """Read at a new state; see MotionHistory.note for the arguments."""
+        """Take readings at a new state; see MotionHistory.note for the arguments."""
         for topic, sensor, fill in self._sensors:
             self._waiting += [(topic, fill(r)) for r in sensor.note(stamp, pose, velocity)]
 
     def publish(self) -> None:
-        """Publish what was read since the last call; a state that is said again adds nothing."""
+        """Publish the readings since the last call; a repeated state adds none."""
         for topic, message in self._waiting:
             topic.publish(message)
         self._waiting.clear()
 
     def missing(self) -> str:
-        """Who has to come before the first state; empty when nobody."""
+        """Return which reader must arrive before the first state; empty if none."""
         return next(filter(None, (topic.missing(self._listeners) for topic in self.kept)), "")
 
     def holds(self) -> str:
-        """Why lock-step must not go on; empty when it may."""
+        """Return why lock-step must not continue; empty if it may."""
         return next(filter(None, (topic.holds() for topic in self.kept)), "")
 
     @staticmethod

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gyro and a pose source on a simulated robot, with the errors that real ones have.
+"""A gyro and a pose source on a simulated robot, with the errors of real ones.
 
-Both read at times of their own, k / rate, between the control periods as well. A reading that is
-stamped t tells what was true at t - delay:
+Both take readings at their own times, k / rate, also within control periods. A reading with stamp t
+shows the motion at t - delay:
 
     gyro      rate = scale omega(t - delay) + bias(t) + noise,   bias a random walk
     pose      frame * jumps(t) * robot(t - delay) * mounting, and noise; a share of them outliers
@@ -26,12 +26,12 @@ Triple = tuple[float, float, float]
 """x in m, y in m, heading in rad."""
 
 LONGEST_DELAY = 2.0  # s
-# A reading falls on a control instant but for rounding, s.
+# Largest rounding error between a reading's time and a control instant, s.
 ROUNDING = 1e-9
 
 
 def composed(first: Triple, second: Triple) -> Pose:
-    """The pose that `second` has where `first` is its frame's origin; m, m, rad."""
+    """Return pose `second`, given in the frame `first`, in the frame of `first`; m, m, rad."""
     cos, sin = math.cos(first[2]), math.sin(first[2])
     return Pose(
         first[0] + cos * second[0] - sin * second[1],
@@ -41,10 +41,10 @@ def composed(first: Triple, second: Triple) -> Pose:
 
 
 class MotionHistory:
-    """What was true of a robot in the last seconds; between two instants by cubics.
+    """True motion of a robot in the last seconds, interpolated by cubics.
 
     Args:
-        length: how far back it is asked for, s, >= 0.
+        length: How far back motion is needed, s, >= 0.
     """
 
     def __init__(self, length: float) -> None:
@@ -54,15 +54,15 @@ class MotionHistory:
         self._velocities: list[Velocity] = []
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
-        """Add the motion at an instant (s) later than all before.
+        """Add the motion at an instant later than all before.
 
         Args:
-            stamp: s.
-            pose: x, y (m), theta (rad), which counts whole turns.
+            stamp: The instant, s.
+            pose: x, y (m), theta (rad, unwrapped).
             velocity: v (m/s), omega (rad/s).
 
         Raises:
-            ValueError: it is not later.
+            ValueError: It is not later.
         """
         if self._stamps and stamp <= self._stamps[-1]:
             raise ValueError(
@@ -76,7 +76,7 @@ class MotionHistory:
             del self._stamps[0], self._poses[0], self._velocities[0]
 
     def at(self, time: float) -> tuple[Pose, Velocity]:
-        """Pose and velocity at a time, s; before the first instant at rest where it was then."""
+        """Return pose and velocity at a time, s; before the first instant at rest at its pose."""
         stamps = self._stamps
         if time < stamps[0]:
             return self._poses[0], Velocity(0.0, 0.0)
@@ -96,7 +96,7 @@ class MotionHistory:
 
 
 def _cubic(share: float, step: float, start: float, end: float, up: float, down: float) -> float:
-    """Hermite's cubic: values and slopes (per s) at both ends of a step (s)."""
+    """Return the Hermite cubic for values and slopes (per s) at both ends of a step (s)."""
     rest = 1.0 - share
     return (
         start
@@ -106,14 +106,14 @@ def _cubic(share: float, step: float, start: float, end: float, up: float, down:
 
 
 class _Clock:
-    """When a sensor reads: at k / rate, s."""
+    """Times of a sensor's readings: k / rate, s."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
         self._count = 0
 
     def due(self, stamp: float) -> list[float]:
-        """The times up to a stamp (s) that have not been given before."""
+        """Return the times up to a stamp (s) that were not returned before."""
         times = []
         while (time := self._count / self._rate) <= stamp + ROUNDING:
             times.append(time)
@@ -122,10 +122,10 @@ class _Clock:
 
 
 def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
-    """Refuse numbers, or pairs of them, outside their limits.
+    """Refuse numbers, or sequences of them, outside their limits.
 
     Raises:
-        ValueError: names field, value and limits.
+        ValueError: A value is outside; the message has field, value and limits.
     """
     for name, (low, high) in limits.items():
         value = getattr(settings, name)
@@ -136,18 +136,18 @@ def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) 
 
 @dataclass(frozen=True)
 class GyroErrors:
-    """Of a simulated gyro; the defaults are those of a perfect one.
+    """Errors of a simulated gyro; the defaults are those of a perfect one.
 
     Attributes:
-        rate: readings per second, Hz.
-        noise: standard deviation of a reading, rad/s.
-        bias: at the beginning, rad/s.
-        bias_walk: standard deviation by which the bias walks in 1 s, rad/s per sqrt(s).
-        scale: reading per true rate.
-        delay: of what a reading shows behind its stamp, s.
+        rate: Readings per second, Hz.
+        noise: Standard deviation of a reading, rad/s.
+        bias: Initial bias, rad/s.
+        bias_walk: Standard deviation of the bias's random walk in 1 s, rad/s per sqrt(s).
+        scale: Ratio of reading to true rate.
+        delay: Delay of the motion that a reading shows behind its stamp, s.
 
     Raises:
-        ValueError: a value is outside its range.
+        ValueError: A value is outside its range.
     """
 
     rate: float = 100.0
@@ -173,18 +173,18 @@ class GyroErrors:
 
 
 class GyroReading(NamedTuple):
-    """stamp in s, yaw rate in rad/s, counter-clockwise."""
+    """Stamp in s, yaw rate in rad/s, counter-clockwise."""
 
     stamp: float
     rate: float
 
 
 class SimulatedGyro:
-    """Reads the yaw rate of a robot.
+    """Measures the yaw rate of a robot.
 
     Args:
-        errors: of the sensor.
-        seed: of noise and walk, >= 0.
+        errors: Errors of the sensor.
+        seed: Seed of noise and random walk, >= 0.
     """
 
     def __init__(self, errors: GyroErrors, seed: int = 0) -> None:
@@ -195,7 +195,7 @@ class SimulatedGyro:
         self._bias = errors.bias
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[GyroReading]:
-        """The readings since the last instant; see MotionHistory.note for the arguments."""
+        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
         self._history.note(stamp, pose, velocity)
         return [self._read(time) for time in self._clock.due(stamp)]
 
@@ -210,23 +210,23 @@ class SimulatedGyro:
 
 @dataclass(frozen=True)
 class PoseErrors:
-    """Of a simulated pose source; the defaults are those of a perfect one at the axle.
+    """Errors of a simulated pose source; the defaults are those of a perfect one at the axle.
 
     Attributes:
-        rate: readings per second, Hz.
-        position_noise: standard deviation of x and of y, m.
-        heading_noise: standard deviation of the heading, rad.
-        delay: of what a reading shows behind its stamp, s.
-        mounting: pose of the sensor on the robot, m, m, rad.
-        frame: pose of the robot's start frame in that of the source, m, m, rad.
-        outliers: share of readings that are outliers, 0 to 1.
-        outlier_size: standard deviations by which these are off, m and rad.
-        jump_interval: mean time between two jumps of its frame, as when SLAM closes a loop, s;
-            0: it never jumps.
-        jump_size: standard deviations of a jump, m and rad.
+        rate: Readings per second, Hz.
+        position_noise: Standard deviation of x and of y, m.
+        heading_noise: Standard deviation of the heading, rad.
+        delay: Delay of the motion that a reading shows behind its stamp, s.
+        mounting: Pose of the sensor on the robot, m, m, rad.
+        frame: Pose of the robot's start frame in that of the source, m, m, rad.
+        outliers: Share of readings that are outliers, 0 to 1.
+        outlier_size: Standard deviations of an outlier's additional error, m and rad.
+        jump_interval: Mean time between two jumps of the source's frame, as when SLAM closes a
+            loop, s; 0: it never jumps.
+        jump_size: Standard deviations of a jump, m and rad.
 
     Raises:
-        ValueError: a value is outside its range.
+        ValueError: A value is outside its range.
     """
 
     rate: float = 20.0
@@ -260,7 +260,7 @@ class PoseErrors:
 
 
 class PoseReading(NamedTuple):
-    """stamp in s, x and y in m, yaw in rad, which counts no whole turns."""
+    """Stamp in s, x and y in m, yaw in rad, wrapped to [-pi, pi]."""
 
     stamp: float
     x: float
@@ -269,11 +269,11 @@ class PoseReading(NamedTuple):
 
 
 class SimulatedPoses:
-    """Reads the pose of a sensor that is mounted on a robot, in a frame of the source's own.
+    """Measures the pose of a sensor that is mounted on a robot, in the source's own frame.
 
     Args:
-        errors: of the source.
-        seed: of noise, outliers and jumps, >= 0.
+        errors: Errors of the source.
+        seed: Seed of noise, outliers and jumps, >= 0.
     """
 
     def __init__(self, errors: PoseErrors, seed: int = 0) -> None:
@@ -284,13 +284,13 @@ class SimulatedPoses:
         self._frame = Pose(*errors.frame)
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[PoseReading]:
-        """The readings since the last instant; see MotionHistory.note for the arguments."""
+        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
         self._history.note(stamp, pose, velocity)
         return [self._read(time) for time in self._clock.due(stamp)]
 
     def _read(self, time: float) -> PoseReading:
         errors = self._errors
-        # As many numbers for every reading: what one setting draws changes no other's.
+        # Draw the same count of numbers for every reading: settings do not affect each other.
         chance, jumps = self._generator.random(2).tolist()
         noise, outlier, jump = self._generator.standard_normal((3, 3)).tolist()
         if errors.jump_interval and jumps < 1.0 / (errors.rate * errors.jump_interval):

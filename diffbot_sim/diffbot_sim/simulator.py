@@ -10,9 +10,9 @@ from diffbot_description import DynamicParameters
 
 # Longest step, s.
 LONGEST_STEP = 1.0
-# A robot put on a floor stands still after this, s.
+# Time after which a robot put on a floor has come to rest, s.
 SETTLING_TIME = 0.5
-# A robot that has leaned over by this much since it was put down is falling.
+# Tilt above which a robot that was put on the floor counts as falling, rad.
 LARGEST_TILT = math.radians(3.0)
 
 
@@ -26,22 +26,22 @@ class Simulator(Protocol):
     time: float
     """Robot time since the last reset, s."""
     paused: bool
-    """Whether time is to stand still: the engine's owner, or its window, has stopped it. `step` is
-    not to be called meanwhile."""
+    """Whether time must stand still, as the engine's owner or its window has stopped it. Do not
+    call `step` meanwhile."""
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
-        """Put the robot at rest at pose, wheel angles and time zero; a payload stays on it.
+        """Put the robot at rest at pose, with wheel angles and time zero; a payload stays on it.
 
         Raises:
-            ValueError: pose is not three finite numbers.
+            ValueError: The pose is not three finite numbers.
         """
 
     def step(self, torque: tuple[float, float], duration: float) -> None:
         """Advance by duration (s, in (0, 1]) with constant wheel torques (left, right) in N m.
 
         Raises:
-            ValueError: a torque or the duration is not finite or outside its range; nothing moved.
-            FloatingPointError: the motion ran out of the engine's numbers.
+            ValueError: A torque or the duration is not finite or outside its range; nothing moved.
+            FloatingPointError: The motion exceeds the engine's numerical range.
         """
 
     def wheel_angles(self) -> tuple[float, float]:
@@ -60,21 +60,21 @@ class Simulator(Protocol):
         """Closed-form K5..K8 of (41) of Lages (2017) for the robot with its payload."""
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
-        """Weld a load to the body, in place of an earlier one; the motion goes on without a jump.
+        """Fix a load to the body, replacing an earlier one; the motion continues without a jump.
 
         Args:
-            mass: kg, >= 0; 0 removes the load.
-            x: centre of mass ahead of the axle, m; it lies on the robot's centre line.
-            z: height of the centre of mass above the axle, m; the ideal engine has no use for it.
-            yaw_inertia: about the load's own centre of mass, kg m^2, >= 0.
+            mass: Mass, kg, >= 0; 0 removes the load.
+            x: Position of its centre of mass ahead of the axle, m; it lies on the centre line.
+            z: Height of its centre of mass above the axle, m; without effect in the ideal engine.
+            yaw_inertia: Inertia about the load's own centre of mass, kg m^2, >= 0.
 
         Raises:
-            ValueError: a value is not finite or is outside its range, or the robot would tip
-                over, which the ideal engine cannot tell; nothing has changed then.
+            ValueError: A value is not finite or is outside its range, or the robot would tip over,
+                which the ideal engine cannot detect; nothing has changed then.
         """
 
     def close(self) -> None:
-        """End what belongs to the engine, such as another program; nothing else may follow."""
+        """Release what belongs to the engine, such as another program; the last call allowed."""
 
 
 def check_torque(torque: tuple[float, float]) -> tuple[float, float]:
@@ -120,7 +120,7 @@ def check_payload(mass: float, x: float, z: float, yaw_inertia: float) -> None:
 
 
 def roll_pitch_yaw(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Angles about the axes x, y and z, in rad, of a body with this quaternion."""
+    """Return roll, pitch and yaw, rad, of a body with this quaternion."""
     roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
     pitch = math.asin(max(-1.0, min(1.0, 2 * (w * y - z * x))))
     return roll, pitch, math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node: an engine behind the topics that ros2_control speaks.
+"""The simulator node: an engine behind the topics of ros2_control.
 
 Publishes `joint_states`, `clock`, `ground_truth` and `ground_truth/dynamic_parameters` (latched),
-and `imu/data` and `pose` where the robot is to have these sensors.
-Subscribes to `effort_controller/commands` ([left, right], N m), and to `reference` for drawing it
-where the engine can. Serves `~/set_payload` and `~/set_paused`. Time goes as in paced_simulator.py.
+and `imu/data` and `pose` if the robot has these sensors.
+Subscribes to `effort_controller/commands` ([left, right], N m), and to `reference`, which it draws
+if the engine can. Serves `~/set_payload` and `~/set_paused`. See paced_simulator.py for its timing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from diffbot_sim.virtual_robot import PayloadSchedule, VirtualRobot, payload_fro
 
 @dataclass(frozen=True)
 class EngineParameters(SensorParameters, PacingParameters):
-    """Of simulator."""
+    """Parameters of the node simulator."""
 
     engine: str = parameter("mujoco", "physics engine", choices=tuple(ENGINES))
     payload: str = parameter(
@@ -53,9 +53,9 @@ Point = tuple[float, float]
 # Colour (red, green, blue), height and width (m) of the paths that the engine draws on its floor.
 DRIVEN = ((0.9, 0.35, 0.05), 0.004, 0.008)
 WANTED = ((0.10, 0.25, 0.65), 0.002, 0.022)
-# A line of a path is drawn when its end is this far from its beginning, m.
+# Shortest line of a path, m.
 LENGTH = 0.04
-# A point further away than this begins a new path: nothing has driven there, m.
+# A point further away than this begins a new path, as the robot did not drive there, m.
 JUMP = 0.5
 
 
@@ -63,7 +63,7 @@ class FloorPath:
     """A path that an engine draws on its floor as a chain of short lines.
 
     Args:
-        draw: draws a line from one point (x, y in m) to another.
+        draw: Draws a line from one point (x, y in m) to another.
     """
 
     def __init__(self, draw: Callable[[Point, Point], None]) -> None:
@@ -71,7 +71,7 @@ class FloorPath:
         self._end: Point | None = None
 
     def extend(self, point: Point) -> None:
-        """Go on to a point; a line is drawn once it is long enough."""
+        """Extend the path to a point; a line is drawn once it is long enough."""
         if self._end is None:
             self._end = point
             return
@@ -83,7 +83,7 @@ class FloorPath:
 
 
 class SimulatorNode(PacedSimulator[EngineParameters]):
-    """ROS side of the simulation; the physics and the sensors are VirtualRobot's."""
+    """ROS interface of the simulation; VirtualRobot has the physics and the sensors."""
 
     def __init__(self) -> None:
         super().__init__("simulator", EngineParameters)
@@ -102,7 +102,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
     def _make_robot(self, robot: Robot) -> VirtualRobot:
         values = self.values
         start = pose_from_text("start", values.start)
-        # The cheap things first: they refuse what is wrong before a server is started.
+        # Check the parameters first, before a server is started.
         actuator = make_actuator(robot, values)
         encoders = make_encoders(robot, values, values.period)
         load = payload_from_text(values.payload, robot)
@@ -121,7 +121,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
 
     @property
     def paused(self) -> bool:
-        """Whether the engine's owner, or its window, lets time stand still."""
+        """Whether the engine's owner, or its window, has paused time."""
         return self._virtual.engine.paused
 
     @paused.setter
@@ -129,7 +129,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self._virtual.engine.paused = paused
 
     def advance(self, command: tuple[float, float]) -> None:
-        """One period with the command, and with the payload from its time on."""
+        """Advance by one period with the command; put the payload on when it is due."""
         stamp = self.stamp
         try:
             if self._payload.apply(self._virtual.engine, stamp):
@@ -147,7 +147,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self.sensors.note(self.stamp, engine.pose(), engine.velocity())
 
     def publish_state(self) -> None:
-        """Wheels, clock and true motion."""
+        """Publish wheels, clock, sensors and true motion."""
         sample, engine = self._virtual.sample, self._virtual.engine
         self._topics.publish_sample(sample)
         self.sensors.publish()
@@ -161,7 +161,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self.truth.publish_parameters(self.stamp, parameters)
 
     def close(self) -> None:
-        """What is on its way arrives, and the engine ends."""
+        """Let the last messages arrive, and close the engine."""
         super().close()
         self._virtual.engine.close()
 
@@ -182,7 +182,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         return response
 
     def _draw_paths(self) -> None:
-        """Draw what was driven and what is wanted, where the engine can."""
+        """Draw the driven path and the reference, if the engine can."""
         self._driven: FloorPath | None = None
         engine: Any = self._virtual.engine
         if not getattr(engine, "draws", False):

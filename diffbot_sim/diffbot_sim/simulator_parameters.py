@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters that the simulator nodes have in common, and what is made of them."""
+"""Parameters that the simulator nodes have in common, and the parts that they configure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diffbot_sim.virtual_robot import Actuator, Encoders
 
 @dataclass(frozen=True)
 class SimulatorParameters(RobotParameters):
-    """Of all simulators."""
+    """Parameters of all simulators."""
 
     start: str = parameter("0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
     leave_when_alone: bool = parameter(False, "end when nobody publishes commands any more")
@@ -20,14 +20,14 @@ class SimulatorParameters(RobotParameters):
 
 @dataclass(frozen=True)
 class NoiseParameters:
-    """Of simulators that this package adds noise to."""
+    """Parameters of simulators to which this package adds noise."""
 
     seed: int = parameter(0, "seed of the sensors' and actuators' noise", minimum=0)
 
 
 @dataclass(frozen=True)
 class SensorParameters(NoiseParameters):
-    """Of simulators whose encoders and motors this package simulates."""
+    """Parameters of simulators whose encoders and motors this package simulates."""
 
     encoder_counts: int = parameter(
         -1, "counts per wheel revolution; 0: exact; -1: the robot's", minimum=-1
@@ -40,7 +40,7 @@ class SensorParameters(NoiseParameters):
 
 @dataclass(frozen=True)
 class ExternalParameters(SimulatorParameters):
-    """Of simulators that are programs of their own, which can do none of these, and say so."""
+    """Parameters that simulators in programs of their own do not support, and refuse."""
 
     paused: bool = parameter(False, "must be false: time goes on as soon as all is ready")
     camera: bool = parameter(False, "must be false: there is none")
@@ -59,7 +59,7 @@ def refuse_unsupported(values: ExternalParameters) -> None:
 
 
 def make_actuator(robot: Robot, values: SensorParameters) -> Actuator:
-    """The robot's motors."""
+    """Return the robot's motors."""
     return Actuator(
         robot.limits.torque,
         values.torque_delay,
@@ -70,5 +70,5 @@ def make_actuator(robot: Robot, values: SensorParameters) -> Actuator:
 
 
 def make_encoders(robot: Robot, values: SensorParameters, period: float) -> Encoders:
-    """The robot's encoders, read once per control period (s)."""
+    """Return the robot's encoders, read once per control period (s)."""
     return Encoders(robot.encoder.counts_or(values.encoder_counts), period, values.seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What simulators of robots that take torques publish and obey, and what is true of any robot."""
+"""Topics of simulators of torque-controlled robots, and ground truth topics of any simulator."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from diffbot_node.robot_messages import WithSender, named_by
 COMMANDS = "effort_controller/commands"
 
 OnCommand = Callable[[tuple[float, float], float | None, object], None]
-"""Called with a command, the stamp of the state that it names, s (None: no name), and who has sent
-it (None: not known)."""
+"""Called with a command, the stamp of the state that it names, s (None: it names none), and its
+sender (None: unknown)."""
 
 
 class TruthTopics:
-    """Publishers of what is true of a simulated robot; never an input of what drives it.
+    """Publishers of a simulated robot's ground truth, which its controllers never use.
 
     Args:
-        node: publishes.
-        parameters_type: DynamicParameters of a robot that takes torques, else VelocityParameters.
-        resume: see KeptTopic; None: nobody is waited for.
+        node: The node that publishes.
+        parameters_type: DynamicParameters for a torque-controlled robot, else VelocityParameters.
+        resume: See KeptTopic; None: no reader is waited for.
 
     Attributes:
-        motion: `ground_truth` (nav_msgs/Odometry, base_link in odom).
-        parameters: `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`,
+        motion: Topic `ground_truth` (nav_msgs/Odometry, base_link in odom).
+        parameters: Topic `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`,
             latched.
     """
 
@@ -74,14 +74,14 @@ class TruthTopics:
         self.motion.publish(message)
 
     def publish_parameters(self, stamp: float, parameters: Any) -> None:
-        """Publish true parameters, a message without its header, which hold from a stamp on, s."""
+        """Publish true parameters, valid from a stamp, s; the message needs no header."""
         parameters.header.stamp = to_stamp(stamp)
         parameters.header.frame_id = "base_link"
         self.parameters.publish(parameters)
 
 
 def closed_form_message(truth: TrueParameters) -> DynamicParameters:
-    """The closed-form K5..K8 without a header."""
+    """Return the closed-form K5..K8 as a message without a header."""
     return DynamicParameters(
         k5=truth.k5, k6=truth.k6, k7=truth.k7, k8=truth.k8, state=DynamicParameters.ESTIMATED
     )
@@ -91,11 +91,11 @@ class JointTopic:
     """`joint_states`, once per control period.
 
     Args:
-        node: publishes.
-        robot: names the joints.
+        node: The node that publishes.
+        robot: The robot; gives the joint names.
 
     Attributes:
-        publisher: of this topic.
+        publisher: Publisher of this topic.
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:
@@ -105,7 +105,7 @@ class JointTopic:
         self._drive = robot.drive
 
     def publish(self, sample: JointSample) -> None:
-        """Publish the wheels' state; wheels of one side turn alike and share its effort."""
+        """Publish the wheels' state; the joints of a side turn alike and share its effort."""
         joints, names = self._joints, self._names
         joints.header.stamp = to_stamp(sample.stamp)
         joints.position = names.repeated(sample.position)
@@ -117,14 +117,14 @@ class JointTopic:
 class SimulatorTopics:
     """`joint_states` and `clock`, once per control period, in this order.
 
-    Who answers the state need not take the time of it before, which it has from the stamp.
+    The clock comes last, as the node that answers a state has its time from the stamp already.
 
     Args:
-        node: publishes.
-        robot: names the joints.
+        node: The node that publishes.
+        robot: The robot; gives the joint names.
 
     Attributes:
-        publishers: of these topics.
+        publishers: Publishers of these topics.
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:
@@ -134,14 +134,14 @@ class SimulatorTopics:
         self.publishers = (self._joints.publisher, self._clock)
 
     def publish_sample(self, sample: JointSample) -> None:
-        """Publish the wheels' state and the time of it."""
+        """Publish the wheels' state and its time."""
         self._joints.publish(sample)
         self._time.clock = to_stamp(sample.stamp)
         self._clock.publish(self._time)
 
 
 def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str | None:
-    """What is wrong when another node publishes one of these topics, too; else None."""
+    """Return what is wrong if another node publishes one of these topics, too; else None."""
     for publisher in publishers:
         topic = node.resolve_topic_name(publisher.topic)
         if node.count_publishers(topic) > 1:
@@ -153,15 +153,15 @@ def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str 
 
 
 class CommandTopic:
-    """Subscription of `effort_controller/commands`, [left, right] in the drive's effort_unit.
+    """Subscription to `effort_controller/commands`, [left, right] in the drive's effort_unit.
 
-    One value for each joint, where a side has several; their sum moves the side.
+    If a side has several joints, there is a value for each; their sum moves the side.
 
     Args:
-        node: whose subscription it is.
-        robot: more torque than its wheels carry without slip is warned of, once.
-        on_command: called with every command, N m; after one that is refused with the last good
-            one, which stays on, as with ros2_control's forward controller.
+        node: The node that subscribes.
+        robot: The robot; more torque than its wheels carry without slip causes a single warning.
+        on_command: Called with every command, N m. If a command is refused, it is called with the
+            last good one, which stays active, as with ros2_control's forward controller.
     """
 
     def __init__(self, node: Node, robot: Robot, on_command: OnCommand) -> None:

@@ -4,12 +4,12 @@
     x' = v cos theta     y' = v sin theta     theta' = omega
     sigma1 v' + sigma3 v = command of v       sigma2 omega' + sigma4 omega = command of omega
 
-Commands are held, pass the limits of the robot's driver and act after a dead time, as far as its
-dead band lets them (drive_dead_band.py). Each piece of a step with one command is integrated by the
-Taylor series of order 18 that the ideal engine uses: exact to floats, for steps of any length.
+Commands are held, limited by the robot's driver, and act after a dead time and through its dead
+band (drive_dead_band.py). Each piece of a step with a constant command is integrated by the Taylor
+series of order 18 of the ideal engine, to float accuracy for steps of any length.
 
-Its odometry has the sensors' errors (`VelocityOdometry`), and covariances as a robot's driver tells
-them (`DriverOdometry`).
+The odometry has the sensors' errors (`VelocityOdometry`), and covariances as a robot's driver
+publishes them (`DriverOdometry`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
 
 Velocity = tuple[float, float]
-"""v or a command of it in m/s, omega likewise in rad/s."""
+"""v in m/s and omega in rad/s, or commands of them."""
 
 UNLIMITED = (math.inf, math.inf)
-# What is left of a dead time, s, when only rounding is left.
+# Largest remaining dead time that is only rounding error, s.
 ROUNDING = 1e-12
 
 
@@ -42,19 +42,24 @@ class VelocityRobot:
     """Simulates one robot.
 
     Args:
-        sigma: its true parameters.
-        speed_limits: the driver clips commands of (v, omega) to these, m/s and rad/s, > 0.
-        rims: it slows commands down on their circle where a wheel would be faster.
-        acceleration_limits: a command may differ from the one before by so much per second of the
-            step, m/s^2 and rad/s^2, > 0, as drivers with a ramp do.
-        dead_time: from a command to its effect, s, 0 to 10.
-        command_noise: standard deviations that are added to the commands of (v, omega) of each
-            step, m/s and rad/s, >= 0: what the drive makes of them.
-        dead_band: of the drive, with its static friction; None: it has none.
-        seed: of the noise, >= 0; equal seeds give equal noise.
+        sigma: True parameters.
+        speed_limits: Limits to which the driver clips commands of (v, omega), m/s and rad/s, > 0.
+        rims: Limits of the wheels' rim speeds; the driver scales faster commands down and keeps
+            their curvature.
+        acceleration_limits: Largest change of the command per second of the step, m/s^2 and
+            rad/s^2, > 0, as in drivers with a ramp.
+        dead_time: Time from a command to its effect, s, 0 to 10.
+        command_noise: Standard deviations of the noise that the drive adds to the commands of
+            (v, omega) of each step, m/s and rad/s, >= 0.
+        dead_band: Dead band of the drive, with its static friction; None: it has none.
+        seed: Seed of the noise, >= 0; equal seeds give equal noise.
+
+    Attributes:
+        time: Time since the reset, s.
+        way: Distance driven by the axle's midpoint since the reset, signed, m.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     LONGEST_DEAD_TIME = 10.0
@@ -91,7 +96,7 @@ class VelocityRobot:
 
     @property
     def sigma(self) -> Sigma:
-        """True parameters; set others to load the robot at any time."""
+        """True parameters; set others at any time to simulate a load."""
         return self._sigma
 
     @sigma.setter
@@ -103,35 +108,35 @@ class VelocityRobot:
         )
 
     def reset(self, pose: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
-        """Put the robot at rest at a pose (m, m, rad); time, way and noise begin anew."""
+        """Put the robot at rest at a pose (m, m, rad); restart time, distance and noise."""
         self._pose = Pose(*check_pose(pose))
         self._v = self._omega = 0.0
         self.time, self.way = 0.0, 0.0
         self._asked = (0.0, 0.0)
         self._acting = (0.0, 0.0)
         self._dead_band.reset()
-        # Commands under way: time left until each acts, s, and the command.
+        # Delayed commands: time left until each acts, s, and the command.
         self._under_way: deque[tuple[float, Velocity]] = deque()
         self._generator = np.random.default_rng(self._seed)
 
     def pose(self) -> tuple[float, float, float]:
-        """True x, y in m and theta in rad, which counts whole turns, in the odom frame."""
+        """Return the true x, y in m and theta in rad, unwrapped, in the odom frame."""
         return self._pose.x, self._pose.y, self._pose.theta
 
     def velocity(self) -> Velocity:
-        """True v in m/s and omega in rad/s at this instant."""
+        """Return the true v in m/s and omega in rad/s at this instant."""
         return self._v, self._omega
 
     def step(self, command: Velocity, duration: float) -> Velocity:
         """Hold a command of (v, omega), m/s and rad/s, for a duration in s, 0 to 1.
 
         Returns:
-            The command that the driver took, within its limits and without noise.
+            The command that the driver accepted, within its limits and without noise.
 
         Raises:
-            ValueError: the command is not finite, or the duration is outside its range; nothing
+            ValueError: The command is not finite, or the duration is outside its range; nothing
                 has changed then.
-            FloatingPointError: the robot is faster than can be integrated.
+            FloatingPointError: The robot is too fast to be integrated.
         """
         if not all(map(math.isfinite, command)):
             raise ValueError(f"command = {tuple(command)}: must be finite; send 0 to stop")
@@ -154,7 +159,7 @@ class VelocityRobot:
         return taken
 
     def _taken(self, command: Velocity, duration: float) -> Velocity:
-        """What the driver takes of a command: limits of each axis, of the wheels, and its ramp."""
+        """Return the command after the driver's limits of axes and wheels, and its ramp."""
         limited = self._rims.within(BodyVelocity(*map(within, command, self._speed_limits)))
         v, omega = (
             within(aim - before, slope * duration) + before
@@ -196,26 +201,26 @@ class VelocityRobot:
 class VelocityOdometry:
     """Reads a VelocityRobot once per period.
 
-    The wheels' encoders give the pose by dead reckoning, and the velocity as its mean over the last
-    period. Noise is added to what they give.
+    The wheel encoders give the pose by dead reckoning, and the mean velocity over the last period.
+    Noise is added to both.
 
     Args:
-        robot: to read; at rest, at the pose that odometry begins with.
-        period: between two readings, s, > 0.
-        geometry: of the wheels, for the encoders.
-        counts: of the encoders per turn of a wheel; 0: exact pose, and velocity at the instant.
-        velocity_noise: standard deviations of (v, omega), m/s and rad/s, >= 0.
-        pose_noise: standard deviations of (x, y, theta), m and rad, >= 0, as of a tracking camera.
-        seed: of noise and encoders, >= 0; equal seeds give equal readings.
-        wheels: that the robot has where they differ from what odometry takes for them, which is
-            `geometry`; exact pose and velocity know nothing of either.
+        robot: The robot to read; at rest, at the initial pose of the odometry.
+        period: Time between two readings, s, > 0.
+        geometry: Wheel geometry that the odometry assumes.
+        counts: Encoder counts per turn of a wheel; 0: exact pose, and velocity at the instant.
+        velocity_noise: Standard deviations of (v, omega), m/s and rad/s, >= 0.
+        pose_noise: Standard deviations of (x, y, theta), m and rad, >= 0, as of a tracking camera.
+        seed: Seed of noise and encoders, >= 0; equal seeds give equal readings.
+        wheels: True wheel geometry if it differs from `geometry`; without effect on exact pose and
+            velocity.
 
     Attributes:
-        wheels: angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders at the
+        wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders at the
             last reading.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -242,7 +247,7 @@ class VelocityOdometry:
         self.reset()
 
     def reset(self) -> None:
-        """Begin with the robot's true pose, as after a stop there."""
+        """Restart at the robot's true pose, as after a stop there."""
         self._pose = Pose(*self._robot.pose())
         self._angles: tuple[float, float] | None = None
         angles = self._true_angles()
@@ -250,7 +255,7 @@ class VelocityOdometry:
         self.wheels: tuple[tuple[float, float], tuple[float, float]] = (angles, (0.0, 0.0))
 
     def read(self) -> tuple[tuple[float, float, float], Velocity]:
-        """Measured pose (x, y in m, theta in rad) and velocity (v in m/s, omega in rad/s)."""
+        """Return the measured pose (x, y in m, theta in rad) and velocity (m/s, rad/s)."""
         if self._exact:
             pose, velocity = Pose(*self._robot.pose()), self._robot.velocity()
             self.wheels = self._true_angles(), self._true_geometry.wheel_velocity(*velocity)
@@ -269,28 +274,28 @@ class VelocityOdometry:
         return (x, y, theta), (v, omega)
 
     def _true_angles(self) -> tuple[float, float]:
-        # Positions turn into each other as velocities do.
+        # Distances and turns convert into each other like velocities.
         return self._true_geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
 
 
 class DriverOdometry:
-    """The newest reading of a VelocityOdometry, with covariances as a robot's driver tells them.
+    """The newest reading of a VelocityOdometry, with covariances as a robot's driver gives them.
 
-    The pose's grows with the way by dead reckoning, as DiffOdometry's does; noise is added.
+    The covariance of the pose grows with the driven path, as in DiffOdometry, plus that of noise.
 
     Args:
-        geometry: of the wheels.
-        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0.
-        counts: of the encoders per turn of a wheel; 0: exact ones.
-        period: between two readings, s, > 0.
-        velocity_noise: standard deviations of (v, omega), m/s and rad/s.
-        pose_noise: standard deviations of (x, y, theta), m and rad.
+        geometry: Wheel radii and separation.
+        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0.
+        counts: Encoder counts per turn of a wheel; 0: exact encoders.
+        period: Time between two readings, s, > 0.
+        velocity_noise: Standard deviations of (v, omega), m/s and rad/s.
+        pose_noise: Standard deviations of (x, y, theta), m and rad.
 
     Attributes:
         pose: x, y in m and theta in rad.
         velocity: v in m/s and omega in rad/s.
-        covariance: of the pose, (3, 3), m and rad.
-        velocity_covariance: of the velocity, (2, 2), m/s and rad/s.
+        covariance: Covariance of the pose, (3, 3), m and rad.
+        velocity_covariance: Covariance of the velocity, (2, 2), m/s and rad/s.
     """
 
     def __init__(
@@ -304,7 +309,7 @@ class DriverOdometry:
     ) -> None:
         self._geometry, self._path_noise = geometry, path_noise
         self._pose_noise = np.diag(np.square(pose_noise))
-        # A difference of two readings that are each right to half a count: evenly spread errors.
+        # Difference of two readings, each with a uniformly distributed error of half a count.
         count = math.tau / counts if counts else 0.0
         speeds = (geometry.left_radius * count / period) ** 2 / 6.0
         quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
@@ -317,7 +322,7 @@ class DriverOdometry:
         )
 
     def take(self, pose: tuple[float, float, float], velocity: Velocity) -> None:
-        """Take in the next reading."""
+        """Process the next reading."""
         before, self.pose, self.velocity = self.pose, Pose(*pose), velocity
         if self._met:
             separation = self._geometry.separation

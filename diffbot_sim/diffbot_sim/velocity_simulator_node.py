@@ -3,8 +3,8 @@
 
 Publishes `odom` (nav_msgs/Odometry with covariance), `clock` and `/tf` once per control period,
 `ground_truth`, and `ground_truth/velocity_parameters` (latched); `joint_states`, `imu/data` and
-`pose` where they are asked for. Subscribes to `cmd_vel`
-(geometry_msgs/TwistStamped, or Twist with stamped = false). Time goes as in paced_simulator.py.
+`pose` if selected. Subscribes to `cmd_vel` (geometry_msgs/TwistStamped, or Twist with stamped =
+false). See paced_simulator.py for its timing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LARGEST_DEAD_BAND = 10.0  # m/s, rad/s
 
 @dataclass(frozen=True)
 class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
-    """Of velocity_simulator."""
+    """Parameters of velocity_simulator."""
 
     stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
     sigma: tuple[float, float, float, float] = parameter(
@@ -116,13 +116,13 @@ LENGTHS = {"sigma": 4, "pose_noise": 3, **dict.fromkeys(PAIRS, 2)}
 
 
 class VelocityTopic:
-    """Subscription of `cmd_vel`, linear.x in m/s and angular.z in rad/s.
+    """Subscription to `cmd_vel`, linear.x in m/s and angular.z in rad/s.
 
     Args:
-        node: whose subscription it is.
-        stamped: whether it is a TwistStamped; else a Twist.
-        on_command: called with every command; after one that is not finite with zero, as a robot's
-            driver stops on it.
+        node: The node that subscribes.
+        stamped: Whether it is a TwistStamped; otherwise a Twist.
+        on_command: Called with every command; with zero for one that is not finite, as a robot's
+            driver would stop.
     """
 
     def __init__(self, node: Node, stamped: bool, on_command: OnCommand) -> None:
@@ -147,10 +147,10 @@ class VelocityTopic:
 
 
 class OdometryTopics:
-    """`odom`, `clock` and, where wanted, odom -> base_link on `/tf`.
+    """Publishers of `odom`, `clock` and, if selected, odom -> base_link on `/tf`.
 
     Attributes:
-        publishers: of odom and clock.
+        publishers: Publishers of odom and clock.
     """
 
     def __init__(self, node: Node, publish_tf: bool, frame_prefix: str) -> None:
@@ -165,10 +165,10 @@ class OdometryTopics:
         self.publishers = (self._odom, self._clock)
 
     def publish(self, stamp: float, odometry: DriverOdometry) -> None:
-        """Publish what the robot measures, and the time of it, s."""
+        """Publish the robot's odometry at a stamp, s, and the clock."""
         now = to_stamp(stamp)
         fill_odometry(self._odometry, now, odometry)
-        # Before the clock: who answers it has the time from its stamp.
+        # Before the clock: the node that answers it has the time from its stamp.
         self._odom.publish(self._odometry)
         self._clock.publish(ClockMessage(clock=now))
         if self._tf is not None:
@@ -177,10 +177,10 @@ class OdometryTopics:
 
 
 class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
-    """ROS side of the simulation; the physics are VelocityRobot's, the sensors VelocityOdometry's.
+    """ROS interface of the simulation; VelocityRobot has the physics, VelocityOdometry the sensors.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self) -> None:
@@ -209,7 +209,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self.run(self._topics.publishers, COMMANDS, "velocity")
 
     def _make_robot(self, robot: Robot, wheels: WheelGeometry) -> None:
-        """The robot as it is told, with the wheels that it has."""
+        """Make the simulated robot and its odometry from the nominal robot and the true wheels."""
         values, limits = self.values, robot.limits
         self._robot = VelocityRobot(
             Sigma(*values.sigma),
@@ -254,7 +254,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
     @property
     def stamp(self) -> float:
         """Robot time of the newest state, s."""
-        # Counted, not summed: a run of hours must not drift off the control grid.
+        # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return self._steps * self.values.period
 
     def _on_command(
@@ -264,7 +264,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self.take_command(command, named, sender)
 
     def advance(self, command: tuple[float, float]) -> None:
-        """One period with the command; sigma changes when its time has come."""
+        """Advance by one period with the command; change sigma when it is due."""
         if not self._changed and self.stamp >= self.values.change_time - TOLERANCE:
             self._change()
         if not self.values.lock_step and self._silent > self.values.command_timeout:
@@ -285,7 +285,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._publish_parameters()
 
     def publish_state(self) -> None:
-        """Clock, odometry and true motion."""
+        """Publish clock, odometry, sensors and true motion."""
         self._topics.publish(self.stamp, self._measured)
         if self._joints is not None:
             angles, speeds = self._odometry.wheels

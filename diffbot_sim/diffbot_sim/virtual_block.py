@@ -16,22 +16,22 @@ from diffbot_sim.virtual_robot import Actuator, Encoders
 
 Array = NDArray[np.float64]
 
-# Samples of noise that are drawn at once.
+# Number of noise samples drawn at once.
 DRAWN = 200
 
 
 class BlockActuator:
-    """Motors of n robots; see Actuator for what they do with a command.
+    """Motors of n robots; see Actuator.
 
     Args:
-        limits: largest torque per wheel, N m, shape (n,), > 0.
-        delay_samples: of all robots.
-        noise: standard deviation relative to the torque, a number or shape (n,).
-        seeds: of each robot's noise.
-        dead_bands: [left, right], N m, shape (2, n); None: none.
+        limits: Largest torque per wheel, N m, shape (n,), > 0.
+        delay_samples: Delay of all robots, control samples.
+        noise: Standard deviation relative to the torque, a number or shape (n,).
+        seeds: Seed of each robot's noise; empty: all 0.
+        dead_bands: Dead bands [left, right], N m, shape (2, n); None: none.
 
     Raises:
-        ValueError: as of Actuator.
+        ValueError: See Actuator.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class BlockActuator:
         self._factors: list[Array] = []
 
     def apply(self, command: Array) -> tuple[Array, Array]:
-        """Torques of the next control interval, (reported, acting), N m, shape (2, n) each.
+        """Return the torques of the next interval, (reported, acting), N m, shape (2, n) each.
 
         Raises:
-            ValueError: a command is not finite.
+            ValueError: A command is not finite.
         """
         if not np.isfinite(command).all():
             raise ValueError("a torque command is not finite; send 0 to stop")
@@ -81,15 +81,15 @@ class BlockActuator:
 
 
 class BlockEncoders:
-    """Encoders of n robots; see Encoders for what they read.
+    """Encoders of n robots; see Encoders.
 
     Args:
-        counts_per_revolution: of the wheels of each robot, 0 for exact ones, shape (n,).
-        period: time between two readings, s, > 0.
-        seeds: of each robot's phases.
+        counts_per_revolution: Counts per wheel turn of each robot, 0 for exact ones, shape (n,).
+        period: Time between two readings, s, > 0.
+        seeds: Seed of each robot's phases.
 
     Raises:
-        ValueError: as of Encoders.
+        ValueError: See Encoders.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class BlockEncoders:
         self._phase = np.array([np.random.default_rng(seed).random(2) for seed in seeds]).T
 
     def read(self, angles: Array) -> Array:
-        """Angles as measured, rad, for true ones, shape (2, n) both."""
+        """Return measured angles for true ones, rad, shape (2, n) both."""
         scale = 1.0 / self._per_radian
         measured: Array = np.floor(angles * self._per_radian + self._phase) * scale
         return np.where(self._exact, angles, measured) if self._exact.any() else measured

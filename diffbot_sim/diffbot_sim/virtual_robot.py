@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated robot as its driver sees it: commands in, joint samples out, period by period.
 
-Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` count, and a load may be
-put on it at a given robot time (`PayloadSchedule`).
+Its motors (`Actuator`) limit, delay and disturb torques, its `Encoders` quantise angles, and a load
+may be put on it at a given robot time (`PayloadSchedule`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from diffbot_sim.simulator import Simulator, check_payload
 LONGEST_DELAY = 1000
 NOTHING = "none"
 EXAMPLE = "give mass,x,z,yaw_inertia in kg, m, m, kg m^2, such as 2.5,0,0.05,0.06, or 50%, or none"
-# Stamps are multiples of the control period but for rounding, s.
+# Largest rounding error of stamps, which are multiples of the control period, s.
 TOLERANCE = 1e-6
 
 
@@ -33,20 +33,20 @@ def _is_whole(number: object) -> bool:
 class Actuator:
     """Two wheel motors, [left, right].
 
-    A command is clipped to the limit; that is the reported torque, what joint_states.effort says
-    of the interval. The acting torque is the torque reported `delay_samples` earlier (0 before the
-    first), times 1 + noise N(0, 1), drawn anew per wheel and sample; or none, where that one was
-    within the dead band of the motor's driver.
+    A command is clipped to the limit; the result is the reported torque, joint_states.effort of the
+    interval. The acting torque is the torque reported `delay_samples` earlier (0 before the first),
+    times 1 + noise N(0, 1), drawn independently per wheel and sample. It is 0 if the delayed torque
+    is within the dead band of the motor's driver.
 
     Args:
-        limit: largest torque per wheel, N m, > 0.
-        delay_samples: whole control samples, 0 to 1000.
-        noise: standard deviation relative to the torque, 0 to 1.
-        seed: of the noise, >= 0; the same seed gives the same noise.
-        dead_band: [left, right], N m, >= 0; a smaller torque gives none.
+        limit: Largest torque per wheel, N m, > 0.
+        delay_samples: Delay in whole control samples, 0 to 1000.
+        noise: Standard deviation relative to the torque, 0 to 1.
+        seed: Seed of the noise, >= 0; the same seed gives the same noise.
+        dead_band: Dead bands [left, right], N m, >= 0; smaller torques become 0.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     def __init__(
@@ -80,20 +80,20 @@ class Actuator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget torques under way and start the noise again."""
+        """Forget delayed torques and restart the noise."""
         self._generator = np.random.default_rng(self._seed)
         self._under_way = deque([(0.0, 0.0)] * self._delay)
 
     def apply(
         self, command: tuple[float, float]
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Torques of the next control interval for a command (left, right) in N m.
+        """Return the torques of the next control interval for a command (left, right) in N m.
 
         Returns:
             (reported, acting), each (left, right) in N m.
 
         Raises:
-            ValueError: a command is not finite; the actuator's state is unchanged then.
+            ValueError: A command is not finite; the actuator's state is then unchanged.
         """
         left, right = (self._clipped(side, c) for side, c in zip("LR", command, strict=True))
         self._under_way.append((left, right))
@@ -116,15 +116,15 @@ class Actuator:
 
 
 def periods_in(what: str, seconds: float, period: float) -> int:
-    """Whole control periods in a time of a run.
+    """Return the number of whole control periods in a time of a run.
 
     Args:
-        what: name of the time, for the message.
-        seconds: s; rounded to whole periods.
-        period: control period, s, > 0.
+        what: Name of the time, for the message.
+        seconds: The time, s; rounded to whole periods.
+        period: Control period, s, > 0.
 
     Raises:
-        ValueError: the time is not finite, or holds no period.
+        ValueError: The time is not finite, or contains no period.
     """
     count = round(seconds / period) if math.isfinite(seconds) else 0
     if count < 1:
@@ -137,21 +137,20 @@ def periods_in(what: str, seconds: float, period: float) -> int:
 class Encoders:
     """Encoders of the two wheels, [left, right].
 
-    Positions are quantised by floor to whole counts, from a phase within a count that the seed
-    draws for each wheel: a robot does not start on the edge of a count. They read 0 at angle 0.
-    Velocities are position differences over the period, so their sum times the period is the
-    position exactly.
+    Positions are rounded down to whole counts, with a random phase within a count for each wheel,
+    as a robot does not start exactly at the edge of a count. They read 0 at angle 0. Velocities are
+    position differences over the period, so their sum times the period is exactly the position.
 
     Args:
-        counts_per_revolution: of a wheel; 0 gives exact positions and velocities.
-        period: time between two readings, s, > 0.
-        seed: of the phases, >= 0.
+        counts_per_revolution: Counts per turn of a wheel; 0 gives exact positions and velocities.
+        period: Time between two readings, s, > 0.
+        seed: Seed of the phases, >= 0.
 
     Attributes:
-        phase: where in a count each wheel stands at angle 0, 0 to 1.
+        phase: Position of each wheel within a count at angle 0, 0 to 1.
 
     Raises:
-        ValueError: an argument is outside its range.
+        ValueError: An argument is outside its range.
     """
 
     def __init__(self, counts_per_revolution: int, period: float, seed: int = 0) -> None:
@@ -171,7 +170,7 @@ class Encoders:
         self.reset()
 
     def reset(self, angles: tuple[float, float] = (0.0, 0.0)) -> None:
-        """Take angles (rad) as those of the reading before the next, as after a stop there."""
+        """Take these angles (rad) as the previous reading, as after a stop there."""
         self._previous = self._counts(angles)
 
     def read(
@@ -180,14 +179,14 @@ class Encoders:
         """Measure once per period.
 
         Args:
-            angles: true wheel angles (left, right), rad, unwrapped.
-            velocities: true wheel speeds, rad/s; of use only to exact encoders.
+            angles: True wheel angles (left, right), rad, unwrapped.
+            velocities: True wheel speeds, rad/s; used only by exact encoders.
 
         Returns:
             (positions in rad, velocities in rad/s), each (left, right).
 
         Raises:
-            ValueError: an angle or a speed is not finite.
+            ValueError: An angle or a speed is not finite.
         """
         if not all(map(math.isfinite, (*angles, *velocities))):
             raise ValueError(
@@ -212,13 +211,17 @@ class Encoders:
 
 
 class VirtualRobot:
-    """An engine with actuators that saturate, lag and jitter, and encoders that count.
+    """An engine with actuators that saturate, delay and disturb torques, and with encoders.
 
     Args:
-        engine: the physics; it moves on from where it stands.
-        actuator: from commanded to reported and acting torque.
-        encoders: from wheel angles to measured angles and speeds.
-        period: control period, s.
+        engine: The physics; it continues from its present state.
+        actuator: Maps commanded to reported and acting torque.
+        encoders: Maps wheel angles to measured angles and speeds.
+        period: Control period, s.
+
+    Attributes:
+        engine: As given.
+        sample: The newest joint sample.
     """
 
     def __init__(
@@ -233,10 +236,10 @@ class VirtualRobot:
         self.sample = self._measure((0.0, 0.0))
 
     def advance(self, command: tuple[float, float]) -> JointSample:
-        """Apply the command [left, right] in N m for one period; returns the sample at its end.
+        """Apply the command [left, right] in N m for one period; return the sample at its end.
 
         Raises:
-            ValueError: the command is not finite; nothing has moved.
+            ValueError: The command is not finite; nothing has moved.
         """
         reported, acting = self._actuator.apply(command)
         self.engine.step(acting, self._period)
@@ -248,12 +251,12 @@ class VirtualRobot:
         position, velocity = self._encoders.read(
             self.engine.wheel_angles(), self.engine.wheel_velocities()
         )
-        # Counted, not summed: a run of hours must not drift off the control grid.
+        # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return JointSample(self._start + self._steps * self._period, position, velocity, reported)
 
 
 class Payload(NamedTuple):
-    """A load; see Simulator.set_payload. mass in kg, x and z in m, yaw_inertia in kg m^2."""
+    """A load: mass in kg, x and z in m, yaw_inertia in kg m^2; see Simulator.set_payload."""
 
     mass: float
     x: float
@@ -262,17 +265,17 @@ class Payload(NamedTuple):
 
 
 def payload_from_text(text: str, robot: Robot) -> Payload | None:
-    """The load that a text gives; None for none.
+    """Return the load that a text specifies; None for none.
 
     Args:
         text: "mass,x,z,yaw_inertia" with commas or spaces; or a share such as "50%", by which
-            the load makes M_e and I_e larger (it lies on the axle, and divides all of K5..K8 by
-            1.5); or "none".
-        robot: that it is put on.
+            the load increases M_e and I_e (it lies on the axle, and divides all of K5..K8 by 1.5);
+            or "none".
+        robot: The robot that carries it.
 
     Raises:
-        ValueError: it is none of these, or no load can be so; the message has the text and an
-            example.
+        ValueError: The text is none of these, or the load is not physical; the message has the text
+            and an example.
     """
     words = text.replace(",", " ").split()
     if words in ([], [NOTHING]):
@@ -298,11 +301,11 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
 
 
 class PayloadSchedule:
-    """Puts a load on at its time, once.
+    """Puts a load on the robot once, at a given time.
 
     Args:
-        load: None: there is none.
-        time: robot time, s; below 0: never.
+        load: The load; None: there is none.
+        time: Robot time, s; below 0: never.
     """
 
     def __init__(self, load: Payload | None, time: float) -> None:
@@ -310,14 +313,14 @@ class PayloadSchedule:
         self._time = time
 
     def apply(self, engine: Simulator, time: float) -> bool:
-        """Put the load on if its time has come; returns whether it was put on just now.
+        """Put the load on if it is due; return whether it was put on just now.
 
         Args:
-            engine: with the robot.
-            time: robot time of the state that the engine is in, s.
+            engine: Engine of the robot.
+            time: Robot time of the engine's present state, s.
 
         Raises:
-            ValueError: the robot cannot carry it (it would tip over).
+            ValueError: The robot cannot carry it (it would tip over).
         """
         if self._load is None or time < self._time - TOLERANCE:
             return False

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live_view node: a running graph in the browser, with a stop button.
 
-It only listens: best effort, a few messages deep, and not to what robots are commanded by. Nothing
-waits for it, and no node takes it for a driver, a report or a controller. Its messages are taken
-when a browser is to be told something, not as they come.
+It only listens: best effort, with short queues, and not to the topics that command robots. Nothing
+waits for it, and no node takes it for a driver, a report or a controller. Messages are taken in
+batches for the browsers' updates, not as they arrive.
 
 The stop button publishes `emergency_stop` (true, latched) and calls each `~/enable` with false;
-the release publishes false, and then calls `~/enable` with true where that was asked for. As long
-as the button is not pressed and somebody else publishes `emergency_stop`, this node does not: of
-two buttons none can be released.
+its release publishes false, and then calls `~/enable` with true if requested. While the button is
+not pressed and another node publishes `emergency_stop`, this node does not: with two publishers
+neither can release the stop.
 
     /joint_states, */status, */odom, ...  -> every browser
     stop, release and enable of a browser -> emergency_stop, ~/enable
@@ -44,28 +44,30 @@ from diffbot_view.readings import SPACING, Readings, ShownNode
 from diffbot_view.server import AccessGate, Command, LiveServer
 from diffbot_view.store import Store
 
-# s of wall time: between two looks at the buttons, at the messages, and at who is there.
+# Periods of handling the buttons, taking messages, and checking the graph, s of wall time.
 BUTTON_PERIOD, TAKE_PERIOD, LOOK_PERIOD = 0.01, 0.05, 0.5
-# A pressed stop is said again so often, and false is on the wire so long before enable, s.
+# Period of repeating a pressed stop, and time between publishing false and calling enable, s.
 REPEAT_PERIOD, RELEASE_TIME = 0.1, 0.2
-# The robot does not answer: said after so long, s.
+# Time after which a missing answer of a service is reported, s.
 SERVICE_PATIENCE = 2.0
-# The graph has left when nothing is published for so long, s.
+# The graph counts as gone if no shown topic has a publisher for so long, s.
 PARTING = 1.0
-# Of each topic; what comes in between is not shown. In lock-step thousands come in a second.
+# Queue size of each topic, and largest number of its messages shown per batch; others are skipped,
+# as in lock-step thousands arrive per second.
 DEPTH, MOST_AT_ONCE = 50, 10
 SEEN = QoSProfile(
     depth=DEPTH,
     reliability=ReliabilityPolicy.BEST_EFFORT,
     durability=DurabilityPolicy.VOLATILE,
 )
-# Said seldom or once, latched: who comes later shall know it, too.
+# QoS of rare, latched messages, which late subscribers receive, too.
 TOLD = QoSProfile(
     depth=1,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-# Hidden, as ROS has it: tools do not list it, and nobody takes it for a part of the run.
+# A hidden node by ROS's convention: tools do not list it, and no node takes it for a part of the
+# run.
 NAME = "_live_view"
 LATCHED_KINDS = ("Verification", "VelocityParameters")
 TRUTH = "ground_truth"
@@ -74,7 +76,7 @@ PACKAGES = ("sensor_msgs", "nav_msgs", "diagnostic_msgs", "diffbot_msgs")
 
 @dataclass(frozen=True)
 class LiveViewParameters(RobotParameters):
-    """Of live_view."""
+    """Parameters of live_view."""
 
     robot: str = parameter(
         "",
@@ -109,7 +111,12 @@ class LiveViewParameters(RobotParameters):
 
 
 class LiveView(PolledNode):
-    """ROS side of the live view."""
+    """ROS interface of the live view.
+
+    Attributes:
+        exit_code: See RunnableNode.
+        values: The node's parameters.
+    """
 
     def __init__(self) -> None:
         super().__init__(NAME)
@@ -143,22 +150,22 @@ class LiveView(PolledNode):
 
     @property
     def below(self) -> str:
-        """What names begin with that are in this node's namespace."""
+        """Prefix of the names in this node's namespace."""
         return f"{self.get_namespace().rstrip('/')}/"
 
     @property
     def url(self) -> str:
-        """Of the page."""
+        """URL of the page."""
         return self._server.url
 
     def close(self) -> None:
-        """Leave the browsers; what is stopped stays stopped until somebody enables it."""
+        """Disconnect the browsers; stopped nodes stay stopped until somebody enables them."""
         self._server.close()
 
     def _turn(self) -> None:
         now = time.monotonic()
         while not self._commands.empty():
-            self._obey(self._commands.get_nowait())
+            self._on_browser_command(self._commands.get_nowait())
         self._buttons.look(now)
         if now - self._looked >= LOOK_PERIOD:
             self._looked = now
@@ -170,7 +177,7 @@ class LiveView(PolledNode):
     # What is shown.
 
     def _look_around(self) -> None:
-        """Subscribe to what is new, and leave with the graph."""
+        """Subscribe to new topics, and end with the graph."""
         if met := self._own_run.met():
             self.get_logger().error(met)
             self.exit_code = 1
@@ -182,7 +189,7 @@ class LiveView(PolledNode):
                 continue
             if not topic.startswith(self.below):
                 continue
-            if topic.endswith(TRUTH):  # the pose that only a simulator knows
+            if topic.endswith(TRUTH):  # the true pose, which only a simulator knows
                 continue
             if topic not in self._feeds:
                 self._subscribe(topic, package, kind)
@@ -207,7 +214,7 @@ class LiveView(PolledNode):
         self._feeds[topic] = (kind, feed)
 
     def _show_nodes(self) -> None:
-        """Nodes that say nothing about themselves are there, or not."""
+        """Show nodes without diagnostics as present or gone."""
         names = {
             name
             for name, space in self.get_node_names_and_namespaces()
@@ -256,7 +263,7 @@ class LiveView(PolledNode):
         self._store.set(silent=silent if silent is None or silent > 0.5 else 0.0)
 
     def _chosen(self, topic: str, taken: list[bytes]) -> list[bytes]:
-        """Of many messages, some that lie apart, and the newest one: unpacking takes 40 µs each."""
+        """Return the newest and evenly spaced earlier messages, as decoding takes 40 µs each."""
         if len(taken) > MOST_AT_ONCE:
             step = -(-len(taken) // MOST_AT_ONCE)
             taken = taken[::-1][::step][::-1]
@@ -265,13 +272,13 @@ class LiveView(PolledNode):
         stamp = raw_stamp(taken[-1])
         newest = stamp.sec + 1e-9 * stamp.nanosec
         if newest == self._last.get(topic) and not topic.endswith("state"):
-            return []  # a simulator that waits says its state again
+            return []  # a waiting simulator repeats its state
         self._last[topic] = newest
         return taken
 
-    # What a browser asks for.
+    # Requests of browsers.
 
-    def _obey(self, command: Command) -> None:
+    def _on_browser_command(self, command: Command) -> None:
         allowed = {"all": ("stop", "release", "enable", "pause", "payload"), "stop": ("stop",)}
         what = command["do"]
         if what in allowed.get(self.values.controls, ()):
@@ -283,11 +290,11 @@ def _title(robot: Robot) -> str:
 
 
 class Buttons:
-    """Stop, release and enable, and what a simulator lets be changed while it runs.
+    """Buttons for stop, release and enable, and for pause and payload of a simulator.
 
     Args:
-        node: publishes and calls.
-        store: says what can be pressed, and what came of it.
+        node: The node that publishes and calls services.
+        store: Store for the available buttons, and for the results.
     """
 
     def __init__(self, node: LiveView, store: Store) -> None:
@@ -295,7 +302,7 @@ class Buttons:
         self._topic = node.resolve_topic_name(TOPIC)
         self._publisher: Publisher[Bool] | None = None
         self._pressed = False
-        self._said = 0.0
+        self._published = 0.0
         self._enables: dict[str, Client[Any, Any]] = {}
         self._others: dict[str, Client[Any, Any]] = {}
         self._due: list[tuple[float, Callable[[], None]]] = []
@@ -303,7 +310,7 @@ class Buttons:
         store.set(pressed=False, note="", can={})
 
     def press(self, what: str, command: Command) -> None:
-        """A button of the page, `stop`, `release`, `enable`, `pause` or `payload`."""
+        """Handle a button of the page: `stop`, `release`, `enable`, `pause` or `payload`."""
         if what == "stop":
             self._stop()
         elif what in ("release", "enable"):
@@ -316,7 +323,7 @@ class Buttons:
             self._load(command)
 
     def find(self) -> None:
-        """Look for what can be called; and step back while somebody else has a stop button."""
+        """Find available services; withdraw the stop publisher while another node has one."""
         node = self._node
         for name, types in node.get_service_names_and_types():
             end = name.rpartition("/")[2]
@@ -334,7 +341,7 @@ class Buttons:
                 node.destroy_publisher(self._publisher)
                 self._publisher = None
             elif not others:
-                self._button()  # so that nobody has to find it when it is pressed
+                self._button()  # created early, so that it is discovered before it is pressed
         self._store.set(
             other_buttons=others,
             can={
@@ -344,9 +351,9 @@ class Buttons:
         )
 
     def look(self, now: float) -> None:
-        """Called every few ms."""
-        if self._pressed and now - self._said >= REPEAT_PERIOD:
-            self._say(True)
+        """Repeat a pressed stop, and do what is due; called every few ms."""
+        if self._pressed and now - self._published >= REPEAT_PERIOD:
+            self._publish(True)
         for due in [each for each in self._due if each[0] <= now]:
             self._due.remove(due)
             due[1]()
@@ -354,26 +361,26 @@ class Buttons:
     def _stop(self) -> None:
         self._pressed = True
         self._due.clear()
-        self._say(True)
+        self._publish(True)
         for client in self._enables.values():
             client.call_async(SetBool.Request(data=False))
-        self._tell("stop sent")
+        self._show_note("stop sent")
         self._store.set(pressed=True)
         self._node.get_logger().warning("stopped from the live view")
 
     def _release(self) -> None:
         self._pressed = False
-        self._say(False)
+        self._publish(False)
         self._store.set(pressed=False)
-        self._tell("emergency stop released")
+        self._show_note("emergency stop released")
 
     def _enable(self) -> None:
-        """Enable the nodes that say of themselves that they command this robot."""
+        """Enable the nodes whose diagnostics show that they command this robot."""
         commanding = {each["name"] for each in self._store.get("nodes") if each["commands"]}
         called = [name for name in self._enables if name.split("/")[-2] in commanding]
         self._node.get_logger().info(f"enabling from the live view: {', '.join(called) or 'none'}")
         if not called:
-            self._tell("nobody who commands is there to be enabled")
+            self._show_note("there is no commanding node to enable")
         for name in called:
             self._call(name.split("/")[-2], self._enables[name], SetBool.Request(data=True))
 
@@ -382,17 +389,17 @@ class Buttons:
             self._publisher = self._node.create_publisher(Bool, TOPIC, LATCHED)
         return self._publisher
 
-    def _say(self, pressed: bool) -> None:
-        self._said = time.monotonic()
+    def _publish(self, pressed: bool) -> None:
+        self._published = time.monotonic()
         self._button().publish(Bool(data=pressed))
 
     def _load(self, command: Command) -> None:
         try:
             mass, x = float(command["mass"]), float(command.get("x", 0.0))
         except (KeyError, TypeError, ValueError):
-            self._tell("payload: a mass in kg and a place in m are needed")
+            self._show_note("payload: a mass in kg and a place in m are needed")
             return
-        # As a box of 0.1 m on the deck: what matters is its mass and where it lies.
+        # A cube of 0.1 m on the deck: only its mass and position matter.
         inertia = mass * 0.1**2 / 6.0
         self._ask("set_payload", SetPayload.Request(mass=mass, x=x, z=0.05, yaw_inertia=inertia))
 
@@ -409,7 +416,7 @@ class Buttons:
     def _ask(self, end: str, request: Any) -> None:
         client = self._client(end)
         if client is None:
-            self._tell(f"nobody offers {end} any more")
+            self._show_note(f"nobody offers {end} any more")
         else:
             self._call("simulator", client, request)
 
@@ -419,19 +426,19 @@ class Buttons:
         def on_answer(future: Any) -> None:
             answered = future.result()
             said = answered.message or ("done" if answered.success else "refused")
-            self._tell(f"{who}: {said}")
+            self._show_note(f"{who}: {said}")
 
         answer.add_done_callback(on_answer)
 
         def look() -> None:
             if not answer.done():
                 client.remove_pending_request(answer)
-                self._tell(f"{who}: no answer within {SERVICE_PATIENCE:g} s")
+                self._show_note(f"{who}: no answer within {SERVICE_PATIENCE:g} s")
 
         self._later(SERVICE_PATIENCE, look)
 
     def _later(self, delay: float, what: Callable[[], None]) -> None:
         self._due.append((time.monotonic() + delay, what))
 
-    def _tell(self, note: str) -> None:
+    def _show_note(self, note: str) -> None:
         self._store.set(note=note, note_at=time.time())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording in the browser, as a live run is shown; knows no ROS.
+"""Shows a recording in the browser like a live run; knows no ROS.
 
-All of it is read at once, thinned out where it is long, and played by the page at any speed. The
-pose is the recorded one, or the odometry of the wheels where none was recorded.
+The whole recording is read at once, thinned out if it is long, and played by the page at any speed.
+The pose is the recorded one, or wheel odometry if none was recorded.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
 
 TORQUES = "std_msgs/msg/Float64MultiArray"
-RATE = 10.0  # a browser is told all it needs at once
+RATE = 10.0  # updates per second; a browser receives all it needs in the first one
 
 
 def read_recording(path: Path, robot: str) -> Store:
-    """What a recording shows.
+    """Return the content of a recording as a view's store.
 
     Args:
-        path: a rosbag2 folder or file.
-        robot: as launch files take it.
+        path: Path of a rosbag2 folder or file.
+        robot: Name or file of the robot, as in launch files.
 
     Raises:
-        ValueError: the robot is none, or the recording cannot be read, or holds nothing to show.
+        ValueError: The robot is unknown, or the recording cannot be read or has nothing to show.
     """
     described = load_robot(robot)
     store = Store(SPACING)
@@ -91,16 +91,16 @@ def play(
     """Show a recording until `ends` is set.
 
     Args:
-        path: see `read_recording`; robot likewise.
-        robot: as launch files take it.
-        address: to listen on; see AccessGate.
-        port: see LiveServer.
-        ends: set by another thread or a signal.
-        say: told the URL.
+        path: See `read_recording`.
+        robot: See `read_recording`.
+        address: Address to listen on; see AccessGate.
+        port: See LiveServer.
+        ends: Event set by another thread or a signal.
+        say: Called with the recording's path and the URL, for the user.
 
     Raises:
-        ValueError: see `read_recording` and `AccessGate.of`.
-        OSError: it cannot listen there.
+        ValueError: See `read_recording` and `AccessGate.of`.
+        OSError: It cannot listen there.
     """
     gate = AccessGate.of(address)
     store = read_recording(path, robot)

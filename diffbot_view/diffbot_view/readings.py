@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From messages to what a live view shows: the one place of this package that reads their fields.
+"""Fills a live view's store from messages; the only module here that reads their fields.
 
 Messages are those of a running graph or of a recording; both have the same fields. Times in the
-store begin with the first stamp that was read.
+store count from the first stamp that was read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from diffbot_report.controller_topics import CONTROLLERS, StatusFields
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_view.store import Store
 
-# Least time between two rows of each series, s. Their columns:
+# Minimum time between two rows of each series, s. Their columns:
 #   pose, reference   x, y, theta, m, m, rad, in the odom frame
 #   wheels            angles [left, right], rad; torques that acted, N m
-#   command           what is commanded: torques [left, right], N m, or [v, omega], m/s, rad/s
-#   speed             [v, omega], and what is wanted of them, m/s, rad/s
+#   command           commands: torques [left, right], N m, or [v, omega], m/s, rad/s
+#   speed             [v, omega], and their desired values, m/s, rad/s
 #   parameters        K5 to K8, or sigma1 to sigma4, each with its standard deviation
-#   in_use            those that the law uses
-#   information       gained about K5 to K8, and as it was predicted, bits
+#   in_use            the parameters that the law uses
+#   information       gained information about K5 to K8, and its prediction, bits
 SPACING = {
     "pose": 0.03,
     "reference": 0.03,
@@ -48,23 +48,23 @@ K = ("K5", "K6", "K7", "K8")
 K_UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
 SIGMA = ("σ1", "σ2", "σ3", "σ4")
 SIGMA_UNITS = ("s", "s", "", "")
-HALF_WIDTH = 1.96  # standard deviations, of a 95 % interval
+HALF_WIDTH = 1.96  # half width of a 95 % interval, standard deviations
 
-# Who tells the pose; a better source silences the others.
+# Sources of the pose by quality; a better source replaces the others.
 WHEELS, ODOMETRY, STATUS = 1, 2, 3
 
 
 @dataclass(frozen=True)
 class ShownNode:
-    """What a node says about itself.
+    """State of a node as shown.
 
     Attributes:
-        name: of the node.
+        name: Name of the node.
         level: "good", "caution", "bad" or "quiet".
-        text: its state in words.
-        commands: whether it commands the robot, and can be enabled.
-        stopped: whether it is stopped until somebody enables it.
-        pressed: whether it knows of a pressed emergency stop.
+        text: Its state in words.
+        commands: Whether it commands the robot, and can be enabled.
+        stopped: Whether it is stopped until somebody enables it.
+        pressed: Whether it has received a pressed emergency stop.
     """
 
     name: str
@@ -79,8 +79,8 @@ class Readings:
     """Reads messages into a store.
 
     Args:
-        robot: whose wheels and shape they are.
-        store: filled.
+        robot: The robot; its wheels and shape are used.
+        store: The store to fill.
     """
 
     def __init__(self, robot: Robot, store: Store) -> None:
@@ -105,7 +105,7 @@ class Readings:
         store.set(nodes=[], runs={})
 
     def use_robot(self, robot: Robot) -> None:
-        """From now on it is this robot."""
+        """Use this robot from now on."""
         self._joints = JointReader(robot.joints.left, robot.joints.right, ("position",))
         self._odometry = DiffOdometry(robot.geometry)
         self._store.set(robot=shape_of(robot))
@@ -116,12 +116,12 @@ class Readings:
         return frozenset(self._readers)
 
     def take(self, topic: str, kind: str, message: Any) -> None:
-        """Take in a message; what cannot be used is left out.
+        """Process a message; unusable content is skipped.
 
         Args:
-            topic: its name.
-            kind: name of its type, one of `kinds`.
-            message: with a header.
+            topic: Name of its topic.
+            kind: Name of its type, one of `kinds`.
+            message: The message, with a header.
         """
         stamp = message.header.stamp
         time = stamp.sec + 1e-9 * stamp.nanosec
@@ -133,12 +133,12 @@ class Readings:
         self._readers[kind](topic, time, message)
 
     def take_torques(self, torques: Sequence[float]) -> None:
-        """Take in torques commanded, [left, right], N m, at the time of the newest joint state."""
+        """Process commanded torques [left, right], N m, at the time of the newest joint state."""
         if len(torques) == 2:
             self._store.add("command", self._newest, map(float, torques))
 
     def node_state(self, state: ShownNode) -> None:
-        """Put a node's state in the place of its last one."""
+        """Replace a node's state."""
         others = [each for each in self._store.get("nodes") if each["name"] != state.name]
         nodes = sorted([*others, vars(state)], key=lambda each: str(each["name"]))
         self._store.set(nodes=nodes)
@@ -158,7 +158,7 @@ class Readings:
                 max(time, 0.0), message.name, message.position, message.velocity, message.effort
             )
         except ValueError:
-            return  # the nodes that command the robot complain of it
+            return  # the nodes that command the robot report it
         self._store.add("wheels", time, (*sample.position, *sample.effort))
         if self._source <= WHEELS:
             self._follow_wheels(sample)
@@ -202,7 +202,7 @@ class Readings:
             return
         stds = [_root(variance) for variance in message.covariance_diagonal]
         self._estimate(time, K, K_UNITS, values, stds)
-        # What the estimate of the moment says of each parameter, beside its value.
+        # State of each parameter of the newest estimate, shown beside its value.
         said = [
             {
                 "state": STATES[int(state)],
@@ -303,7 +303,7 @@ class Readings:
         return read
 
     def _run(self, topic: str, kind: str, message: Any) -> None:
-        """What a node says of its run: phase, how far it is, and why it has ended."""
+        """Store the state of a node's run: phase, progress, and why it has ended."""
         phase = PHASES[kind][int(message.phase)]
         run = {
             "phase": phase,
@@ -336,7 +336,7 @@ class Readings:
 
 
 def shape_of(robot: Robot) -> dict[str, Any]:
-    """What is drawn of a robot, m; x forward from the axle, y to the left, z up from the ground."""
+    """Return a robot's shape, m; x forward from the axle, y to the left, z up from the ground."""
     outline = RobotOutline.of(robot)
     hull, wheels, look = robot.body.shape, robot.wheels, robot.appearance
     return {

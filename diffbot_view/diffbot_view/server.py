@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a live view and its WebSocket, in a thread of its own; knows no ROS.
 
-Every browser has a task that tells it what is new and waits as long as it does not read; nothing is
-queued for it. What a browser asks for is taken by another task, so that its stop button works while
-it does not read.
+Each browser has a task that sends it updates and waits while it does not read; nothing is queued
+for it. Another task receives its requests, so that its stop button works even while it does not
+read.
 
-Who may open it is an AccessGate's. A page of another site in the same browser must not press a
-button: the WebSocket is refused unless its Origin is this page's, nobody may frame the page, and on
-the loopback interface names other than the machine's own are refused, so that no foreign name can
-be made to point here.
+AccessGate decides who may open the page. A page of another site in the same browser must not press
+a button: the WebSocket is refused unless its Origin is this page's, no other page may frame it, and
+on the loopback interface host names other than the machine's own are refused, so that no foreign
+name can be made to point here (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ try:
     from websockets.exceptions import ConnectionClosed
     from websockets.http11 import Request, Response
 except ImportError:
-    # ROS distributions up to 2024 bring an older one.
+    # ROS distributions up to 2024 include an older version.
     raise ImportError(
         "the live view needs the Python package websockets, 13 or newer: run "
         "pip install 'websockets>=13'"
     ) from None
 
 SOCKET = "/live"
-# Browsers at a time; more are refused.
+# Largest number of browsers at a time; more are refused.
 MOST_BROWSERS = 32
-# A message of a browser, bytes; a longer one ends its connection.
+# Largest message of a browser, bytes; a longer one ends its connection.
 LONGEST_REQUEST = 1000
-# A browser that says nothing for so long, though it was asked, has gone, s.
+# Period of pings to a browser, and time without a reply after which it counts as gone, s.
 PING_PERIOD, PING_PATIENCE = 10.0, 20.0
-# What may be on its way to a browser that does not read, bytes.
+# Largest amount of data under way to a browser that does not read, bytes.
 MOST_ON_THE_WAY = 1 << 16
-LATER_PORTS = 20  # are tried where the port is taken
+LATER_PORTS = 20  # number of ports that are tried, the given one included
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 16
 
@@ -63,11 +63,11 @@ Command = dict[str, Any]
 
 @dataclass(frozen=True)
 class AccessGate:
-    """Who may open a view.
+    """Access control of a view.
 
     Attributes:
-        address: that is listened on.
-        token: what the URL has to hold; None: nothing, on the loopback interface only.
+        address: IP address of the server.
+        token: Token that the URL must contain; None: none, on the loopback interface only.
     """
 
     address: str
@@ -75,10 +75,10 @@ class AccessGate:
 
     @classmethod
     def of(cls, address: str, token: str = "") -> AccessGate:
-        """The gate for an address; a token is made up where one is needed and none is given.
+        """Return the gate for an address; a token is generated if one is needed and none is given.
 
         Raises:
-            ValueError: the address is none, or the token is too short.
+            ValueError: The address is no IP address, or the token is too short.
         """
         try:
             is_loopback = ipaddress.ip_address(address).is_loopback
@@ -97,13 +97,13 @@ class AccessGate:
         return cls(address, token or None)
 
     def refuses(self, host: str, query: str, origin: str | None, is_socket: bool) -> str:
-        """Why a request is refused; empty where it is not.
+        """Return why a request is refused; empty if it is not.
 
         Args:
-            host: the header Host.
-            query: of the URL.
-            origin: the header Origin, which browsers send with a WebSocket.
-            is_socket: whether the WebSocket is asked for, not the page.
+            host: The header Host.
+            query: Query of the URL.
+            origin: The header Origin, which browsers send with a WebSocket.
+            is_socket: Whether the request is for the WebSocket, not the page.
         """
         if self.token is None:
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -119,21 +119,22 @@ class AccessGate:
 
 
 class LiveServer:
-    """Serves the page, and a store to each browser.
+    """Serves the page, and the content of a store to each browser.
 
     Args:
-        store: what is shown.
-        gate: who may open it.
-        port: to listen on; where it is taken, one of the next ones; 0: any that is free.
-        rate: how often a browser is told what is new, 1/s.
-        on_command: called in the server's thread with what a browser asks: `{"do": name, ...}`.
+        store: Content of the view.
+        gate: Access control.
+        port: Port to listen on; if it is taken, one of the next ones; 0: any free port.
+        rate: Update rate of a browser, 1/s.
+        on_command: Called in the server's thread with each request of a browser:
+            `{"do": name, ...}`.
 
     Attributes:
-        url: of the page.
-        browsers: how many are connected.
+        url: URL of the page.
+        browsers: Number of connected browsers.
 
     Raises:
-        OSError: it cannot listen there; the message says what to change.
+        OSError: It cannot listen there; the message states what to change.
     """
 
     def __init__(
@@ -162,11 +163,11 @@ class LiveServer:
 
     @property
     def browsers(self) -> int:
-        """How many are connected."""
+        """Number of connected browsers."""
         return len(self._clients)
 
     def close(self) -> None:
-        """Tell browsers that the view ends, and leave; a second call changes nothing."""
+        """Close the connections to the browsers, and end; a second call changes nothing."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._ends.set)
             self._thread.join(3.0)
@@ -182,9 +183,9 @@ class LiveServer:
 
     async def _serve(self) -> None:
         quiet = logging.getLogger("diffbot_view.server")
-        quiet.setLevel(logging.CRITICAL)  # who refuses or leaves is no news
+        quiet.setLevel(logging.CRITICAL)  # do not log refused or closed connections
         server: Server = await serve(
-            self._tell,
+            self._send_updates,
             sock=self._listener,
             process_request=self._answer,
             compression=None,
@@ -207,38 +208,38 @@ class LiveServer:
                 client.transport.abort()
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """The page, or a refusal; None lets the WebSocket begin."""
+        """Return the page, or a refusal; None to open the WebSocket."""
         url = urlsplit(request.path)
         is_socket = url.path == SOCKET
         hosts = request.headers.get_all("Host")
         origins = request.headers.get_all("Origin")
         if len(hosts) != 1 or len(origins) > 1:
-            return _said(HTTPStatus.BAD_REQUEST, "one Host, and at most one Origin")
+            return _refusal(HTTPStatus.BAD_REQUEST, "one Host, and at most one Origin")
         origin = origins[0] if origins else None
         if why := self._gate.refuses(hosts[0], url.query, origin, is_socket):
-            return _said(HTTPStatus.FORBIDDEN, why)
+            return _refusal(HTTPStatus.FORBIDDEN, why)
         if is_socket:
             if len(self._clients) >= MOST_BROWSERS:
-                return _said(
+                return _refusal(
                     HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_BROWSERS} browsers are connected"
                 )
             return None
         if url.path != "/":
-            return _said(HTTPStatus.NOT_FOUND, "there is the page / only")
+            return _refusal(HTTPStatus.NOT_FOUND, "there is the page / only")
         policy = f"{self._policy}; connect-src ws://{hosts[0]} wss://{hosts[0]}"
         headers = _headers("text/html; charset=utf-8", len(self._page))
         headers["Content-Security-Policy"] = policy
         return Response(HTTPStatus.OK, "OK", headers, self._page)
 
-    async def _tell(self, browser: ServerConnection) -> None:
-        """Tell a browser what is new as fast as it reads."""
+    async def _send_updates(self, browser: ServerConnection) -> None:
+        """Send a browser updates, at most as fast as it reads."""
         self._clients.add(browser)
         listening = asyncio.create_task(self._listen(browser))
         cursor: Cursor = {}
         try:
             while True:
                 text, cursor = self._store.since(cursor)
-                await browser.send(text or "{}")  # it sees that it is connected
+                await browser.send(text or "{}")  # an empty update shows that it is connected
                 await asyncio.sleep(self._period)
         except ConnectionClosed:
             pass
@@ -247,7 +248,7 @@ class LiveServer:
             listening.cancel()
 
     async def _listen(self, browser: ServerConnection) -> None:
-        """Take what a browser asks for."""
+        """Receive a browser's requests."""
         async for text in browser:
             try:
                 command = json.loads(text)
@@ -262,7 +263,7 @@ class LiveServer:
 
 
 def assemble() -> tuple[bytes, str]:
-    """The page in one file, and the security policy that lets run nothing but its own script."""
+    """Return the page in one file, and the security policy that permits only its own script."""
     web = files("diffbot_view") / "web"
     style = colours() + (web / "live.css").read_text(encoding="utf-8")
     scripts = [
@@ -297,7 +298,7 @@ def _headers(kind: str, length: int) -> Headers:
     )
 
 
-def _said(status: HTTPStatus, why: str) -> Response:
+def _refusal(status: HTTPStatus, why: str) -> Response:
     body = f"{why}\n".encode()
     return Response(
         status.value, status.phrase, _headers("text/plain; charset=utf-8", len(body)), body
@@ -305,14 +306,14 @@ def _said(status: HTTPStatus, why: str) -> Response:
 
 
 def _listen(address: str, port: int) -> socket.socket:
-    """A socket that listens at the port, or at one of the next ones where it is taken."""
+    """Return a socket that listens on the port, or on one of the next ones if it is taken."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     ports = range(port, min(port + LATER_PORTS, 65536)) if port else [0]
     problem: OSError | None = None
     for each in ports:
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it: who reads again after a while is not told old news first.
+        # Connections inherit it: a browser that resumes reading must not receive old data first.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_ON_THE_WAY)
         try:
             listener.bind((address, each))
@@ -330,10 +331,10 @@ def _listen(address: str, port: int) -> socket.socket:
 
 
 def _name() -> str:
-    """The address by which others reach this machine; its name where none is found."""
+    """Return the address by which others reach this machine; its name if none is found."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # of no machine; nothing is sent
+            probe.connect(("192.0.2.1", 9))  # a reserved address; nothing is sent
             return str(probe.getsockname()[0])
         except OSError:
             return socket.gethostname()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a live view shows: the newest state, and series over time that stay small in long runs.
+"""Content of a live view: the newest state, and series over time that stay small in long runs.
 
-A browser is told the difference to what it has. Nothing is queued for it: one that reads slowly is
-told later, and less often, and one that stopped reading costs no memory.
+A browser receives the difference to what it has. Nothing is queued for it: one that reads slowly is
+updated later and less often, and one that has stopped reading costs no memory.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Rows of a series; more are thinned out to half.
+# Largest number of rows of a series; beyond it every second row is dropped.
 MOST_ROWS = 4000
-# Time was set back where it falls by more than this, s; less is a message that came late.
+# Time that goes back by more than this has been set back, s; by less, a message was late.
 LATE = 0.5
-DIGITS = 5  # of a number on its way to the browser
+DIGITS = 5  # significant digits of a number sent to the browser
 
 
 class Series:
     """Rows of numbers over time, thinned out evenly as they become many.
 
     Args:
-        spacing: least time between two rows, s.
+        spacing: Minimum time between two rows, s.
 
     Attributes:
         rows: [time in s, values ...], oldest first.
-        generation: changes when rows that were told before are no more.
+        generation: Number that changes when rows sent earlier are removed.
     """
 
     def __init__(self, spacing: float) -> None:
@@ -38,7 +38,7 @@ class Series:
         self._newest = -math.inf
 
     def add(self, time: float, values: Iterable[float]) -> None:
-        """Append a row unless it is too close to the one before; numbers not finite become gaps."""
+        """Append a row unless it is too close to the last one; non-finite numbers become gaps."""
         if self._newest - LATE <= time < self._newest + 0.999 * self._spacing:
             return
         if time < self._newest:
@@ -51,21 +51,21 @@ class Series:
             self.generation += 1
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all rows."""
         self.rows, self._spacing = [], self._first_spacing
         self._newest = -math.inf
         self.generation += 1
 
 
 Cursor = dict[str, tuple[int, int]]
-"""Of each series: the generation and how many of its rows a browser has; "" is the state's."""
+"""What a browser has: generation and number of rows of each series; "" is for the state."""
 
 
 class Store:
-    """State and series, filled by one thread and told to browsers by another.
+    """State and series, filled by one thread and sent to browsers by another.
 
     Args:
-        spacing: least time between two rows of each series, s, by its name.
+        spacing: Minimum time between two rows of each series, s, by its name.
     """
 
     def __init__(self, spacing: Mapping[str, float]) -> None:
@@ -75,14 +75,14 @@ class Store:
         self._changes = 0
 
     def set(self, **parts: Any) -> None:
-        """Replace parts of the state; what they hold must go into JSON."""
+        """Replace parts of the state by values that JSON can represent."""
         with self._lock:
             if any(self._state.get(name, self) != part for name, part in parts.items()):
                 self._state.update(parts)
                 self._changes += 1
 
     def get(self, name: str) -> Any:
-        """A part of the state; None where nobody has set it."""
+        """Return a part of the state; None if it was never set."""
         with self._lock:
             return self._state.get(name)
 
@@ -96,15 +96,15 @@ class Store:
             self._series[name].add(time, values)
 
     def since(self, cursor: Cursor) -> tuple[str | None, Cursor]:
-        """What is new for a browser.
+        """Return the update for a browser.
 
         Args:
-            cursor: what it has; empty: nothing.
+            cursor: What the browser has; empty: nothing.
 
         Returns:
-            JSON with `state`, where it has changed, and for each series that has grown its new
-            `rows`, which take the place of all rows from the index `from` on; None where nothing
-            is new. And the cursor of who has that.
+            JSON with `state`, if it has changed, and for each changed series its new `rows`, which
+            replace all rows from the index `from` on; None if nothing is new. And the cursor of a
+            browser that has received it.
         """
         with self._lock:
             told: dict[str, Any] = {}
@@ -124,7 +124,7 @@ class Store:
 
 
 def to_json(told: Any) -> str:
-    """JSON without blanks, and null in place of numbers that are not finite."""
+    """Return JSON without blanks, and with null for non-finite numbers."""
     try:
         return json.dumps(told, separators=(",", ":"), allow_nan=False)
     except ValueError:

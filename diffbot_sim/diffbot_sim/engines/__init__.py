@@ -24,15 +24,15 @@ def make_simulator(
     Args:
         name: "ideal" (closed-form model, exact integration), "mujoco" (contact physics) or
             "gazebo" (Gazebo 11 with ODE).
-        robot: from diffbot_description.load_robot.
-        gui: show the engine's own window; only gazebo has one.
-        pictures: folder that a camera in the world fills; only gazebo has one.
-        seed: of the engine's own random numbers; only gazebo has any.
+        robot: The robot, from diffbot_description.load_robot.
+        gui: Whether to show the engine's own window; only gazebo has one.
+        pictures: Folder for the pictures of a camera in the world; only gazebo has one.
+        seed: Seed of the engine's own random numbers; only gazebo has any.
 
     Raises:
-        ValueError: there is no such engine, it has no window or camera, or the robot cannot stand.
-        ImportError: the engine is not installed.
-        OSError: the engine does not start.
+        ValueError: There is no such engine, it has no window or camera, or the robot cannot stand.
+        ImportError: The engine is not installed.
+        OSError: The engine does not start.
     """
     if name == "gazebo":
         from diffbot_sim.engines.gazebo_engine import GazeboSimulator

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drags over the floor: casters, and the wheels of a robot with skid steer.
+"""Drag of casters that slide over the floor, and of the wheels of a robot with skid steer.
 
-Casters do by dry friction of coefficient x load at their ground points, wheels that slide sideways
-by a moment against turning.
+Casters cause dry friction of coefficient x load at their ground points; wheels that slide sideways
+cause a moment against turning.
 
-The load is that of the robot at rest. Contact engines do not use their own friction for it:
-MuJoCo's lifts what slides (its soft cone couples slip to normal force), so that a caster with
-coefficient 0.2 hops; ODE's has a square and no round cone, which drags harder along the diagonals.
+The load is that of the robot at rest. Contact engines do not use their own friction for this:
+MuJoCo's lifts sliding bodies (its soft cone couples slip to normal force), so that a caster with
+coefficient 0.2 hops; ODE's friction cone is square, not round, and drags harder along the
+diagonals.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from diffbot_description import DynamicParameters, Robot
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_description.ground_loads import ground_loads
 
-# A speed is sqrt(speed^2 + CREEP^2), m/s: a caster that holds half of what it can moves by half of
-# this.
+# Regularisation of the friction, m/s: speeds are replaced by sqrt(speed^2 + CREEP^2), so that a
+# caster that holds with half of its limit creeps at about half of this speed.
 CREEP = 1e-9
-# The search for the velocity after a step ends after so many rounds, or changes (relative) below.
+# The iteration for the velocity after a step ends after MOST_ROUNDS, or at relative changes below
+# PRECISION.
 MOST_ROUNDS = 60
 PRECISION = 1e-12
 
@@ -29,22 +31,22 @@ PRECISION = 1e-12
 class CasterDrag:
     """Forces of the casters that touch the ground, step by step.
 
-    The velocity u after a step is the one that makes (u - u_free)' M (u - u_free) / 2 +
-    h (sum of limit |velocity of the ground point| + c_w omega^2 / 2 + f_w |omega|) least, with
-    u_free that without drag: casters that slide are braked by their limit, and a robot that they
-    can hold is stopped within the step as a whole. There is one such u, though not one set of
-    forces where several casters hold. It is found by Newton's method with steps halved until they
-    lead down.
+    The velocity u after a step of duration h minimises (u - u_free)' M (u - u_free) / 2 +
+    h (sum of limit |velocity of the ground point| + c_w omega^2 / 2 + f_w |omega|), where u_free is
+    the velocity without drag: sliding casters are braked by their limit, and a robot that they can
+    hold is stopped completely within the step. The minimum is unique, although the forces are not
+    if several casters hold. It is found by Newton's method with step halving until the cost
+    decreases.
 
     Args:
-        robot: its casters and loads.
-        parameters: K5 to K8, with the payload.
-        mass: of a payload, kg.
-        x: of the payload, m ahead of the axle.
+        robot: The robot; its casters and loads are used.
+        parameters: K5 to K8, including the payload.
+        mass: Mass of the payload, kg.
+        x: Position of the payload ahead of the axle, m.
 
     Attributes:
         casters: x, y (m) and limit (N) of each caster that drags.
-        turning: moment against turning, N m; by the yaw rate, rad/s.
+        turning: Friction law of the moment against turning, N m, at a yaw rate, rad/s.
         mass: M_e, kg.
         inertia: I_e, kg m^2.
     """
@@ -71,14 +73,15 @@ class CasterDrag:
         return bool(self.casters) or self.turning != NO_FRICTION
 
     def wrench(self, u: Velocity, torque: tuple[float, float], step: float) -> tuple[float, float]:
-        """Drag over the next step: force along the robot (N), moment about the axle's middle (N m).
+        """Return the drag over the next step: forward force, N, and moment about the axle, N m.
 
-        The wheels hold against the force across, which does nothing.
+        The moment is about the axle's midpoint. The lateral force has no effect, as the wheels
+        resist it.
 
         Args:
-            u: at the start of the step.
-            torque: of the wheels [left, right] in it, N m.
-            step: s.
+            u: Velocity at the start of the step.
+            torque: Wheel torques [left, right] in the step, N m.
+            step: Duration of the step, s.
         """
         drift, push = self._parameters.drift(u), self._parameters.input_acceleration(torque)
         free_v = u.v + step * (drift.v + push.v)
@@ -87,9 +90,9 @@ class CasterDrag:
         return self.mass * (v - free_v) / step, self.inertia * (omega - free_omega) / step
 
     def after(self, free_v: float, free_omega: float, step: float) -> Velocity:
-        """Velocity after a step (s) that would be free_v (m/s), free_omega (rad/s) without drag.
+        """Return the velocity after a step (s) from the velocity without drag, m/s and rad/s.
 
-        With a step of 1 s the same of accelerations from rest.
+        With a step of 1 s it also maps accelerations from rest.
         """
         v, omega = free_v, free_omega
         least = self._cost(v, omega, free_v, free_omega, step)
@@ -103,7 +106,7 @@ class CasterDrag:
         return Velocity(v, omega)
 
     def _cost(self, v: float, omega: float, free_v: float, free_omega: float, step: float) -> float:
-        """What the velocity after a step makes least, J."""
+        """Return the cost that the velocity after a step minimises, J."""
         a, b = v - free_v, omega - free_omega
         cost = 0.5 * (self.mass * a * a + self.inertia * b * b)
         for x, y, limit in self.casters:
@@ -115,7 +118,7 @@ class CasterDrag:
     def _newton_step(
         self, v: float, omega: float, free_v: float, free_omega: float, step: float
     ) -> Velocity:
-        """Towards where the derivatives of the cost vanish."""
+        """Return the Newton step towards the minimum of the cost."""
         down_v, down_omega = self.mass * (free_v - v), self.inertia * (free_omega - omega)
         a, b, c = self.mass, 0.0, self.inertia
         for x, y, limit in self.casters:
@@ -123,7 +126,7 @@ class CasterDrag:
             speed = math.hypot(along, across, CREEP)
             along, across = along / speed, across / speed
             force, stiff = step * limit, step * limit / speed
-            # By v and by omega: the slopes of the speed, and what it bends.
+            # Gradient and Hessian of the speed with respect to v and omega.
             turning = x * across - y * along
             down_v -= force * along
             down_omega -= force * turning

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gazebo 11 with ODE as an engine; gazebo/world.py says how exact it is."""
+"""Gazebo 11 with ODE as an engine; see gazebo/world.py for its accuracy."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from diffbot_sim.simulator import (
 class GazeboSimulator:
     """A robot in a Gazebo server of its own; see Simulator for the interface.
 
-    Runs are bit-identical: the physics move only when `step` asks for it.
+    Runs are bit-identical: the physics advances only in `step`.
 
     Args:
-        robot: its URDF gives masses, joints, shapes and contacts.
-        settings: of the physics, for measurements; the defaults are the best known.
-        gui: open Gazebo's window.
-        pictures: folder that a camera in the world fills with pictures; None for no camera.
-        seed: of the server's random numbers.
+        robot: The robot; its URDF gives masses, joints, shapes and contacts.
+        settings: Settings of the physics, for measurements; the defaults are the best known.
+        gui: Whether to open Gazebo's window.
+        pictures: Folder for the pictures of a camera in the world; None for no camera.
+        seed: Seed of the server's random numbers.
 
     Raises:
-        ImportError: there is no Gazebo 11 on this machine.
-        ValueError: the robot cannot stand on its wheels and casters.
-        OSError: Gazebo does not start; the message holds its last words.
+        ImportError: There is no Gazebo 11 on this machine.
+        ValueError: The robot cannot stand on its wheels and casters.
+        OSError: Gazebo does not start; the message has the end of its log.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class GazeboSimulator:
         return self._state.rates
 
     def pose(self) -> tuple[float, float, float]:
-        """See Simulator.pose; at the time of the velocities, as the wheels' angles."""
+        """See Simulator.pose; corrected to the time of the velocities, like the wheel angles."""
         (x, y, _), (vx, vy, _) = self._state.position, self._state.linear
         half_step = 0.5 * self._inner_step
         theta = self._theta - half_step * self._state.angular[2]
@@ -143,7 +143,7 @@ class GazeboSimulator:
         return v, self._state.angular[2]
 
     def _do_steps(self, count: int, left: float, right: float, *drag: float) -> None:
-        """Inner steps with torques (N m) and the casters' drag; see CasterDrag.wrench."""
+        """Do inner steps with torques (N m) and the casters' drag; see CasterDrag.wrench."""
         self._state = self._server.exchange(
             protocol.request(protocol.STEP, left, right, self._inner_step, *drag, steps=count),
             count,
@@ -162,12 +162,12 @@ class GazeboSimulator:
         self._payload = (mass, x, z, yaw_inertia)
         payload = protocol.request(protocol.PAYLOAD, *self._payload)
         self._state, *_ = self._server.exchange_all([payload, *self._friction_requests()])
-        # A joint of a body whose centre of mass moves begins anew at angle 0.
+        # A joint's angle restarts at 0 when the centre of mass of its body moves.
         now = self._raw_angles()
         self._zero = (now[0] - before[0], now[1] - before[1])
 
     def _friction_requests(self) -> Iterator[bytes]:
-        """Set friction under the present load: the casters' here, the wheels' by these requests."""
+        """Set the casters' drag for the present load; yield requests for the wheels' friction."""
         mass, x, _, _ = self._payload
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
         values = (*self.parameters(), self._bare.wheel_radius, self._bare.half_track)
@@ -205,15 +205,15 @@ class GazeboSimulator:
 
         Args:
             start: x, y in odom, m.
-            end: likewise.
-            colour: red, green, blue, 0..1.
-            height: above the floor, m; the higher of two lines covers the other.
-            width: m.
+            end: Likewise.
+            colour: Red, green, blue, 0..1.
+            height: Height above the floor, m; the higher of two lines covers the other.
+            width: Width of the line, m.
         """
         self._server.exchange(protocol.request(protocol.LINE, *start, *end, *colour, height, width))
 
     def attitude(self) -> tuple[float, float, float]:
-        """Height of the axle's midpoint above the floor (m), roll and pitch (rad) of the body."""
+        """Return the height of the axle's midpoint (m), and roll and pitch of the body (rad)."""
         roll, pitch, _ = roll_pitch_yaw(*self._state.rotation)
         return self._state.position[2], roll, pitch
 

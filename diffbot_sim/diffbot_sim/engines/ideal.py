@@ -7,16 +7,17 @@
 
 With skid steer omega' is less by (c_w omega + f_w sign(omega)) / I_e.
 
-Where the wheels' radii r_i differ, r in these is their mean, a torque counts r / r_i times,
-w_i = (v -+ b omega) / r_i, and the faster spin of the smaller wheel couples v' and omega'.
+If the wheel radii r_i differ, r in these equations is their mean, a torque is multiplied by
+r / r_i, w_i = (v -+ b omega) / r_i, and the faster spin of the smaller wheel couples v' and omega'.
 
-T_f is the law of diffbot_description.dynamics; engines/wheel_friction.py says when a wheel holds.
+T_f is the law of diffbot_description.dynamics; engines/wheel_friction.py defines when a wheel
+holds, i.e. stays at rest by its friction.
 
-Each step is a chain of Taylor series of order 18 that end where a wheel stops, starts or reverses
-(roots of polynomials, found safely). There is no step-size to choose and no chatter at rest.
-Largest difference from scipy's DOP853 (rtol 1e-13) over 60 random steps of 0.1 to 50 ms at up to
-the torque limits, relative to max(|value|, 1e-3): 4e-13, for twil and agv. Coasting to rest under
-friction meets its analytic solution to 1e-12 too. One 10 ms step takes about 0.1 ms.
+Each step is a chain of Taylor series of order 18, each of which ends where a wheel stops, starts or
+reverses (roots of polynomials, found safely). There is no step size to choose and no chatter at
+rest. Largest difference from scipy's DOP853 (rtol 1e-13) over 60 random steps of 0.1 to 50 ms at up
+to the torque limits, relative to max(|value|, 1e-3): 4e-13, for twil and agv. Coasting to rest
+under friction also agrees with its analytic solution to 1e-12. A 10 ms step takes about 0.1 ms.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from diffbot_sim.engines.motion_series import (
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
 from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
 
-# Contact of the floor against turning, after the two wheels.
+# Index of the floor's contact against turning, after the two wheels.
 FLOOR = 2
-# Of the robot, m/s: slower than this, dragging casters stop it at once or let it start.
+# Speed below which a robot with dragging casters is stopped at once or started directly, m/s.
 SLOW = 1e-5
 
 
@@ -47,7 +48,7 @@ class IdealSimulator:
     """Closed-form model of a robot with friction of its wheels; see Simulator for the interface.
 
     Args:
-        robot: its model gives K5..K8 (diffbot_description.closed_form).
+        robot: The robot; its model gives K5..K8 (diffbot_description.closed_form).
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -65,9 +66,9 @@ class IdealSimulator:
         self.time = 0.0
         self._v = self._omega = 0.0
         self._angles = [0.0, 0.0]
-        # A wheel without Coulomb friction never holds; its direction is of no effect.
+        # A wheel without Coulomb friction never holds; its direction has no effect. The same holds
+        # for the floor under a robot with skid steer, which has a mode of its own.
         drags = bool(self._friction.drag.casters)
-        # So has the floor of a robot with skid steer, in a mode of its own.
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
     def step(self, torque: tuple[float, float], duration: float) -> None:
@@ -149,9 +150,9 @@ class IdealSimulator:
     def _next_event(
         self, series: MotionSeries, dynamics: PlanarDynamics, end: float
     ) -> tuple[float, int | None]:
-        """Time (s) and wheel of the first stop or release up to end; no wheel without one.
+        """Return time (s) and wheel of the first stop or release up to `end`; None: no wheel.
 
-        A piece also ends, without a wheel, where the series of a function hold no further.
+        A piece also ends, without a wheel, where the series of a function cease to be valid.
         """
         event = None
         for wheel, mode in enumerate(self._modes):
@@ -177,13 +178,13 @@ class IdealSimulator:
         return end, event
 
     def _sizes(self, series: MotionSeries, row: Row, wheel: int) -> Iterator[float]:
-        """What the rounding of a wheel's margins is relative to, term by term."""
+        """Yield, term by term, the magnitudes that scale the rounding error of a wheel's margin."""
         at, more = 0, 0.0
         if self._modes[wheel] == HOLDING:
             more = max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
         elif wheel == FLOOR:
-            # Where it lets go, its friction and the torques cancel: what is left of the
-            # acceleration is rounding of either.
+            # At release the floor's friction and the torques cancel, so that the remaining
+            # acceleration is rounding error of either.
             at, more = 1, self._friction.floor_acceleration
         for k, size in enumerate(series.magnitude(row)):
             yield size + more if k == at else size
@@ -203,9 +204,9 @@ class IdealSimulator:
     def _change_mode(
         self, wheel: int, friction: list[float], time: float, torque: tuple[float, float]
     ) -> None:
-        """Stop a turning wheel, or let go of one whose holding friction (N m) was exceeded."""
+        """Stop a turning wheel, or release one whose holding friction (N m) reached its limit."""
         if self._modes[wheel] == HOLDING:
-            # The wheel gives way against its friction.
+            # The wheel begins to turn against its friction.
             self._modes[wheel] = -1 if evaluate(friction, time) > 0.0 else 1
             return
         self._modes[wheel] = HOLDING
@@ -220,10 +221,10 @@ class IdealSimulator:
         return bool(self._friction.drag.casters) and self._modes == [HOLDING, HOLDING]
 
     def _stop_or_start(self, torque: tuple[float, float], remaining: float) -> float:
-        """Stop a slow robot whose casters drag, or let it start; returns the time taken, s.
+        """Stop a slow robot whose casters drag, or let it start; return the time taken, s.
 
-        Where it turns as it stops, the directions of the casters turn ever faster, and series hold
-        for ever less: below SLOW the rest of the way, SLOW^2 / acceleration, is left out.
+        If it turns while it stops, the caster directions turn ever faster, and series are valid for
+        ever shorter times. So below SLOW the remaining distance, SLOW^2 / acceleration, is skipped.
         """
         if not self._friction.drag.casters:
             return 0.0
@@ -250,7 +251,7 @@ class IdealSimulator:
         return time
 
     def _rest_holding_wheels(self) -> None:
-        """Take rounding out of the speeds of wheels at rest; the other wheel keeps its speed."""
+        """Set the speeds of wheels at rest to exactly 0; the other wheel keeps its speed."""
         left, right, *floor = (mode == HOLDING for mode in self._modes)
         b = self._half_track
         if left + right + any(floor) >= 2:
@@ -266,12 +267,12 @@ class IdealSimulator:
 
 
 def end_of_margin(margin: list[float], sizes: Iterable[float], end: float) -> float | None:
-    """First time in [0, end] at which a margin that starts at or above zero leaves it, or None.
+    """Return the first time in [0, end] at which a margin, initially >= 0, turns negative, or None.
 
     Args:
-        margin: coefficients of its series in time, ascending.
-        sizes: what the rounding of each is relative to.
-        end: s.
+        margin: Coefficients of its series in time, ascending.
+        sizes: Magnitudes that scale the rounding error of each coefficient.
+        end: End of the interval, s.
     """
     for k, (term, size) in enumerate(zip(margin, sizes, strict=True)):
         if abs(term) > ROUNDING * size:

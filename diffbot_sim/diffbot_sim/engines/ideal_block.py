@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ideal engine for many robots at once: IdealSimulator with a robot axis, in NumPy.
 
-The same equations, series of the speeds and choice of holding wheels as engines/ideal.py, on
+It uses the equations, series of the speeds and choice of holding wheels of engines/ideal.py on
 arrays whose last axis is the robots'. A step is one series for all of them; robots of which a wheel
-stops, starts or reverses within it go on in ever smaller groups, piece by piece. Differences from
-IdealSimulator are rounding: test_robot_blocks.py asks for 1e-9 after 10 s.
+stops, starts or reverses within it continue in ever smaller groups, piece by piece. The results
+differ from IdealSimulator by rounding: test_robot_blocks.py requires 1e-9 after 10 s.
 
-Friction is viscous and Coulomb friction, that of each direction by itself. Static friction with
-Stribeck's fall and casters that drag are left to the engine for one robot.
+Friction is viscous and Coulomb friction, the latter per direction. Static friction with the
+Stribeck effect and dragging casters are supported only by the engine for one robot.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ Modes = NDArray[np.int8]
 Index = NDArray[np.intp]
 Where = slice | Index
 
-# Last term of a series, relative to the speed and its change in the step; those after it are less.
+# Largest last term of a series, relative to the speed and its first-order change in the step.
 TRUNCATION = 1e-13
-# Orders from which on that is asked.
+# Lowest order of a series; from it on the last term is compared with TRUNCATION.
 FIRST = 5
-# Newton steps to a root at most; each doubles its digits.
+# Largest number of Newton steps to a root; each doubles the number of correct digits.
 NEWTON = 20
-# Gauss-Legendre nodes of the way, on [0, 1] with weights. Four leave 6e-10 turn^8 of a step's way:
-# 1e-13 of it up to SHARP rad; six 2e-16 turn^12. A step that turns by more than SHARPEST is cut.
+# Gauss-Legendre nodes on [0, 1], with weights, for the displacement in a step. Four nodes have a
+# relative error of 6e-10 turn^8, 1e-13 up to a turn of SHARP rad; six of 2e-16 turn^12. A step that
+# turns by more than SHARPEST is divided.
 SHARP, SHARPEST = 0.35, 1.2
 NODES = [
     [(0.5 * (node + 1.0), 0.5 * weight) for node, weight in zip(*leggauss(count), strict=True)]
@@ -50,17 +51,17 @@ class IdealBlock:
     """Closed-form models of n robots with friction of their wheels.
 
     Args:
-        robots: the models; n of them, > 0.
+        robots: The robots; n of them, > 0.
 
     Attributes:
-        time: s since the reset, of all.
-        parameters: K5 to K8 of each, payload included, arrays of shape (n,).
-        v, omega: body velocities, m/s and rad/s, shape (n,).
-        x, y, theta: poses, m and rad, shape (n,).
-        angles: of the wheels [left, right], rad, shape (2, n).
+        time: Time since the reset, the same for all, s.
+        parameters: K5 to K8 of each, including the payload, arrays of shape (n,).
+        v, omega: Body velocities, m/s and rad/s, shape (n,).
+        x, y, theta: Poses, m and rad, shape (n,).
+        angles: Wheel angles [left, right], rad, shape (2, n).
 
     Raises:
-        ValueError: there is no robot, or one has static friction, casters that drag or skid steer.
+        ValueError: There is no robot, or one has static friction, dragging casters or skid steer.
     """
 
     def __init__(self, robots: Sequence[Robot]) -> None:
@@ -81,17 +82,17 @@ class IdealBlock:
 
     @property
     def parameters(self) -> DynamicParameters:
-        """See the class; typed as for one robot, as its methods serve for arrays, too."""
+        """See the class; typed as for one robot, whose methods also work with arrays."""
         return DynamicParameters(*self._k)
 
     def reset(self, poses: ArrayLike | None = None) -> None:
         """Put the robots at rest.
 
         Args:
-            poses: rows x, y, theta, m and rad, shape (3, n); None: all 0.
+            poses: Rows x, y, theta, m and rad, shape (3, n); None: all 0.
 
         Raises:
-            ValueError: the poses' shape is wrong, or one is not finite.
+            ValueError: The poses' shape is wrong, or one is not finite.
         """
         n = len(self)
         start = np.zeros((3, n)) if poses is None else np.array(poses, dtype=float)
@@ -103,38 +104,38 @@ class IdealBlock:
         self.time = 0.0
         self.v, self.omega = np.zeros(n), np.zeros(n)
         self.angles = np.zeros((2, n))
-        # A wheel without Coulomb friction never holds; its direction is of no effect.
+        # A wheel without Coulomb friction never holds; its direction has no effect.
         self._modes = np.where(self._holds, HOLDING, 1).astype(np.int8)
 
     def set_payload(self, index: int, mass: float, x: float, z: float, yaw_inertia: float) -> None:
-        """Load one robot; see Simulator.set_payload.
+        """Put a payload on one robot; see Simulator.set_payload.
 
         Args:
-            index: of the robot, from 0 on.
-            mass: kg.
-            x: m ahead of the axle.
-            z: m above the ground.
-            yaw_inertia: about its own centre, kg m^2.
+            index: Index of the robot, from 0.
+            mass: Mass, kg.
+            x: Position of its centre of mass ahead of the axle, m.
+            z: Height of its centre of mass above the axle, m; without effect here.
+            yaw_inertia: Yaw inertia about its own centre of mass, kg m^2.
         """
         check_payload(mass, x, z, yaw_inertia)
         self._load(index, mass, x, yaw_inertia)
 
     def wheel_velocities(self) -> Array:
-        """Speeds [left, right], rad/s, shape (2, n); exactly 0 for a wheel that holds."""
+        """Return wheel speeds [left, right], rad/s, shape (2, n); exactly 0 for holding wheels."""
         turn = self._half_track * self.omega
         speeds = np.stack((self.v - turn, self.v + turn)) / self._radius
         return np.where(self._modes == HOLDING, 0.0, speeds)
 
     def step(self, torque: Array, duration: float) -> None:
-        """Move all robots on under constant torques.
+        """Advance all robots under constant torques.
 
         Args:
-            torque: [left, right], N m, shape (2, n).
-            duration: s, > 0.
+            torque: Wheel torques [left, right], N m, shape (2, n).
+            duration: Duration of the step, s, > 0.
 
         Raises:
-            ValueError: a torque is not finite, or the duration is not > 0.
-            FloatingPointError: a robot needs more pieces of motion than any real one.
+            ValueError: A torque is not finite, or the duration is outside its range.
+            FloatingPointError: A robot needs more pieces of motion than any real one.
         """
         check_duration(duration)
         if torque.shape != (2, len(self)) or not np.isfinite(torque).all():
@@ -182,14 +183,14 @@ class IdealBlock:
         self._coulomb[side, :, index] = law.sliding(1.0), law.sliding(-1.0)
 
     def _sliding(self, where: Where, modes: Modes | Array) -> Array:
-        """Coulomb friction of wheels by their direction, N m."""
+        """Return the Coulomb friction of wheels by their direction, N m."""
         coulomb = self._coulomb[:, :, where]
         if self._plain:
             return coulomb[:, 0]
         return np.where(modes > 0, coulomb[:, 0], coulomb[:, 1])
 
     def _piece(self, where: Where, torque: Array, remaining: Array) -> Array:
-        """Move some robots on to their next event, or to the end; returns the time left, s."""
+        """Advance some robots to their next event, or to the end; return the time left, s."""
         modes = self._modes[:, where]
         rows, holding = self._equations(where, torque, modes)
         series = _Series(self.v[where], self.omega[where], rows, float(remaining.max()))
@@ -207,7 +208,7 @@ class IdealBlock:
     def _equations(
         self, where: Where, torque: Array, modes: Modes
     ) -> tuple[Array, dict[int, Array]]:
-        """Rows of v' and omega', shape (2, 5, n), and of what holds single wheels, (5, n) each."""
+        """Return rows of v' and omega', (2, 5, n), and of single wheels' holding torque, (5, n)."""
         k5, k6, k7, k8 = self._k[:, where]
         radius, b = self._radius[where], self._half_track[where]
         viscous = self._viscous[:, where] / radius
@@ -216,7 +217,7 @@ class IdealBlock:
         along, across = -viscous.sum(axis=0), b * (viscous[0] - viscous[1])
         rows = np.zeros((2, 5, n))
         rows[0, 0], rows[1, 1] = k5, k6
-        # T_left + T_right and T_left - T_right by v, omega and 1.
+        # Coefficients of T_left + T_right and T_left - T_right in v, omega and 1.
         rows[0, 2], rows[0, 3] = k7 * along, k7 * across
         rows[0, 4] = k7 * (constant[0] + constant[1])
         rows[1, 2] = k8 * (viscous[1] - viscous[0])
@@ -232,7 +233,7 @@ class IdealBlock:
             alone = held[side] & ~both
             if not alone.any():
                 continue
-            # The wheel's acceleration by the rest, and by its own torque.
+            # The wheel's acceleration without its holding torque, and per N m of it.
             by = np.array((k7, -sign * k8))
             acceleration = (rows[0] + sign * b * rows[1]) / radius
             hold = -acceleration / ((by[0] + sign * b * by[1]) / radius)
@@ -249,10 +250,11 @@ class IdealBlock:
         holding: dict[int, Array],
         end: Array,
     ) -> tuple[Index, Array]:
-        """First wheel that stops or is released up to `end`, which becomes its time.
+        """Find the first wheel that stops or is released up to `end`, which becomes its time.
 
         Returns:
-            the wheels, -1 for none, and the friction that pushed each, N m; shape (n,) both.
+            The wheels, -1 for none, and the sign of the friction that held each, 0 for a stop;
+            shape (n,) both.
         """
         wheel = np.full(len(end), -1)
         push = np.zeros(len(end))
@@ -285,7 +287,7 @@ class IdealBlock:
 
     def _advance(self, where: Where, modes: Modes, series: _Series, end: Array) -> None:
         """Move states along their series."""
-        # Most steps end at one time for all, and numbers cost less than arrays.
+        # Most steps end at the same time for all, and scalars are faster than arrays.
         same = bool((end == end[0]).all())
         v, omega, path, turn, x, y = series.at(end[0] if same else end, self.theta[where])
         self.x[where] += x
@@ -303,7 +305,7 @@ class IdealBlock:
             self._rest(np.arange(len(self))[where])
 
     def _rest(self, index: Index) -> None:
-        """Take rounding out of the speeds of wheels at rest; the other wheel keeps its speed."""
+        """Set the speeds of wheels at rest to exactly 0; the other wheel keeps its speed."""
         left, right = self._modes[:, index] == HOLDING
         v, b = self.v[index], self._half_track[index]
         turn = b * self.omega[index]
@@ -315,7 +317,7 @@ class IdealBlock:
         )
 
     def _change_modes(self, index: Index, wheel: Index, push: Array, torque: Array) -> None:
-        """Stop turning wheels, and let go of those whose holding friction was exceeded."""
+        """Stop turning wheels, and release those whose holding friction reached its limit."""
         held = self._modes[wheel, index] == HOLDING
         self._modes[wheel, index] = np.where(held, -np.sign(push), HOLDING).astype(np.int8)
         stopped = index[~held]
@@ -323,7 +325,7 @@ class IdealBlock:
         self._choose_modes(stopped, torque[:, ~held])
 
     def _choose_modes(self, index: Index, torque: Array) -> None:
-        """Wheels at rest hold or start to turn; see WheelFriction.choose_modes."""
+        """Decide which wheels at rest hold or start to turn; see WheelFriction.choose_modes."""
         waiting = (self._modes[:, index] == HOLDING).any(axis=0)
         index, torque = index[waiting], torque[:, waiting]
         if not len(index):
@@ -363,7 +365,7 @@ class IdealBlock:
             needed[side] = (hold * basis).sum(axis=0)
         # Both wheels hold: friction takes all of the torque and, as the robot rests, nothing else.
         needed[:, both] = -torque[:, both]
-        # Friction that pushes backward keeps a wheel from turning forward.
+        # Backward friction keeps a wheel from turning forward.
         limits = np.where(needed > 0.0, self._coulomb[:, 1, index], self._coulomb[:, 0, index])
         consistent = np.ones(len(index), dtype=bool)
         for side, sign in ((0, -1.0), (1, 1.0)):
@@ -378,17 +380,17 @@ class IdealBlock:
 
 
 class _Series:
-    """Taylor coefficients of the speeds of n robots, as long as the longest of them needs.
+    """Taylor coefficients of the speeds of n robots, up to the highest order that any one needs.
 
     Args:
-        v, omega: states, m/s and rad/s, shape (n,).
-        rows: of v' and omega', as of motion_series, shape (2, 5, n).
-        horizon: time for which they are to hold, s.
+        v, omega: States, m/s and rad/s, shape (n,).
+        rows: Rows of v' and omega', as in motion_series, shape (2, 5, n).
+        horizon: Time for which the series should be valid, s.
 
     Attributes:
-        v, omega: coefficients, ascending.
-        change: most by which v and omega change within the horizon.
-        span: time for which the series hold, s: the horizon, or less.
+        v, omega: Coefficients, ascending.
+        change: Largest changes of v and omega within the horizon.
+        span: Time for which the series are valid, s: the horizon, or less.
     """
 
     def __init__(self, v: Array, omega: Array, rows: Array, horizon: float) -> None:
@@ -441,11 +443,11 @@ class _Series:
     def at(
         self, time: Array | float, heading: Array
     ) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """v, omega, path, turn, x and y after a time (s), the last four from 0 on.
+        """Return v, omega, path, turn, x and y after a time, the last four relative to the start.
 
         Args:
-            time: s, shape (n,), or one number.
-            heading: at the beginning, rad, shape (n,).
+            time: Time, s, shape (n,), or one number.
+            heading: Heading at the start, rad, shape (n,).
         """
         v, path = _value_and_integral(self.v, time)
         omega, turn = _value_and_integral(self.omega, time)
@@ -471,13 +473,13 @@ class _Series:
     def of_wheels(
         self, where: Index, mode: Array, lever: Array, radius: Array
     ) -> tuple[Array, Array]:
-        """Series of wheel speeds times their modes, shape (terms, m), and sizes as in combined.
+        """Return series of wheel speeds times modes, shape (terms, m), and sizes as in `combined`.
 
         Args:
-            where: indices of m robots.
-            mode: direction of each one's wheel.
-            lever: its rim speed per yaw rate, m.
-            radius: its radius, m.
+            where: Indices of m robots.
+            mode: Direction of the wheel of each.
+            lever: Rim speed of the wheel per yaw rate, m.
+            radius: Radius of the wheel, m.
         """
         order = len(self.centripetal)
         v = np.stack([term[where] for term in self.v[:order]]) / radius
@@ -485,7 +487,10 @@ class _Series:
         return mode * (v + turn), np.abs(v) + np.abs(turn)
 
     def combined(self, i: int | np.intp, row: Sequence[float]) -> tuple[list[float], list[float]]:
-        """Series of a quantity of robot i, and the sums of absolute values, as of MotionSeries."""
+        """Return the series of a quantity of robot i, and the sums of absolute values.
+
+        See MotionSeries.combine and MotionSeries.magnitude.
+        """
         order = len(self.centripetal)
         terms = np.array(
             [
@@ -501,7 +506,7 @@ class _Series:
 
 
 def _convolved(first: list[Array], second: list[Array], k: int, scratch: Array) -> Array:
-    """Coefficient k of a product of two series."""
+    """Return coefficient k of the product of two series."""
     total = first[0] * second[k]
     for j in range(1, k + 1):
         total += np.multiply(first[j], second[k - j], out=scratch)
@@ -509,7 +514,7 @@ def _convolved(first: list[Array], second: list[Array], k: int, scratch: Array) 
 
 
 def _squared(series: list[Array], k: int, scratch: Array) -> Array:
-    """Coefficient k of the square of a series."""
+    """Return coefficient k of the square of a series."""
     if k == 0:
         return series[0] * series[0]
     total = series[0] * series[k]
@@ -522,7 +527,7 @@ def _squared(series: list[Array], k: int, scratch: Array) -> Array:
 
 
 def _value_and_integral(series: list[Array], time: Array | float) -> tuple[Array, Array]:
-    """A series at a time, and its integral up to there."""
+    """Return the value of a series at a time, and its integral up to then."""
     value = series[-1] * time
     integral = value / len(series)
     for k in range(len(series) - 2, 0, -1):
@@ -536,16 +541,15 @@ def _value_and_integral(series: list[Array], time: Array | float) -> tuple[Array
 
 
 def _ends_of_margins(margins: Array, sizes: Array, end: Array) -> Array:
-    """As end_of_margin for m series, shape (terms, m); infinite where there is none.
+    """Return the times of end_of_margin for m series, shape (terms, m); infinite for None.
 
-    Those that fall or rise all the way are solved together, by Newton's method; the few others,
-    one by one.
+    Monotone series are solved together, by Newton's method; the few others, one by one.
     """
     times = np.full(len(end), np.inf)
     present = np.abs(margins[:2]) > ROUNDING * sizes[:2]
     rest = present[0] | present[1]
     times[rest & (np.where(present[0], margins[0], margins[1]) < 0.0)] = 0.0
-    # A wheel that has just been let go has a root at 0, which does not count.
+    # A wheel that has just been released has a root at 0, which does not count.
     begun = np.append(margins[1:], np.zeros((1, len(end))), axis=0)
     series = np.where(present[0], margins, begun)
     powers = end ** np.arange(len(series))[:, None]
@@ -565,7 +569,7 @@ def _ends_of_margins(margins: Array, sizes: Array, end: Array) -> Array:
 
 
 def _newton(series: Array, end: Array) -> Array:
-    """Roots in [0, end] of series, shape (terms, m), that fall all the way."""
+    """Return the roots in [0, end] of decreasing series, shape (terms, m)."""
     time: Array = np.minimum(-series[0] / series[1], end)
     for _ in range(NEWTON):
         value, slope = series[-1] + 0.0, np.zeros_like(end)

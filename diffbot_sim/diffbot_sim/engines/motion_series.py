@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taylor series of planar motion, and safe roots of polynomials: integration exact to floats.
+"""Taylor series of planar motion and safe roots of polynomials, for integration to float accuracy.
 
 A polynomial is a list of its coefficients, floats, in ascending order of powers. Every quantity of
-the motion is a row in the basis [omega^2, v omega, v, omega, 1] and, after these, the values of
-functions of the state (`StateFunction`); v' and omega' are two such rows.
+the motion is a row of coefficients in the basis [omega^2, v omega, v, omega, 1], followed by the
+values of functions of the state (`StateFunction`); v' and omega' are two such rows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Row = Sequence[float]
 """Coefficients of a quantity in the basis [omega^2, v omega, v, omega, 1, functions...]."""
 
 ORDER = 18
-# Size of the last term of a series relative to the motion: below float resolution.
+# Largest last term of a series relative to the motion: below float resolution.
 TRUNCATION = 1e-17
-# A motion whose series hold for less than this, s, is too fast.
+# Shortest time for which the series of a motion must be valid, s; otherwise it is too fast.
 SHORTEST = 1e-9
-# A robot that needs more pieces of motion within one step is beyond any real one.
+# Largest number of pieces of motion within one step; no real robot needs more.
 MOST_PIECES = 1000
-# Halving an interval this often reaches the spacing of floats.
+# Number of bisections of an interval down to the spacing of floats.
 DEEPEST = 50
 
 
@@ -35,7 +35,8 @@ class MotionSeries:
 
     v (m/s), omega (rad/s); centripetal = omega^2 and coriolis = v omega; path = integral of v
     (m); theta (rad), x and y (m) relative to the pose at the start of the piece. `span` (s) is
-    the time over which the series hold to float accuracy. `others` are those of the functions.
+    the time over which the series are valid to float accuracy. `others` are the series of the
+    values of the functions.
     """
 
     v: list[float]
@@ -50,7 +51,7 @@ class MotionSeries:
     others: list[list[float]] = field(default_factory=list)
 
     def combine(self, row: Row) -> list[float]:
-        """Series of a quantity."""
+        """Return the series of a quantity."""
         series = [
             row[0] * ww + row[1] * vw + row[2] * v + row[3] * w
             for ww, vw, v, w in zip(
@@ -65,9 +66,9 @@ class MotionSeries:
         return series
 
     def magnitude(self, row: Row) -> Iterator[float]:
-        """Sums of the absolute values that combine adds up: what its rounding is relative to.
+        """Yield the sums of absolute values of what `combine` adds, which scale its rounding error.
 
-        One at a time: most often only the first is needed.
+        They are generated one at a time, as mostly only the first is needed.
         """
         parts = (self.centripetal, self.coriolis, self.v, self.omega)
         others = [
@@ -85,41 +86,41 @@ class MotionSeries:
 
 
 class Expansion(Protocol):
-    """Series of the values of a function of the state, made a term at a time."""
+    """Series of the values of a function of the state, extended term by term."""
 
     terms: list[list[float]]
 
     def extend(self, vs: list[float], ws: list[float]) -> None:
-        """Append the next term of each value; vs and ws (v and omega) have as many by then."""
+        """Append the next term of each value; vs and ws (v and omega) already have that term."""
 
 
 class StateFunction(Protocol):
-    """Values that depend on v and omega other than by a row of the basis."""
+    """Functions of v and omega that are not linear combinations of the basis."""
 
     def values(self, v: float, omega: float) -> Sequence[float]:
         """Return the values at a state, m/s and rad/s."""
 
     def expansion(self) -> Expansion:
-        """Return the empty series."""
+        """Return the series, still empty."""
 
     def validity(self, v: float, omega: float) -> list[Row]:
-        """Rows that are above 0 at the state and as long as an expansion about it holds."""
+        """Return rows that are > 0 at the state and as long as an expansion about it is valid."""
 
 
-# Where |x| is above the first, exp(-x^2) is below float resolution, and taken for 0; a piece of
-# motion that begins there ends at the second at the latest.
+# For |x| > FAR exp(-x^2) is below float resolution and set to 0; a piece of motion that begins
+# there ends at |x| = NEAR at the latest.
 FAR, NEAR = 6.5, 6.2
-# Largest change of x in a piece: with it the first term left out of exp(-x^2) is below 1e-16.
+# Largest change of x in a piece, for which the first omitted term of exp(-x^2) is below 1e-16.
 REACH = 0.3
 
 
 @dataclass(frozen=True)
 class Stribeck:
-    """exp(-x^2) with x = speed / Stribeck velocity of a wheel: how much static friction is left.
+    """exp(-x^2), x = speed / Stribeck velocity of a wheel: remaining share of static friction.
 
     Args:
-        per_v: x per m/s of v.
-        per_omega: x per rad/s of omega.
+        per_v: Derivative of x with respect to v, s/m.
+        per_omega: Derivative of x with respect to omega, s/rad.
     """
 
     per_v: float
@@ -147,7 +148,7 @@ class Stribeck:
 
 
 class _StribeckExpansion:
-    """e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j)."""
+    """Series of e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j)."""
 
     def __init__(self, per_v: float, per_omega: float) -> None:
         self._per_v, self._per_omega = per_v, per_omega
@@ -180,13 +181,13 @@ class _StribeckExpansion:
 
 @dataclass(frozen=True)
 class Slip:
-    """Direction of the velocity of a ground point, a unit vector forward and to the left.
+    """Direction of the velocity of a ground point: a unit vector (forward, left).
 
-    Both values are 0 at rest, where there is none.
+    At rest, where there is no direction, both values are 0.
 
     Args:
-        x: m ahead of the axle, not 0.
-        y: m to the left.
+        x: Position ahead of the axle, m, not 0.
+        y: Position to the left of the centre line, m.
     """
 
     x: float
@@ -203,7 +204,7 @@ class Slip:
         return _SlipExpansion(self.x, self.y)
 
     def validity(self, v: float, omega: float) -> list[Row]:
-        """See StateFunction.validity: until it has turned by a right angle, or stops."""
+        """See StateFunction.validity: until the direction has turned by 90 degrees, or a stop."""
         forward, left = self.values(v, omega)
         if forward == left == 0.0:
             return []
@@ -211,7 +212,7 @@ class Slip:
 
 
 class _SlipExpansion:
-    """a p and b p with p = s^(-1/2), s = a^2 + b^2: s p' = -s' p / 2 gives p term by term."""
+    """Series of a p and b p, p = s^(-1/2), s = a^2 + b^2; s p' = -s' p / 2 gives p term by term."""
 
     def __init__(self, x: float, y: float) -> None:
         self._x, self._y = x, y
@@ -261,7 +262,7 @@ def motion_series(
     c' = -s omega, s' = c omega.
 
     Raises:
-        FloatingPointError: the motion is too fast to be expanded.
+        FloatingPointError: The motion is too fast to be expanded.
     """
     (a0, a1, a2, a3, a4, *a_other), (b0, b1, b2, b3, b4, *b_other) = rows
     expansions = [function.expansion() for function in functions]
@@ -306,7 +307,7 @@ def motion_series(
 
 
 def _span(first: list[float], second: list[float]) -> float:
-    """Time over which the last two terms stay below TRUNCATION of the first two."""
+    """Return the time for which the last two terms stay below TRUNCATION of the first two."""
     scale = max(abs(first[0]), abs(second[0]))
     slope = max(abs(first[1]), abs(second[1]))
     span = math.inf
@@ -315,7 +316,7 @@ def _span(first: list[float], second: list[float]) -> float:
         if not math.isfinite(last):
             return 0.0
         if last > 0.0:
-            # Ratios first: products of tiny speeds would underflow.
+            # Divide first: products of tiny speeds would underflow.
             from_start = (TRUNCATION * (scale / last)) ** (1.0 / k)
             from_slope = (TRUNCATION * (slope / last)) ** (1.0 / (k - 1))
             span = min(span, max(from_start, from_slope))
@@ -323,7 +324,7 @@ def _span(first: list[float], second: list[float]) -> float:
 
 
 def evaluate(coefficients: Sequence[float], t: float) -> float:
-    """Value at t (Horner)."""
+    """Return the value at t (Horner)."""
     value = 0.0
     for coefficient in reversed(coefficients):
         value = value * t + coefficient
@@ -331,7 +332,7 @@ def evaluate(coefficients: Sequence[float], t: float) -> float:
 
 
 def shifted(coefficients: Sequence[float], offset: float) -> list[float]:
-    """Coefficients of q(t) = p(t + offset) (repeated synthetic division)."""
+    """Return the coefficients of q(t) = p(t + offset) (repeated synthetic division)."""
     result = list(coefficients)
     for start in range(len(result) - 1):
         for k in range(len(result) - 2, start - 1, -1):
@@ -340,10 +341,10 @@ def shifted(coefficients: Sequence[float], offset: float) -> list[float]:
 
 
 def first_root(coefficients: Sequence[float], end: float, depth: int = 0) -> float | None:
-    """Smallest t in [0, end] at which the polynomial reaches zero, or None.
+    """Return the smallest t in [0, end] at which the polynomial reaches zero, or None.
 
-    Safe: bounds on the value and the slope over the whole interval decide, not samples, so no pair
-    of crossings is missed unless it is narrower than float resolution.
+    The search is safe: it uses bounds on the value and the slope over the whole interval, not
+    samples. So no pair of crossings is missed unless it is closer than float resolution.
     """
     if coefficients[0] == 0.0:
         return 0.0
@@ -366,7 +367,7 @@ def first_root(coefficients: Sequence[float], end: float, depth: int = 0) -> flo
 
 
 def _bisect(coefficients: Sequence[float], end: float) -> float:
-    """The root in [0, end] of a polynomial that changes its sign there once."""
+    """Return the root in [0, end] of a polynomial that changes its sign there once."""
     low, high = 0.0, end
     while True:
         middle = 0.5 * (low + high)

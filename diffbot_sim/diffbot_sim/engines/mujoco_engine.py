@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Full contact physics of a robot's URDF on a floor in MuJoCo.
 
-How near identification from it comes to the closed form, and why. Errors in % of K5, K6, K7, K8
-by batch least squares from noise-free wheel speeds, 40 s (benchmarks/contact_settings.py prints
-this, and for agv --robot agv --amplitude 4.5 9):
+The table shows how accurately the closed form is identified from it: errors in % of K5, K6, K7, K8
+by batch least squares from noise-free wheel speeds, 40 s (printed by
+benchmarks/contact_settings.py; for agv with --robot agv --amplitude 4.5 9):
 
                                  twil, +-0.3 N m             twil, +-0.6 N m
     settings                  K5    K6    K7    K8        K5    K6    K7    K8
@@ -19,19 +19,20 @@ this, and for agv --robot agv --amplitude 4.5 9):
     agv, default settings, +-4.5 N m 0.02 0.00 -0.01 0.01; +-9 N m -0.04 0.00 -0.01 0.01.
     Speed: about 115,000 inner steps of 0.5 ms per second of one core, 57 x real time.
 
-What spoils K5 is sideways creep of the wheels. MuJoCo damps slip towards zero with the time
-constant T of solreffriction, but leaves out that the rolling direction turns under it. A wheel
-that should roll thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does
-work, and v' gets a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil
-for T = 4, 2 and 1 ms: -1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. It passes
-for a part of K5 omega^2 wherever the mean of v is not zero; a regression with the term v omega^2
-has K5 right within 0.06 %. The friction's own T (only contact pairs with elliptic cones have one)
-is therefore set to the least that is stable, 2 h; half of it makes the wheels lose their grip.
-Others, smaller: pyramidal cones push wheels up when friction acts (the axle moves 75 um instead
-of 0.3) and let them slip along 100 times faster; soft contacts (solref 20 ms, solimp 0.9) let the
-body pitch by 0.3 mrad and shift the load between the wheels, which is worth 0.05 %; sinking
-shortens the rolling radius by 0.002 %. Beyond the friction limit no setting helps: that is
-physics.
+The error of K5 is due to sideways creep of the wheels. MuJoCo damps slip towards zero with the time
+constant T of solreffriction, but neglects that the rolling direction turns meanwhile. A wheel that
+should roll thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does work,
+and v' gets a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil for T = 4,
+2 and 1 ms: -1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. Wherever the mean of v is
+not zero, this term is attributed to K5 omega^2; a regression with the additional term v omega^2
+finds K5 within 0.06 %. The friction's own T (only contact pairs with elliptic cones have one) is
+therefore set to the minimum that is stable, 2 h; with half of it the wheels lose their grip.
+
+Smaller effects: pyramidal cones push wheels up when friction acts (the axle moves 75 um instead of
+0.3) and let them slip lengthwise 100 times faster; soft contacts (solref 20 ms, solimp 0.9) let the
+body pitch by 0.3 mrad and shift the load between the wheels, which amounts to 0.05 %; sinking
+shortens the rolling radius by 0.002 %. Beyond the friction limit no setting helps: real wheels slip
+there, too.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ except ImportError as error:
         "install it with 'pip install mujoco', or use sim:=ideal"
     ) from error
 
-from diffbot_sim.engines.mujoco_friction import WheelJointFriction  # after the word on mujoco
+from diffbot_sim.engines.mujoco_friction import WheelJointFriction  # after the check for mujoco
 
 FLOOR = "floor"
 PAYLOAD = "payload"
 FREE_JOINT = "floating_base"
-# Least part of the weight on each wheel for the robot to count as driven.
+# Smallest share of the weight that each wheel must carry.
 LEAST_LOAD = 0.01
 
 
@@ -78,13 +79,15 @@ class ContactSettings:
     """Settings of MuJoCo's soft contacts; the defaults are the best of the table above.
 
     Attributes:
-        inner_step: longest integration step, s.
-        time_constant: of the contacts along their normal (solref), s, >= 2 inner_step.
-        friction_time_constant: of wheel slip (solreffriction), s; at least 2 inner_step, the
-            limit of stability, is used.
+        inner_step: Longest integration step, s.
+        time_constant: Time constant of the contacts along their normal (solref), s, >= 2
+            inner_step.
+        friction_time_constant: Time constant of wheel slip (solreffriction), s; raised to 2
+            inner_step, the limit of stability, if smaller.
         impedance: solimp's d0 and dmax, 0..1; the nearer to 1 the stiffer the contact.
-        elliptic: elliptic friction cones; pyramidal ones let a wheel climb on its own friction.
-        impratio: stiffness of friction relative to the normal force.
+        elliptic: Whether friction cones are elliptic; with pyramidal ones a wheel climbs on its
+            own friction.
+        impratio: Stiffness of friction relative to the normal force.
         wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
     """
 
@@ -103,11 +106,11 @@ class MujocoSimulator:
     Runs are bit-identical: nothing in it is random, and reset clears the solver's memory.
 
     Args:
-        robot: its URDF gives masses, joints and collision shapes.
-        settings: contact settings, for measurements; the defaults are the best known.
+        robot: The robot; its URDF gives masses, joints and collision shapes.
+        settings: Contact settings, for measurements; the defaults are the best known.
 
     Raises:
-        ValueError: the robot cannot stand on its wheels and casters.
+        ValueError: The robot cannot stand on its wheels and casters.
     """
 
     def __init__(self, robot: Robot, settings: ContactSettings | None = None) -> None:
@@ -166,7 +169,7 @@ class MujocoSimulator:
         """See Simulator.wheel_angles.
 
         MuJoCo advances angles by the velocity at the end of each inner step, so they are half an
-        inner step ahead of the velocities; identified from them K6 was 0.8 % off.
+        inner step ahead of the velocities; without a correction K6 was 0.8 % off.
         """
         half_step = 0.5 * self._model.opt.timestep
         left, right = (
@@ -181,7 +184,7 @@ class MujocoSimulator:
         return float(qvel[self._speed[0]]), float(qvel[self._speed[1]])
 
     def pose(self) -> tuple[float, float, float]:
-        """See Simulator.pose; at the time of the velocities, as the wheels' angles."""
+        """See Simulator.pose; corrected to the time of the velocities, like the wheel angles."""
         half_step = 0.5 * self._model.opt.timestep
         x, y = (self._data.qpos[:2] - half_step * self._data.qvel[:2]).tolist()
         return x, y, self._theta - half_step * self.velocity()[1]
@@ -199,13 +202,14 @@ class MujocoSimulator:
         return v, sum(a * b for a, b in zip(up, spin, strict=True))
 
     def _pull_casters(self, torque: tuple[float, float]) -> None:
-        """Let the casters drag for one inner step; torque [left, right] in N m."""
+        """Apply the casters' drag for one inner step; torque [left, right] in N m."""
         yaw = self._yaw()
         force, moment = self._drag.wrench(
             Velocity(*self._velocity(yaw)), torque, self._model.opt.timestep
         )
         c, s, height = math.cos(yaw), math.sin(yaw), self._bare.wheel_radius
-        # It acts on the ground, below the origin of the free body: a lever, in its frame.
+        # The force acts on the ground, below the origin of the free body, hence a pitching moment
+        # in the body's frame.
         lever = -height * force
         self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
 
@@ -229,11 +233,11 @@ class MujocoSimulator:
             raise
 
     def contact_loads(self) -> tuple[float, float, float]:
-        """Normal forces of the floor on the left wheel, the right wheel and all else, N."""
+        """Return the floor's normal forces on the left wheel, the right wheel and the rest, N."""
         return _contact_loads(self._model, self._data, self._wheels)
 
     def attitude(self) -> tuple[float, float, float]:
-        """Height of the axle's midpoint above the floor (m), roll and pitch (rad) of the body."""
+        """Return the height of the axle's midpoint (m), and roll and pitch of the body (rad)."""
         roll, pitch, _ = roll_pitch_yaw(*self._data.qpos[3:7].tolist())
         return float(self._data.qpos[2]), roll, pitch
 
@@ -254,7 +258,7 @@ class MujocoSimulator:
         return roll_pitch_yaw(*self._data.qpos[3:7].tolist())[2]
 
     def _settled(self) -> NDArray[np.float64]:
-        """Positions after SETTLING_TIME on the floor without torque, from level; checked."""
+        """Return the positions after SETTLING_TIME on the floor without torque, checked."""
         data = mujoco.MjData(self._model)
         self._set_inner_step(self._settings.inner_step)
         data.qpos[2] = self._bare.wheel_radius
@@ -276,7 +280,7 @@ class MujocoSimulator:
 def _contact_loads(
     model: mujoco.MjModel, data: mujoco.MjData, wheels: list[int]
 ) -> tuple[float, float, float]:
-    """Normal forces of the floor on the bodies of the two wheels and on the rest, N."""
+    """Return the floor's normal forces on the two wheels' bodies and on the rest, N."""
     loads = [0.0, 0.0, 0.0]
     force = np.zeros(6)
     for i in range(data.ncon):
@@ -289,10 +293,10 @@ def _contact_loads(
 def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujoco.MjModel:
     """Compile the robot's URDF with a floor at z = 0, a free base and an empty payload body.
 
-    The URDF gives masses, joints and shapes; the robot its joint names and viscous friction.
+    The URDF gives masses, joints and shapes; `robot` gives joint names and viscous friction.
 
     Raises:
-        ValueError: the URDF lacks a wheel joint or a wheel has no collision shape.
+        ValueError: The URDF lacks a wheel joint, or a wheel has no collision shape.
     """
     spec = mujoco.MjSpec.from_string(_without_visuals(urdf_text))
     _set_options(spec, settings)
@@ -307,9 +311,9 @@ def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujo
     wheels = _wheel_geoms(spec, robot)
     for geom in spec.geoms:
         if geom is not floor and geom.name != FLOOR:
-            # Everything meets the floor only: bits of the floor's contype.
+            # All shapes collide only with the floor, by its contype bits.
             geom.contype, geom.conaffinity = 0, 1
-            # The casters' drag is CasterDrag's.
+            # CasterDrag models the casters' friction.
             geom.condim, geom.friction = 1, [0.0, 0.0, 0.0]
             _set_contact(geom, settings)
     for geom in wheels:
@@ -321,7 +325,7 @@ def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujo
 
 
 def set_inner_step(model: mujoco.MjModel, inner_step: float, settings: ContactSettings) -> None:
-    """Set the integration step (s) and the fastest stable decay of wheel slip that goes with it."""
+    """Set the integration step (s), and a wheel slip time constant that is stable with it."""
     model.opt.timestep = inner_step
     model.pair_solreffriction[:, 0] = max(settings.friction_time_constant, 2.0 * inner_step)
 
@@ -333,13 +337,13 @@ def set_payload_mass(
     body = model.body(PAYLOAD)
     body.mass[:] = mass
     body.ipos[:] = (x, 0.0, z)
-    # Only the yaw inertia is known; equal ones about the other axes are always possible.
+    # Only the yaw inertia is known; equal inertias about the other axes are always physical.
     body.inertia[:] = yaw_inertia
     mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
 def _without_visuals(text: str) -> str:
-    """Drop pictures: the physics has no use for them, and MuJoCo would look for their meshes."""
+    """Drop visuals: the physics does not need them, and MuJoCo would look for their meshes."""
     tree = ElementTree.fromstring(text)
     for link in tree.iter("link"):
         for visual in link.findall("visual"):
@@ -362,14 +366,14 @@ def _set_contact(element: mujoco.MjsGeom | mujoco.MjsPair, settings: ContactSett
 
 
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
-    """The wheels' collision shapes, named; their joints get the robot's viscous friction."""
+    """Name and return the wheels' collision shapes; give their joints the viscous friction."""
     geoms = []
     for i, name in enumerate(robot.joints.first):
         joint = spec.joint(name)
         if joint is None:
             raise ValueError(f"the URDF of {robot.name} has no joint {name!r}; see robot.joints")
         joint.damping = _first_entry(joint.damping, robot.friction.viscous[i])
-        # Dry friction is WheelJointFriction's; the stiffest impedance that MuJoCo takes.
+        # WheelJointFriction sets dry friction; this is the stiffest impedance of MuJoCo.
         joint.frictionloss = 0.0
         joint.solimp_friction[:2] = 0.9999
         shapes = list(joint.parent.geoms)
@@ -385,14 +389,14 @@ def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
 
 
 def _first_entry(old: ArrayLike, value: float) -> float | list[float]:
-    """MuJoCo 4 keeps damping as polynomial coefficients, earlier versions as one number."""
+    """Set the first coefficient of a MuJoCo 4 polynomial, or the number of earlier versions."""
     return value if np.ndim(old) == 0 else [value, *np.asarray(old)[1:]]
 
 
 def _add_wheel_pair(
     spec: mujoco.MjSpec, geom: str, robot: Robot, settings: ContactSettings
 ) -> None:
-    """An explicit contact pair: only pairs have a time constant of their own for friction."""
+    """Add an explicit contact pair: only pairs have a separate time constant for friction."""
     coefficient = settings.wheel_friction or robot.contact.wheel_friction
     pair = spec.add_pair(geomname1=FLOOR, geomname2=geom, condim=3)
     pair.friction[:2] = coefficient

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equations of motion of a robot with friction of its wheels, and which of its wheels hold.
+"""Equations of motion of a robot with wheel friction, and the choice of the wheels that hold.
 
-A wheel at rest holds as long as the friction that this needs is within its limit. The wheel
-accelerations depend on the torques through a symmetric positive definite matrix, so exactly one
-choice of holding and slipping wheels is consistent (a linear complementarity problem).
+A wheel "holds" if its friction keeps it at rest, which it does as long as the friction that this
+requires is within its limit. The wheel accelerations depend on the torques through a symmetric
+positive definite matrix, so exactly one choice of holding and turning wheels is consistent (a
+linear complementarity problem).
 
-A robot with skid steer has a third contact, the floor against its turning: what is said of a wheel
-holds for it with the yaw rate for its speed and a moment for its torque. Two contacts that hold
-hold the whole robot, and of the frictions of three that hold only two are determined: it rests as
-long as some are within all limits.
+A robot with skid steer has a third contact, the floor's resistance against turning. It is treated
+like a wheel, with the yaw rate as its speed and a moment as its torque. Two contacts that hold keep
+the whole robot at rest. If all three hold, only two of the three frictions are determined: the
+robot rests as long as any solution is within all limits.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
 HOLDING = 0
 """Mode of a wheel at rest; +1 and -1 are the directions of a turning one."""
 
-# Relative. Friction may exceed its limit by so much before a wheel counts as released, and a
-# coefficient below this part of what was added up to it is an exact zero.
+# Relative rounding error: friction may exceed its limit by this before a wheel counts as released,
+# and a coefficient below this share of the summed magnitudes is an exact zero.
 ROUNDING = 1e-12
-# A robot starts when its casters leave more than this part of the acceleration without them.
+# A robot starts if its dragging casters leave more than this share of its free acceleration.
 STARTS = 1e-6
 
 
@@ -40,8 +41,8 @@ STARTS = 1e-6
 class PlanarDynamics:
     """Rows of v', omega' and of the friction torques (N m) that hold the wheels [left, right].
 
-    Rows in the basis of motion_series, with a column more for each of `functions`. With skid steer
-    a third one holds the robot against turning.
+    The rows are in the basis of motion_series, with further columns for `functions`. With skid
+    steer a third row of `holding` is the floor's moment against turning.
     """
 
     acceleration: tuple[list[float], list[float]]
@@ -53,20 +54,21 @@ class WheelFriction:
 
     Args:
         parameters: K5..K8.
-        radius: wheel radius that K5..K8 hold for, m.
-        radii: of the wheels [left, right], m; the force of a torque goes with 1 / radius.
+        radius: Wheel radius that K5..K8 refer to, m.
+        radii: Radii of the wheels [left, right], m; the force of a torque is proportional to
+            1 / radius.
         half_track: b, m.
-        laws: friction of the wheels [left, right].
-        drag: of the casters, and of the floor against turning.
-        spin_inertia: of each wheel about its axle, kg m^2.
+        laws: Friction of the wheels [left, right].
+        drag: Drag of the casters, and of the floor against turning.
+        spin_inertia: Inertia of each wheel about its axle, kg m^2.
 
     Attributes:
-        parameters: as given.
-        wheel_speed: rows of the wheel speeds [left, right], rad/s.
-        functions: of the state, which the equations hold besides its powers: the fall of static
-            to Coulomb friction of each wheel that has it, the direction of each caster that drags.
-        holds: whether a wheel, or the floor, has dry friction at all.
-        floor_acceleration: of the yaw rate by the floor's dry friction, rad/s^2.
+        parameters: As given.
+        wheel_speed: Rows of the wheel speeds [left, right], rad/s.
+        functions: Functions of the state that extend the basis: the decay from static to Coulomb
+            friction of each wheel that has one, and the direction of each caster that drags.
+        holds: Whether each wheel, and the floor, has dry friction at all.
+        floor_acceleration: Yaw acceleration by the floor's dry friction, rad/s^2.
     """
 
     def __init__(
@@ -84,13 +86,13 @@ class WheelFriction:
         self._half_track = half_track
         self._laws = laws if drag.turning == NO_FRICTION else (*laws, drag.turning)
         k7, k8 = parameters.k7, parameters.k8
-        # Wheel torques -> [v', omega'].
+        # Maps wheel torques to [v', omega'].
         self._input = np.array([[k7, k7], [k8, -k8]]) * (radius / np.array(radii))
         self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / np.array([radii]).T
         if len(self._laws) > 2:
             self._input = np.column_stack((self._input, (0.0, 1.0 / drag.inertia)))
             self._wheels = np.vstack((self._wheels, (0.0, 1.0)))
-        # Of a robot that starts with casters that drag, whose direction is found without coupling.
+        # Input matrix without coupling, for the start of a robot with dragging casters.
         self._starting = self._input
         self._coupling = _coupling(parameters, radius, radii, half_track, spin_inertia)
         self._input = self._coupling @ self._input
@@ -107,7 +109,7 @@ class WheelFriction:
         ]
 
     def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
-        """Equations of motion while the modes of the wheels [left, right] last."""
+        """Return the equations of motion for these modes of the wheels [left, right]."""
         torques = np.zeros((len(self._laws), self._columns))
         torques[:2, 4] = torque
         for i, law in enumerate(self._laws):
@@ -120,7 +122,7 @@ class WheelFriction:
         drift[0, 0], drift[1, 1] = self.parameters.k5, self.parameters.k6
         first = 5 + len(self._falling)
         for column, (x, y, limit) in enumerate(self.drag.casters):
-            along = first + 2 * column  # after it the column of the direction across
+            along = first + 2 * column  # the next column is that of the lateral direction
             drift[0, along] = -limit / self.drag.mass
             drift[1, along] = limit * y / self.drag.inertia
             drift[1, along + 1] = -limit * x / self.drag.inertia
@@ -138,11 +140,11 @@ class WheelFriction:
         return PlanarDynamics((rows[0], rows[1]), tuple(holding.tolist()))
 
     def _resting(self, torque: tuple[float, float]) -> tuple[float, float, float]:
-        """Frictions that hold wheels and floor at rest, the floor's as small as can be, N m."""
+        """Return frictions that hold wheels and floor at rest, N m; the floor's is the smallest."""
         share = -np.linalg.solve(self._input[:, :2], self._input[:, 2])
         least, most = -math.inf, math.inf
         for side in (0, 1):
-            # Moments of the floor with which this wheel holds.
+            # Range of floor moments with which this wheel holds.
             ends = [
                 (push * self.limit(side, push) + torque[side]) / share[side] for push in (-1.0, 1.0)
             ]
@@ -153,12 +155,12 @@ class WheelFriction:
     def choose_modes(
         self, v: float, omega: float, torque: tuple[float, float], modes: list[int]
     ) -> list[int]:
-        """Modes from now on: turning wheels keep theirs, wheels at rest hold or start to turn.
+        """Return the next modes: turning wheels keep theirs, wheels at rest hold or start to turn.
 
         Args:
-            v, omega: body velocity, m/s and rad/s.
-            torque: acting from now on, N m.
-            modes: HOLDING for each wheel that is at rest now, else its direction.
+            v, omega: Body velocity, m/s and rad/s.
+            torque: Torque from now on, N m.
+            modes: HOLDING for each wheel that is at rest now, otherwise its direction.
         """
         if HOLDING not in modes:
             return list(modes)
@@ -180,31 +182,31 @@ class WheelFriction:
                 if modes[i] == HOLDING
             ):
                 return candidate
-        return list(modes)  # only rounding on the limit of holding leads here
+        return list(modes)  # reached only by rounding at the limit of holding
 
     def _all_at_rest(self, modes: list[int]) -> list[int]:
-        """The modes; where two contacts hold, of a robot at rest: all that can hold do."""
+        """Return the modes; if two contacts hold, the robot rests, and all that can hold do."""
         if sum(mode == HOLDING for mode in modes) < 2:
             return list(modes)
         return [HOLDING if holds else mode for mode, holds in zip(modes, self.holds, strict=True)]
 
     def limit(self, wheel: int, friction: float) -> float:
-        """Largest size of the torque that holds a wheel, N m.
+        """Return the largest magnitude of the torque that holds a wheel, N m.
 
         Args:
             wheel: 0 left, 1 right, 2 the floor against turning.
-            friction: of its sign; one that pushes backward keeps the wheel from turning forward.
+            friction: A torque of its sign; backward friction keeps a wheel from turning forward.
         """
         return self._laws[wheel].breakaway(-friction)
 
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
-        """How a robot at rest starts whose casters drag: accelerations and modes; None: it stays.
+        """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
 
-        The friction of a caster has the direction of the acceleration, which depends on it. Of all
-        choices of wheels that hold only one is consistent, as in choose_modes.
+        A caster's friction opposes the direction of the acceleration, which depends on the
+        friction. Only one choice of holding wheels is consistent, as in choose_modes.
 
         Args:
-            torque: from now on, N m.
+            torque: Torque from now on, N m.
         """
         for modes in ([HOLDING, 1], [HOLDING, -1], [1, HOLDING], [-1, HOLDING]):
             held = modes.index(HOLDING)
@@ -228,7 +230,7 @@ class WheelFriction:
         return None
 
     def _pivoting(self, torque: tuple[float, float], held: int, mode: int) -> Velocity | None:
-        """Accelerations about the contact point of a held wheel, if it holds then."""
+        """Return the accelerations about the contact point of a held wheel, if it then holds."""
         turning = 1 - held
         b = self._half_track
         v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
@@ -255,15 +257,15 @@ def _coupling(
     half_track: float,
     spin_inertia: float,
 ) -> NDArray[np.float64]:
-    """What makes [v', omega'] of equal wheels those of unequal ones, shape (2, 2).
+    """Return the matrix that maps [v', omega'] of equal wheels to those of unequal ones, (2, 2).
 
-    The wheels' kinetic energy is J (w_l^2 + w_r^2) / 2 with w = (v -+ b omega) / r_i. Where the
-    radii differ, it holds the product v omega: a force turns the robot, and a moment drives it.
+    The wheels' kinetic energy is J (w_l^2 + w_r^2) / 2 with w = (v -+ b omega) / r_i. If the radii
+    differ, it contains the product v omega: a force also turns the robot, and a moment drives it.
 
     Args:
-        parameters: K5..K8 of wheels of the mean radius.
-        radius: the mean one, m.
-        radii: [left, right], m.
+        parameters: K5..K8 for wheels of the mean radius.
+        radius: Mean radius, m.
+        radii: Radii [left, right], m.
         half_track: b, m.
         spin_inertia: J, kg m^2.
     """

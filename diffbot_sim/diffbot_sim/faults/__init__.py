@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults put on messages, from one stretch of time to another, scripted and repeatable."""
+"""Faults injected into messages during given time intervals, scripted and repeatable."""
 
 from diffbot_sim.faults.fault import Fault, Relay, Script, load_script
 from diffbot_sim.faults.injector import FaultInjector

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One fault of one topic, in the words of PX4's failure injection.
+"""One fault of one topic, in the terms of PX4's failure injection.
 
-| kind         | what becomes of the messages                                                    |
+| kind         | effect on the messages                                                          |
 |--------------|---------------------------------------------------------------------------------|
-| off          | none comes                                                                      |
-| stuck        | they say what the last one before the fault said, under fresh or old stamps     |
+| off          | none arrives                                                                    |
+| stuck        | repeat the last content before the fault, with fresh or old stamps              |
 | garbage      | noise, a number, NaN or inf in their fields                                     |
-| wrong        | scaled, offset, wrapped, swapped, or with arrays that do not fit                |
-| slow         | not more than `rate` a second come                                              |
-| delayed      | they come later by `delay`, and by up to `jitter` more                          |
-| intermittent | some are lost, or come several times                                            |
+| wrong        | scaled, offset, wrapped, swapped, or with inconsistent arrays                   |
+| slow         | at most `rate` per second arrive                                                |
+| delayed      | arrive later by `delay`, and by up to `jitter` more                             |
+| intermittent | some are lost, or arrive several times                                          |
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from diffbot_description.files import closest, parse_yaml, read_text
 from diffbot_description.robot import FieldSpec
 from diffbot_sim.faults.message_fields import NANOSECONDS, parse_path
 
-METADATA_KEY = "spec"  # of a dataclass field that holds a FieldSpec
+METADATA_KEY = "spec"  # metadata key of a dataclass field's FieldSpec
 FOR_EVER = 1e10  # s
 NUMBERS = (int, float)
 LISTS = (list, tuple)
@@ -36,11 +36,12 @@ ARRAYS = ("", "reversed", "missing", "extra", "duplicated", "short", "empty")
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind of fault can be told.
+    """The settings of a kind of fault.
 
     Attributes:
-        settings: names of its settings.
-        needed: of these at least one has to differ from its default, or it would do nothing.
+        settings: Names of its settings.
+        needed: Settings of which at least one must differ from its default, as the fault would
+            otherwise do nothing.
     """
 
     settings: tuple[str, ...]
@@ -82,43 +83,44 @@ class Fault:
     """One fault; its settings are checked, and only those of its kind may differ from the default.
 
     Attributes:
-        topic: name of the topic, as the script has it.
+        topic: Name of the topic, as in the script.
         kind: off, stuck, garbage, wrong, slow, delayed or intermittent.
-        start: when it begins, s, >= 0, of the time that the injector is told.
-        duration: how long it lasts, s, > 0; inf: for ever. A message is hit when it comes at a time
+        start: When it begins, s, >= 0, on the time scale given to the injector.
+        duration: How long it lasts, s, > 0; inf: for ever. A message is hit if it arrives at a time
             t with start <= t < start + duration.
-        probability: share of the messages that is hit in the long run, above 0 up to 1; not for
-            off and slow. intermittent has to say it.
-        burst: how many messages in a row are hit at a time, >= 1; for those with a probability.
-        seed: of this fault's chances; faults with equal seeds and different places in the list
-            differ all the same.
-        fields: paths of the fields that stuck, garbage and wrong change, such as `header.stamp`,
+        probability: Share of the messages that are hit in the long run, above 0 up to 1; not for
+            off and slow. For intermittent it or `copies` is required.
+        burst: How many messages in a row are hit at a time, >= 1; for kinds with a probability.
+        seed: Seed of this fault's random numbers; faults with equal seeds at different places in
+            the list still differ.
+        fields: Paths of the fields that stuck, garbage and wrong change, such as `header.stamp`,
             `pose.position.x`, `position` (all of it), `position[1]` or
-            `position[left_wheel_joint]` (by the message's `name`). Without any: stuck freezes all;
-            garbage and wrong change each number outside the header.
-        stamps: of stuck. "fresh": the header's stamp goes on; "old": it is frozen, too.
-        value: of garbage. A number, "nan", "inf", "-inf", or "random" for noise. Whole numbers
-            stay in the range of their type, and as they are where NaN or inf is wanted.
-        magnitude: random numbers are between -magnitude and +magnitude, > 0.
-        scale: of wrong; fields are multiplied with it; -1 flips signs.
-        offset: of wrong; is added then, in the field's unit; for stamps s.
-        wrap: of wrong; then numbers are wrapped into -wrap/2 <= x < wrap/2, as the angle of an
-            encoder; 0: not.
-        swap: of wrong; two indices whose entries change places in the arrays of numbers (in those
-            of `fields`, where given), while the names stay.
-        arrays: of wrong; what happens to the message's arrays (to those of `fields`, where given):
-            "reversed", "missing" (entry `index` is left out), "extra" (an entry of unknown name
-            comes first), "duplicated" (entry `index` comes again at the end), "short" (arrays of
+            `position[left_wheel_joint]` (by the message's `name`). Without any, stuck freezes all
+            fields; garbage and wrong change each number outside the header.
+        stamps: For stuck. "fresh": the header's stamp advances; "old": it is frozen, too.
+        value: For garbage. A number, "nan", "inf", "-inf", or "random" for noise. Whole numbers
+            stay in the range of their type, and are unchanged by NaN or inf.
+        magnitude: For garbage; random numbers are between -magnitude and +magnitude, > 0.
+        scale: For wrong; factor on the fields; -1 flips signs.
+        offset: For wrong; added after scaling, in the field's unit; for stamps s.
+        wrap: For wrong; numbers are finally wrapped into -wrap/2 <= x < wrap/2, as the angle of an
+            encoder; 0: not wrapped.
+        swap: For wrong; two indices whose entries are swapped in the arrays of numbers (in those
+            of `fields`, if given), while the names stay.
+        arrays: For wrong; how the message's arrays (those of `fields`, if given) are edited:
+            "reversed", "missing" (entry `index` is removed), "extra" (an entry of unknown name is
+            prepended), "duplicated" (entry `index` is repeated at the end), "short" (arrays of
             other than text lose their last entry), "empty".
-        index: for arrays missing and duplicated, >= 0.
-        rate: of slow; messages per s that pass at most, Hz, > 0.
-        delay: of delayed, s, >= 0.
-        jitter: of delayed; up to so much more, evenly spread, s, >= 0.
-        overtake: of delayed; whether a message may come before one that was sent earlier.
-        copies: of intermittent; how often a message that is hit comes: 0 (lost), 2 ... 100.
+        index: For arrays missing and duplicated, >= 0.
+        rate: For slow; largest number of messages per s that pass, Hz, > 0.
+        delay: For delayed; delay, s, >= 0.
+        jitter: For delayed; largest additional delay, uniformly distributed, s, >= 0.
+        overtake: For delayed; whether a message may arrive before one that was sent earlier.
+        copies: For intermittent; how often a hit message arrives: 0 (lost), 2 ... 100.
 
     Raises:
-        ValueError: a setting is wrong or of another kind; names it, its value and what is allowed.
+        ValueError: A setting is wrong or of another kind; the message has its name, its value and
+            what is allowed.
     """
 
     topic: str
@@ -145,7 +147,7 @@ class Fault:
     copies: int = setting("", "how often a message that is hit comes", 0, minimum=0, maximum=100)
 
     def __str__(self) -> str:
-        """Topic, kind, time and the settings that differ from the defaults."""
+        """Return topic, kind, time and the settings that differ from the defaults."""
         changed = {
             entry.name: getattr(self, entry.name)
             for entry in fields(self)[2:]
@@ -219,7 +221,7 @@ class Fault:
         object.__setattr__(self, "swap", tuple(self.swap))
 
     def _check_kind(self) -> None:
-        """Only settings of the kind, and enough of them to make a difference."""
+        """Require only settings of the kind, and enough of them to have an effect."""
         kind = KINDS[self.kind]
         for entry in fields(self)[2:]:
             changed = getattr(self, entry.name) != entry.default
@@ -237,36 +239,36 @@ class Fault:
 
     @property
     def bends(self) -> bool:
-        """Whether it changes numbers by a rule."""
+        """Whether it scales, shifts or wraps numbers."""
         return (self.scale, self.offset, self.wrap) != (1.0, 0.0, 0.0)
 
     def covers(self, now: int) -> bool:
-        """Whether it is on at a time, ns."""
+        """Whether it is active at a time, ns."""
         begin = round(self.start * NANOSECONDS)
         return begin <= now < begin + round(min(self.duration, FOR_EVER) * NANOSECONDS)
 
 
-# Scripts of faults in YAML; config/faults.yaml of the suite shows all that they can hold.
+# Scripts of faults in YAML; see config/faults.yaml of the suite for all keys.
 
-# Where messages go without another name: the topic's own below this.
+# Prefix of the default output topic.
 FAULTY = "faulty"
 _TYPE = re.compile(r"[a-z]\w*/(msg/)?[A-Z]\w*")
 
 
 @dataclass(frozen=True)
 class Relay:
-    """From where to where the messages of a topic go.
+    """Input and output of a topic that passes the injector.
 
     Attributes:
-        topic: name by which the faults call it.
-        type: of its messages, such as sensor_msgs/msg/JointState.
-        input: ROS name where they come from; empty: the topic.
-        output: ROS name where they go to; empty: faulty/<topic>.
-        latched: whether late subscribers get the last message (durability transient local), as of
-            publishers of maps and parameters. Then the publisher has to be latched, too.
+        topic: Name that the faults use for it.
+        type: Type of its messages, such as sensor_msgs/msg/JointState.
+        input: ROS name of the input; empty: the topic.
+        output: ROS name of the output; empty: faulty/<topic>.
+        latched: Whether late subscribers get the last message (durability transient local), as for
+            maps and parameters. The publisher must then be latched, too.
 
     Raises:
-        ValueError: a field is wrong; names it, its value and what is allowed.
+        ValueError: A field is wrong; the message has its name, its value and what is allowed.
     """
 
     topic: str
@@ -301,12 +303,12 @@ Entry = TypeVar("Entry", Fault, Relay)
 
 @dataclass(frozen=True)
 class Script:
-    """What a script says.
+    """Content of a script.
 
     Attributes:
-        faults: in the order in which messages pass them.
-        relays: topics between a publisher and a subscriber; empty where only the faults are told.
-        seed: of all chances.
+        faults: The faults, in the order in which messages pass them.
+        relays: The relayed topics; empty if the script contains only faults.
+        seed: Seed of all random numbers.
     """
 
     faults: tuple[Fault, ...]
@@ -314,18 +316,19 @@ class Script:
     seed: int = 0
 
     def of(self, topic: str) -> tuple[Fault, ...]:
-        """The faults of one topic."""
+        """Return the faults of one topic."""
         return tuple(fault for fault in self.faults if fault.topic == topic)
 
 
 def load_script(source: Path | str) -> Script:
-    """Return what a script says.
+    """Load a script.
 
     Args:
-        source: path of a YAML file; or its text, which has more than one line.
+        source: Path of a YAML file; or its text, which has more than one line.
 
     Raises:
-        ValueError: names the file, the entry, the field, its value and what is allowed.
+        ValueError: The script is wrong; the message has the file, the entry, the field, its value
+            and what is allowed.
     """
     if isinstance(source, str) and "\n" in source:
         where, text = "the script", source
@@ -373,7 +376,7 @@ def _entry(data: Any, where: str, kind: type[Entry]) -> Entry:
         raise ValueError(
             f"{where} = {data!r}: must hold named values such as 'topic: joint_states'"
         )
-    # YAML takes a plain off for false.
+    # YAML reads a plain `off` as false.
     data = {
         key: "off" if key == "kind" and value is False else value for key, value in data.items()
     }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault_injector node: hands topics on, with the faults of a script put on them.
+"""The fault_injector node: relays topics, and injects the faults of a script.
 
 For each relay of the script it subscribes to the input and publishes the output. Times of the
-script are the clock's with use_sim_time; else they count from the first message.
+script are the clock's with use_sim_time; otherwise they count from the first message.
 
-The time is read when a message comes, and while messages wait every 2 ms (with use_sim_time: at
-each tick of the clock). A message that comes before the tick that it was sent at counts for the
-tick before. A simulator in lock-step stands still while it waits for an answer that a fault holds
-back or drops; let it run with lock_step false then.
+The time is read when a message arrives, and while messages wait every 2 ms (with use_sim_time: at
+each tick of the clock). A message that arrives before the tick at which it was sent counts for the
+previous tick. A simulator in lock-step stands still while it waits for an answer that a fault
+delays or drops; run it with lock_step false then.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from diffbot_sim.faults.message_fields import NANOSECONDS
 
 @dataclass(frozen=True)
 class FaultInjectorParameters:
-    """Of fault_injector."""
+    """Parameters of fault_injector."""
 
     script: str = parameter("", "path of the YAML that says which topics and which faults")
     seed: int = parameter(-1, "seed of all chances; -1: the script's", minimum=-1)
@@ -44,38 +44,38 @@ class FaultInjectorParameters:
     )
 
 
-# How often it is looked whether messages are due, s of the node's clock, while some wait.
+# Period at which waiting messages are checked for release, s of the node's clock.
 RELEASE_PERIOD = 0.002
-# How often the node looks who is there and which faults are on, s of wall time.
+# Period at which partners and active faults are checked, s of wall time.
 LOOK_PERIOD = 0.05
-# A clock that goes back by less, ns, is being set right; by more, it begins anew.
+# A clock that goes back by less, ns, is being adjusted; by more, it has restarted.
 DISORDER = NANOSECONDS // 10
-# Messages: what a delay has held back comes out at once where a clock jumps.
+# Queue size, messages: when a clock jumps, all delayed messages are released at once.
 DEPTH = 100
-# How long the last message may take to arrive, s of wall time: the process waits for it.
+# How long the process waits for its last message to arrive, s of wall time.
 ARRIVAL_PATIENCE = 1.0
 
 
 class RelayedTopic:
-    """Hands the messages of one topic on, as the faults make them.
+    """Relays the messages of one topic through a fault injector.
 
     The output is reliable, which suits reliable and best-effort subscribers. Publishers of either
-    reliability are heard; latched ones by latched relays.
+    reliability are received; latched ones need a latched relay.
 
     Args:
-        node: has the subscription and the publisher.
-        relay: from where to where.
-        faults: of this topic.
-        seed: of their chances.
-        on_message: is called with this and each message that comes.
-        patience: how long publisher and subscriber may be waited for, s of wall time.
+        node: Node of the subscription and the publisher.
+        relay: Input and output.
+        faults: Faults of this topic.
+        seed: Seed of their random numbers.
+        on_message: Called with this object and each message that arrives.
+        patience: How long to wait for publisher and subscriber, s of wall time.
 
     Attributes:
-        relay: as given.
-        injector: has the faults.
+        relay: As given.
+        injector: Applies the faults.
 
     Raises:
-        ValueError: the type of message is not there, or has not the fields of a fault.
+        ValueError: The message type does not exist, or lacks a field that a fault names.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class RelayedTopic:
             qos = QoSProfile(depth=DEPTH)
             self._input = subscribe_to_states(node, message_type, relay.input, take)
         self._output: Any = node.create_publisher(message_type, relay.output, qos)
-        # As they are after remaps.
+        # Names after remapping.
         self._names = (self._input.topic_name, self._output.topic_name)
         if self._names[0] == self._names[1]:
             raise ValueError(
@@ -116,17 +116,17 @@ class RelayedTopic:
         return " -> ".join(self._names)
 
     def release(self, now: float) -> None:
-        """Publish what is due, s."""
+        """Publish the messages that are due at a time, s."""
         for message in self.injector.due(now):
             self._output.publish(message)
 
     @property
     def is_holding(self) -> bool:
-        """Whether messages wait for their time."""
+        """Whether messages wait for their release."""
         return self.injector.next_release is not None
 
     def missing(self) -> str | None:
-        """Who is not there, in words; None when there are a publisher and a subscriber."""
+        """Return which of publisher and subscriber is missing, in words; None if both are there."""
         if not self._node.count_publishers(self._names[0]):
             return f"a publisher of {self._names[0]}"
         if not self._output.get_subscription_count():
@@ -134,7 +134,7 @@ class RelayedTopic:
         return None
 
     def leave(self) -> int | None:
-        """Exit status when publisher or subscriber have left (0) or never came (1); else None."""
+        """Return the exit status if a partner has left (0) or never arrived (1); else None."""
         missing = self.missing()
         return self._partners.leave(
             missing is None,
@@ -145,7 +145,7 @@ class RelayedTopic:
         )
 
     def close(self) -> None:
-        """Wait for the last message: a process that ends at once takes it with it."""
+        """Wait until the last message has arrived, which would otherwise be lost."""
         self._output.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
 
@@ -153,7 +153,7 @@ def find_message_type(name: str) -> type:
     """Return the class of a message type such as sensor_msgs/msg/JointState.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: There is none of this name.
     """
     package, _, short = name.replace("/msg/", "/").partition("/")
     try:
@@ -169,10 +169,10 @@ class FaultInjectorNode(Node):
     """Relays topics through fault injectors.
 
     Attributes:
-        exit_code: see RunnableNode.
+        exit_code: See RunnableNode.
 
     Raises:
-        ValueError: a parameter or the script is wrong; the message says which and how.
+        ValueError: A parameter or the script is wrong; the message states which one and why.
     """
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class FaultInjectorNode(Node):
     # Time.
 
     def _time(self) -> float:
-        """The script's time, s."""
+        """Return the script's time, s."""
         now = self.get_clock().now().nanoseconds
         if now < self._newest - DISORDER:
             self.get_logger().warning(
@@ -227,20 +227,20 @@ class FaultInjectorNode(Node):
                 f"{CAPACITY} messages of {topic.relay.topic} wait: more are lost; shorten the delay"
             )
         topic.release(now)
-        self._tell_faults()
+        self._log_faults()
         if topic.is_holding and self._release_timer.is_canceled():
             self._release_timer.reset()
 
     def _release(self) -> None:
-        """Publish what is due on all topics."""
+        """Publish the messages that are due on all topics."""
         now = self._time()
         for topic in self._topics:
             topic.release(now)
-        self._tell_faults()
+        self._log_faults()
         if not any(topic.is_holding for topic in self._topics):
             self._release_timer.cancel()
 
-    def _tell_faults(self) -> None:
+    def _log_faults(self) -> None:
         active = [fault for topic in self._topics for fault in topic.injector.active]
         if active == self._active:
             return
@@ -252,7 +252,7 @@ class FaultInjectorNode(Node):
                 self.get_logger().info(f"has ended: {fault}")
         self._active = active
 
-    # Company.
+    # Partners.
 
     def _look_around(self) -> None:
         if self._origin is not None:

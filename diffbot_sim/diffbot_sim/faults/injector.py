@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of one topic, with faults put on them. It reads no clock and knows no ROS."""
+"""Injection of faults into the messages of one topic. It reads no clock and knows no ROS."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from diffbot_sim.faults.message_fields import (
     slots,
 )
 
-# Messages that wait at most; more are lost, as in any queue, so that memory stays bounded.
+# Largest number of waiting messages; more are lost, so that memory stays bounded.
 CAPACITY = 10_000
-# Of a text of garbage.
+# Characters and length of a garbage text.
 LETTERS = string.ascii_letters + string.digits
 LENGTH = 8
 # Name of an entry that a fault adds to an array.
@@ -42,28 +42,31 @@ NO_NUMBER = "scale, offset and wrap change numbers and stamps only"
 
 
 class FaultInjector:
-    """Takes messages, and gives them back as the faults make them, when their time has come.
+    """Takes messages, applies the faults, and returns the results when they are due.
 
-    A message passes the faults in the order of the list. Which faults hit it is decided by the time
-    at which it is pushed. Chances are drawn for messages during a fault only, and from a source of
-    each fault's own: equal messages at equal times with equal seeds give equal results. Without an
-    active fault each message comes out as it came, at once.
+    A message passes the faults in the order of the list. The time at which it is pushed decides
+    which faults apply. Random numbers are drawn only for messages during a fault, and each fault
+    has its own generator: equal messages at equal times with equal seeds give equal results.
+    Without an active fault each message is released unchanged, at once.
 
-    Messages come out in the order of their release. Unless a fault lets them overtake, that is the
-    order in which they were pushed, also when a delay has ended.
+    Messages are returned in the order of their release. Unless a fault lets them overtake, that is
+    the order in which they were pushed, also when a delay has ended.
 
-    When time goes back, as after a reset of a simulator, all begins anew and what waited is lost.
+    When time goes back, as after a reset of a simulator, the injector is reset and waiting messages
+    are lost.
 
     Args:
-        faults: of one topic.
-        seed: of all chances.
+        faults: Faults of one topic.
+        seed: Seed of all random numbers.
 
     Attributes:
-        active: faults that are on at the newest time told.
-        lost: messages that found no room to wait.
+        faults: As given.
+        seed: As given.
+        active: Faults that are active at the newest time given.
+        lost: Number of messages lost because the queue was full.
 
     Raises:
-        ValueError: the faults are of several topics.
+        ValueError: The faults are of several topics.
     """
 
     def __init__(self, faults: Sequence[Fault], seed: int = 0) -> None:
@@ -76,7 +79,7 @@ class FaultInjector:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: no message waits, chances are as at the first time."""
+        """Drop waiting messages and restart the random numbers."""
         self._stages: list[Stage] = [
             STAGES[fault.kind](fault, Random(f"{self.seed}/{fault.topic}/{fault.seed}/{place}"))
             for place, fault in enumerate(self.faults)
@@ -91,11 +94,11 @@ class FaultInjector:
         """Take a message.
 
         Args:
-            now: time, s.
-            message: is copied.
+            now: Time, s.
+            message: The message, which is copied.
 
         Raises:
-            ValueError: a fault names a field that the message has not.
+            ValueError: A fault names a field that the message lacks.
         """
         time = self._advance(now)
         parcels = [Parcel(copy.deepcopy(message), time)]
@@ -105,10 +108,10 @@ class FaultInjector:
             self._queue(parcel)
 
     def due(self, now: float) -> list[Any]:
-        """Return the messages whose time has come, in its order.
+        """Return the messages that are due, in the order of their release.
 
         Args:
-            now: time, s.
+            now: Time, s.
         """
         time = self._advance(now)
         ready = []
@@ -118,11 +121,11 @@ class FaultInjector:
 
     @property
     def next_release(self) -> float | None:
-        """Time at which the next message comes out, s; None when none waits."""
+        """Time at which the next message is released, s; None if none waits."""
         return self._waiting[0][0] / NANOSECONDS if self._waiting else None
 
     def _advance(self, now: float) -> int:
-        # Whole ns: the sum of a time and a delay is the same however it is written.
+        # Whole ns make the sum of a time and a delay exact.
         time = round(now * NANOSECONDS)
         if self._now is not None and time < self._now:
             self.reset()
@@ -140,17 +143,17 @@ class FaultInjector:
         heapq.heappush(self._waiting, (release, next(self._numbers), parcel.message))
 
 
-# What each kind of fault does with one message.
+# The kinds of faults: what each does with a message.
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A message on its way.
+    """A message on its way through the injector.
 
     Attributes:
-        message: belongs to the injector alone.
-        release: time at which it comes out, ns.
-        overtakes: whether it may come before one that was sent earlier.
+        message: The injector's own copy.
+        release: Time at which it is released, ns.
+        overtakes: Whether it may be released before one that was sent earlier.
     """
 
     message: Any
@@ -159,11 +162,11 @@ class Parcel:
 
 
 class Stage:
-    """One fault at work; this one's kind is off.
+    """Applies one fault; this base class is the kind "off".
 
     Args:
-        fault: which.
-        random: source of its chances.
+        fault: The fault.
+        random: Its random number generator.
     """
 
     def __init__(self, fault: Fault, random: Random) -> None:
@@ -171,32 +174,32 @@ class Stage:
         self._chance = Chance(fault.probability, fault.burst, random)
 
     def take(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Return what a parcel becomes at a time, ns."""
+        """Return the parcels that replace a parcel at a time, ns."""
         if self.fault.covers(now) and self._chance.hit():
             return self.hit(now, parcel)
         self.pass_by(parcel.message)
         return [parcel]
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Return what comes instead of a parcel that is hit; it may be changed."""
+        """Return the parcels that replace a parcel hit by the fault, which may be changed."""
         return []
 
     def pass_by(self, message: Any) -> None:
-        """Look at a message that is not hit."""
+        """Observe a message that is not hit."""
 
 
 class Chance:
     """Hits messages in bursts.
 
-    A burst begins at a message outside of one with the probability that makes the share of hit
-    messages `probability` in the long run: of bursts of b messages between which (1 - q) / q pass
-    on the average, the share b / (b + (1 - q) / q) is `probability` with
-    q = probability / (probability + b (1 - probability)).
+    A burst of b messages begins at a message outside a burst with probability q. On average
+    (1 - q) / q messages pass between two bursts, so that the share of hit messages is
+    b / (b + (1 - q) / q). With q = probability / (probability + b (1 - probability)) this is
+    `probability`.
 
     Args:
-        probability: share of messages that is hit, above 0 up to 1.
-        burst: messages in a row, >= 1.
-        random: source of chances.
+        probability: Share of messages that are hit, above 0 up to 1.
+        burst: Number of messages in a row, >= 1.
+        random: Random number generator.
     """
 
     def __init__(self, probability: float, burst: int, random: Random) -> None:
@@ -206,7 +209,7 @@ class Chance:
         self._left = 0
 
     def hit(self) -> bool:
-        """Whether the next message is hit."""
+        """Decide whether the next message is hit."""
         if not self._left and self._random.random() < self._begin:
             self._left = self._burst
         if not self._left:
@@ -216,19 +219,19 @@ class Chance:
 
 
 class Stuck(Stage):
-    """Repeats what the last message before the fault said.
+    """Repeats the content of the last message before the fault.
 
-    Where there was none before, the first one in it.
+    If there was none before, that of the first message during the fault.
     """
 
     _last: Any = None
 
     def pass_by(self, message: Any) -> None:
-        """Remember what it says."""
+        """Store its content."""
         self._last = copy.deepcopy(message)
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Freeze all of it, or the fault's fields."""
+        """Freeze the whole message, or the fault's fields."""
         if self._last is None:
             self.pass_by(parcel.message)
         elif self.fault.fields:
@@ -245,7 +248,7 @@ class Stuck(Stage):
         if self.fault.stamps == "old" and hasattr(message, HEADER):
             paths = (*paths, f"{HEADER}.stamp")
         for path in paths:
-            # Arrays of another length than before: what both have.
+            # If the length of an array has changed, only the common entries.
             for slot, before in zip(slots(message, path), slots(self._last, path), strict=False):
                 slot.put(before.value)
 
@@ -254,7 +257,7 @@ class Garbage(Stage):
     """Puts garbage into the fields."""
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Texts become random letters, booleans chance, numbers what the fault says."""
+        """Replace texts by random letters, booleans by random ones, numbers as the fault states."""
         for slot in _chosen(parcel.message, self.fault):
             before, value = slot.value, self.fault.value
             if isinstance(before, str):
@@ -270,10 +273,10 @@ class Garbage(Stage):
 
 
 class Wrong(Stage):
-    """Bends numbers, and edits arrays."""
+    """Distorts numbers, and edits arrays."""
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Arrays first; then numbers and stamps."""
+        """Edit arrays first, then numbers and stamps."""
         message, fault = parcel.message, self.fault
         if fault.arrays:
             _fit_arrays(message, fault)
@@ -287,16 +290,16 @@ class Wrong(Stage):
 
 
 class Slow(Stage):
-    """Lets not more than `rate` messages a second pass."""
+    """Passes at most `rate` messages per second."""
 
     _following = 0.0  # time of the next message that passes, ns
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Whether it is time for one."""
-        # Half a ns: times are rounded to whole ones.
+        """Pass the message if one is due."""
+        # Half a ns of tolerance: times are rounded to whole ns.
         if now + 0.5 < self._following:
             return []
-        # On a grid, so that the mean rate is right where it does not divide that of the messages.
+        # On a time grid, so that the mean rate is right even if it does not divide the input rate.
         period = NANOSECONDS / self.fault.rate
         self._following += period
         if self._following <= now:
@@ -308,7 +311,7 @@ class Delayed(Stage):
     """Holds messages back."""
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """Set its release."""
+        """Delay the release."""
         jitter = self.fault.jitter
         delay = self.fault.delay + (self.random.uniform(0.0, jitter) if jitter else 0.0)
         release = parcel.release + round(delay * NANOSECONDS)
@@ -316,10 +319,10 @@ class Delayed(Stage):
 
 
 class Intermittent(Stage):
-    """Loses messages, or repeats them."""
+    """Drops messages, or repeats them."""
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
-        """As many copies as the fault says."""
+        """Return the fault's number of copies."""
         message = parcel.message
         return [replace(parcel, message=copy.deepcopy(message)) for _ in range(self.fault.copies)]
 
@@ -335,14 +338,14 @@ STAGES: dict[str, type[Stage]] = {
 }
 
 
-# Changes of what a message says.
+# Changes of a message's content.
 
 
 def check_fields(message: Any, fault: Fault) -> None:
-    """Look whether messages such as this one, which may be empty, have the fault's fields.
+    """Check that messages of this type have the fault's fields; `message` may be empty.
 
     Raises:
-        ValueError: they have not, or no numbers there where numbers are needed.
+        ValueError: A field is missing, or is no number where numbers are needed.
     """
     for path in fault.fields:
         for slot in places(message, path):
@@ -351,7 +354,7 @@ def check_fields(message: Any, fault: Fault) -> None:
 
 
 def _chosen(message: Any, fault: Fault) -> list[Slot]:
-    """The places of the fault's fields; without any, all numbers outside the header."""
+    """Return the slots of the fault's fields; without any, all numbers outside the header."""
     if fault.fields:
         return [slot for path in fault.fields for slot in slots(message, path)]
     return [slot for slot in all_slots(message) if _is_number(slot.value)]
@@ -364,7 +367,7 @@ def _is_number(value: Any) -> bool:
 def _bend(slot: Slot, fault: Fault) -> None:
     if is_stamp(slot.value):
         before = slot.value.sec * NANOSECONDS + slot.value.nanosec
-        # Whole numbers where possible: a stamp of today in s has no ns left.
+        # Whole ns if possible: today's time in s as a float does not resolve ns.
         if fault.scale != 1.0:
             before = nanoseconds(before / NANOSECONDS * fault.scale)
         slot.put_stamp(before + nanoseconds(fault.offset))
@@ -377,7 +380,7 @@ def _bend(slot: Slot, fault: Fault) -> None:
 
 
 def _fit_arrays(message: Any, fault: Fault) -> None:
-    """Do to each array of variable length what `fault.arrays` says."""
+    """Edit each array of variable length as `fault.arrays` specifies."""
     edit = _EDITS[fault.arrays]
     for slot in _arrays(message, fault):
         entries = list(slot.value)
@@ -386,7 +389,7 @@ def _fit_arrays(message: Any, fault: Fault) -> None:
 
 
 def _swap_entries(message: Any, fault: Fault) -> None:
-    """Let two entries of each array of numbers change places."""
+    """Swap two entries of each array of numbers."""
     one, other = fault.swap
     for slot in _arrays(message, fault):
         entries = slot.value
@@ -395,7 +398,7 @@ def _swap_entries(message: Any, fault: Fault) -> None:
 
 
 def _arrays(message: Any, fault: Fault) -> list[Slot]:
-    """The message's own arrays, or those of them that the fault names."""
+    """Return the message's top-level arrays, or those of them that the fault names."""
     wanted = {parse_path(path)[0][0] for path in fault.fields}
     return [
         Slot(message, name, kind)
@@ -411,7 +414,7 @@ def _like(before: Any, entries: list[Any]) -> Any:
 
 
 def _stranger(entry: Any) -> Any:
-    """An entry of unknown name with no value."""
+    """Return an entry of unknown name, or of value 0."""
     if isinstance(entry, str):
         return STRANGER
     return type(entry)(0) if isinstance(entry, (bool, int, float)) else copy.deepcopy(entry)

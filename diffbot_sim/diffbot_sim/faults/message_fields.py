@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of messages by their paths: `header.stamp`, `position[1]`, `position[left_wheel_joint]`.
+"""Access to message fields by paths: `header.stamp`, `position[1]`, `position[left_wheel_joint]`.
 
 Messages are ROS messages, or plain objects with attributes. A stamp (an object with `sec` and
 `nanosec`) counts as one number.
@@ -17,24 +17,24 @@ from typing import Any
 import numpy as np
 
 NANOSECONDS = 1_000_000_000
-# Time stamps hold seconds in 32 bits with a sign.
+# Range of time stamps, s: signed 32-bit seconds.
 LATEST = (1 << 31) - 1
 EARLIEST = -(1 << 31)
 # `name`, or `name[entry]`; an entry is an index or the name of a joint.
 _PART = re.compile(r"([A-Za-z_]\w*)(?:\[([^\[\]]+)\])?")
 HEADER = "header"
-# Holds the names of the entries of its neighbours, as in sensor_msgs/JointState.
+# Field with the names of the entries of a message's arrays, as in sensor_msgs/JointState.
 NAMES = "name"
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One place in a message that holds a number, a text, a boolean or a stamp.
+    """Reference to a value in a message: mostly a number, a text, a boolean or a stamp.
 
     Attributes:
-        owner: the (sub)message or the array.
-        key: name of the field, or index in the array.
-        type: ROS type of the field, such as "double" or "sequence<int32>"; "" where unknown.
+        owner: The (sub)message or the array.
+        key: Name of the field, or index in the array.
+        type: ROS type of the field, such as "double" or "sequence<int32>"; "" if unknown.
     """
 
     owner: Any
@@ -43,14 +43,14 @@ class Slot:
 
     @property
     def value(self) -> Any:
-        """What it holds."""
+        """The present value."""
         return getattr(self.owner, self.key) if isinstance(self.key, str) else self.owner[self.key]
 
     def put(self, value: Any) -> None:
-        """Let it hold something else.
+        """Set the value.
 
         Raises:
-            ValueError: it is part of a tuple or of a frozen object.
+            ValueError: It is part of a tuple or of a frozen object.
         """
         try:
             if isinstance(self.key, str):
@@ -62,9 +62,10 @@ class Slot:
             raise ValueError(f"fields: {self.key!r} of a {owner} cannot be changed") from None
 
     def put_number(self, number: float) -> None:
-        """Let it hold a number in its type, a stamp s; whole numbers stay in the type's range.
+        """Set a number, converted to the slot's type; for a stamp, a time in s.
 
-        Whole numbers and stamps stay as they are where the number is not finite.
+        Whole numbers stay in their type's range. A number that is not finite leaves whole numbers
+        and stamps unchanged.
         """
         if isinstance(self.value, (float, np.floating)):
             self.put(float(number))
@@ -76,14 +77,14 @@ class Slot:
                 self.put(min(max(round(number), low), high))
 
     def put_stamp(self, time: int) -> None:
-        """Let it hold a time, ns, as far as a stamp can."""
+        """Set a time, ns, limited to the range of a stamp."""
         stamp = copy.copy(self.value)
         limited = min(max(time, EARLIEST * NANOSECONDS), LATEST * NANOSECONDS)
         stamp.sec, stamp.nanosec = divmod(limited, NANOSECONDS)
         self.put(stamp)
 
     def _range(self) -> tuple[int, int]:
-        """Smallest and largest whole number of its type."""
+        """Return the smallest and largest whole number of its type."""
         for bits in (8, 16, 32, 64):
             if f"uint{bits}" in self.type:
                 return 0, (1 << bits) - 1
@@ -93,7 +94,7 @@ class Slot:
 
 
 def nanoseconds(time: float) -> int:
-    """A time in s, as far as a stamp can hold it, in ns."""
+    """Return a time given in s in ns, limited to the range of a stamp."""
     return round(min(max(time, EARLIEST), LATEST) * NANOSECONDS)
 
 
@@ -101,7 +102,7 @@ def parse_path(path: str) -> tuple[tuple[str, str | None], ...]:
     """Return the parts of a path, each with its entry or None.
 
     Raises:
-        ValueError: it is no path.
+        ValueError: It is no path.
     """
     parts = []
     for part in path.split("."):
@@ -136,10 +137,10 @@ def is_array(value: Any) -> bool:
 
 
 def places(message: Any, path: str) -> list[Slot]:
-    """Return what a path leads to; nothing where an array is too short or lacks the name.
+    """Return the slots at a path; none where an array is too short or lacks the name.
 
     Raises:
-        ValueError: the message has no such field; says which it has.
+        ValueError: The message has no such field; the error lists its fields.
     """
     owners = [message]
     found: list[Slot] = []
@@ -155,12 +156,12 @@ def places(message: Any, path: str) -> list[Slot]:
 
 
 def slots(message: Any, path: str) -> list[Slot]:
-    """Return all that holds a value below a path; see places."""
+    """Return the slots of all single values below a path; see places."""
     return [leaf for slot in places(message, path) for leaf in _leaves(slot)]
 
 
 def all_slots(message: Any) -> list[Slot]:
-    """Return all places outside the header."""
+    """Return the slots of all single values outside the header."""
     return [
         leaf
         for name, kind in field_types(message).items()
@@ -180,7 +181,7 @@ def _field(owner: Any, name: str, path: str) -> Slot:
 
 
 def _entry(owner: Any, slot: Slot, entry: str | None, path: str) -> list[Slot]:
-    """The field itself, or its entry."""
+    """Return the slot of the field itself, or of its entry."""
     if entry is None:
         return [slot]
     array = slot.value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Gazebo 11 is, on this machine or in ./diffbot's private folder; its plugin, built once.
+"""Finds Gazebo 11, on this machine or in ./diffbot's private folder, and builds its plugin once.
 
-As a program it builds the plugin, and ends with status 0 when it is ready and 3 where there is no
-Gazebo; with --find it only looks for Gazebo.
+As a program it builds the plugin, and ends with status 0 when it is ready and 3 if there is no
+Gazebo; with --find it only searches for Gazebo.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER_VARIABLE = "DIFFBOT_GAZEBO"
-"""Names the folder that holds the private Gazebo, in `prefix`, and the plugin."""
+"""Environment variable with the folder of the private Gazebo, in `prefix`, and of the plugin."""
 
 MISSING = (
     "this machine has no Gazebo 11 with its headers: run ./diffbot setup gazebo in a checkout, or "
@@ -25,7 +25,7 @@ MISSING = (
 
 _LIBRARIES = Path("usr/lib/x86_64-linux-gnu")
 _HEADERS = Path("usr/include")
-# Every folder in which the private Gazebo has libraries, relative to the prefix.
+# All library folders of the private Gazebo, relative to the prefix.
 _LIBRARY_FOLDERS = (
     _LIBRARIES,
     _LIBRARIES / "blas",
@@ -49,7 +49,7 @@ _BUILT_LIBRARIES = (
 
 
 class GazeboError(ConnectionError):
-    """Gazebo did not start, ended, or does not answer; the message says which, and why."""
+    """Gazebo did not start, ended, or does not answer; the message states which, and why."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Installation:
     """A Gazebo 11 with the headers that the plugin needs.
 
     Attributes:
-        prefix: root of the file system that it is in; "/" for the machine's own.
-        folder: where the plugin is kept.
+        prefix: Root of the file system that contains it; "/" for the machine's own.
+        folder: Folder of the plugin.
     """
 
     prefix: Path
@@ -69,7 +69,7 @@ class Installation:
         return str(self.prefix / "usr/bin" / name)
 
     def is_private(self) -> bool:
-        """Tell whether it is not the machine's own."""
+        """Whether it is the private Gazebo, not the machine's own."""
         return self.prefix != Path("/")
 
     def include_folders(self) -> list[Path]:
@@ -77,7 +77,7 @@ class Installation:
         headers = self.prefix / _HEADERS
         patterns = ("gazebo-11", "gazebo-11/gazebo", "sdformat-9*", "ignition/*")
         found = [folder for pattern in patterns for folder in sorted(headers.glob(pattern))]
-        # The machine's own are where the compiler looks anyway.
+        # The compiler searches the machine's own folders anyway.
         general = [headers, headers / "x86_64-linux-gnu"] if self.is_private() else []
         return found + general
 
@@ -86,14 +86,15 @@ class Installation:
         return self.prefix / _LIBRARIES
 
     def variables(self, home: Path) -> dict[str, str]:
-        """Return the environment variables that its programs need, and nothing else may have.
+        """Return the environment variables for its programs only.
 
         Args:
-            home: folder for what they write; else each run would leave files in ~/.gazebo.
+            home: Folder for the files that they write; otherwise each run would leave files in
+                ~/.gazebo.
         """
         share, libraries = self.prefix / "usr/share/gazebo-11", self.library_folder()
         variables = {
-            # No address: a model that is missing is an error and not a download.
+            # No address: a missing model is an error instead of a download.
             "GAZEBO_MODEL_DATABASE_URI": "",
             "HOME": str(home),
             "XAUTHORITY": os.environ.get("XAUTHORITY", os.path.expanduser("~/.Xauthority")),
@@ -115,7 +116,7 @@ class Installation:
 
 
 def find_installation() -> Installation | None:
-    """Return the machine's own Gazebo 11 or the private one; None where there is neither."""
+    """Return the private Gazebo 11 or the machine's own; None if there is neither."""
     named = os.environ.get(FOLDER_VARIABLE)
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(named or f"{cache}/diffbot/gazebo")
@@ -130,11 +131,11 @@ def plugin(installation: Installation) -> Path:
     """Return the plugin's file for this Gazebo; it is built, in about 20 s, if it is missing.
 
     Raises:
-        GazeboError: the compiler refuses it; the message holds what it says.
+        GazeboError: It does not compile; the message has the compiler's output.
     """
     command = _command(installation)
     key = hashlib.sha256(SOURCE.read_bytes() + "\0".join(command).encode()).hexdigest()[:16]
-    # The name changes with the source, so that an old plugin is never taken for a new one.
+    # The name changes with source and command, so that an outdated plugin is never used.
     file = installation.folder / f"plugin-{key}" / "libdiffbot_gazebo.so"
     if file.is_file():
         return file
@@ -157,14 +158,14 @@ def plugin(installation: Installation) -> Path:
 
 
 def _command(installation: Installation) -> list[str]:
-    # As system headers, whose warnings are not ours.
+    # As system headers, to suppress their warnings.
     includes = [word for x in installation.include_folders() for word in ("-isystem", str(x))]
     return [
         *os.environ.get("CXX", "c++").split(),
         *_OPTIONS,
         *includes,
         SOURCE.name,
-        # What the libraries themselves need is found by the server that loads the plugin.
+        # The server that loads the plugin provides the dependencies of these libraries.
         "-Wl,--allow-shlib-undefined",
         f"-L{installation.library_folder()}",
         *(f"-l:{name}" for name in _BUILT_LIBRARIES),
@@ -172,7 +173,7 @@ def _command(installation: Installation) -> list[str]:
 
 
 def main() -> int:
-    """Build the plugin; returns the exit status."""
+    """Build the plugin; return the exit status."""
     installation = find_installation()
     if installation is None:
         print(MISSING)

@@ -31,17 +31,17 @@ _ANSWER = struct.Struct("=II17d")
 
 ANSWER_SIZE = _ANSWER.size
 
-# Wall time that the server may take, s: to start (the first time its files come from a cold disk),
-# to answer, and to end by itself.
+# Wall time that the server may take, s: to start (the first time with cold disk caches), to answer,
+# and to end on its own.
 START_PATIENCE = 60.0
 ANSWER_PATIENCE = 20.0
 END_PATIENCE = 2.0
 
 _PORT_TAKEN = "Address already in use"
-# Of sound, and of the solver, which mends what it complains of.
+# Log messages without meaning: of sound, and of the solver, which corrects what it reports.
 _NOISE = ("ALSA", "ODE Message 3")
 _ATTEMPTS = 5
-# Wall time that the camera's first picture may take, s, and how often it is looked for.
+# Wall time that the camera's first picture may take, and period of checking for it, s.
 PICTURE_PATIENCE = 60.0
 LOOK_PERIOD = 0.05
 
@@ -49,15 +49,16 @@ LOOK_PERIOD = 0.05
 def request(kind: int, *values: float, steps: int = 0) -> bytes:
     """Return a request.
 
-    Its kind and values:
-        LOOK: none; say the state.
-        STEP: torque left, right (N m), length of an inner step (s), force forward (N) on
-            the ground below base_link and moment (N m); `steps` of them are done.
+    Its kinds and their values:
+        LOOK: None; report the state.
+        STEP: Torque left, right (N m), length of an inner step (s), forward force (N) on the
+            ground below base_link and moment (N m); `steps` is the number of inner steps.
         PLACE: x, y, z (m), roll, pitch, yaw (rad) of base_link, which is then at rest.
-        PAYLOAD: mass (kg), x, z (m), inertia (kg m^2), as of Simulator.set_payload.
-        FRICTION: viscous (N m s/rad), Coulomb forward, backward, static forward, backward (N m),
+        PAYLOAD: Mass (kg), x, z (m), inertia (kg m^2); see Simulator.set_payload.
+        FRICTION: Viscous (N m s/rad), Coulomb forward, backward, static forward, backward (N m),
             Stribeck velocity (rad/s; 0: none) of the wheel `steps`, 0 left or 1 right.
-        MODEL: K5 to K8 (closed form), radius and half track (m), by which dry friction is found.
+        MODEL: K5 to K8 (closed form), radius and half track (m), from which dry friction is
+            computed.
         LINE: x, y of both ends (m), red, green, blue (0..1), height above the floor, width (m).
     """
     return _REQUEST.pack(kind, steps, *values, *(0.0,) * (VALUES - len(values)))
@@ -68,12 +69,12 @@ class Answer:
     """The state of the robot after a request; pairs are [left, right], SI units.
 
     Attributes:
-        notice: it was said without a request, because the pause began or ended.
-        paused: the world's time stands still until somebody lets it go on.
-        angles, rates: of the wheel joints, rad and rad/s.
-        position: of base_link in the world, m.
-        rotation: of base_link, quaternion w, x, y, z.
-        linear, angular: velocity of base_link's origin (m/s) and spin (rad/s), in the world.
+        notice: Whether it was sent without a request, because a pause began or ended.
+        paused: Whether the world's time stands still until somebody resumes it.
+        angles, rates: Angles and rates of the wheel joints, rad and rad/s.
+        position: Position of base_link in the world, m.
+        rotation: Rotation of base_link, quaternion w, x, y, z.
+        linear, angular: Velocity of base_link's origin (m/s) and spin (rad/s), in the world.
     """
 
     notice: bool
@@ -87,7 +88,7 @@ class Answer:
 
     @classmethod
     def unpack(cls, data: bytes) -> Answer:
-        """Read an answer; struct.error when the other end speaks another protocol."""
+        """Unpack an answer; struct.error if the other end uses another protocol."""
         notice, paused, *v = _ANSWER.unpack(data)
         return cls(
             bool(notice),
@@ -97,18 +98,21 @@ class Answer:
 
 
 class GazeboServer:
-    """gzserver with a world that has the plugin; the two end together, however one of them ends.
+    """gzserver with a world that has the plugin; it ends with this process, whatever ends that.
 
     Args:
-        installation: the Gazebo to use.
-        plugin: file of the plugin.
-        world: file of the world; its folder is searched for models.
-        gui: open Gazebo's window, too.
-        camera: the world has a camera, which needs a display to draw on.
-        seed: of the server's random numbers.
+        installation: The Gazebo to use.
+        plugin: File of the plugin.
+        world: File of the world; its folder is searched for models.
+        gui: Whether to open Gazebo's window, too.
+        camera: Whether the world has a camera, which needs a display to render on.
+        seed: Seed of the server's random numbers.
+
+    Attributes:
+        paused: Whether the world's time stands still.
 
     Raises:
-        GazeboError: it did not start, or has no display.
+        GazeboError: It did not start, or has no display.
     """
 
     def __init__(
@@ -124,7 +128,7 @@ class GazeboServer:
         self._installation = installation
         self._log = world.with_name("gzserver.log")
         self._processes: list[ChildProcess] = []
-        self._server: ChildProcess | None = None  # the socket is there before it
+        self._server: ChildProcess | None = None  # created after the socket
         self._socket: socket.socket
         self._variables = _variables(installation, plugin, world)
         self._chosen = os.environ.get("GAZEBO_MASTER_URI")
@@ -138,9 +142,9 @@ class GazeboServer:
                 display = self._start_display()
             # Without a camera the server needs no display, and starts faster without.
             self._variables["DISPLAY"] = display if camera else None
-            # The camera gets its pictures on time; where nobody looks, nothing is sent to look at.
-            looks = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
-            self._start(["--verbose", "--seed", str(seed), *looks, str(world)])
+            # A camera must take its pictures on time; without a window no visuals are sent.
+            options = ["--lockstep"] if camera else [] if gui else ["--minimal_comms"]
+            self._start(["--verbose", "--seed", str(seed), *options, str(world)])
             if gui:
                 self._variables["DISPLAY"] = display
                 self._run(installation.program("gzclient"), [])
@@ -149,23 +153,23 @@ class GazeboServer:
             raise
 
     def exchange(self, request: bytes, steps: int = 0) -> Answer:
-        """Send a request and return its answer; a pause does not keep it back.
+        """Send a request and return its answer, also during a pause.
 
         Args:
-            request: of the function of this name.
-            steps: inner steps that it asks for.
+            request: Result of the function `request`.
+            steps: Number of inner steps that it requests.
 
         Raises:
-            GazeboError: the server has ended, or does not answer.
+            GazeboError: The server has ended, or does not answer.
         """
         (answer,) = self.exchange_all([request], steps)
         return answer
 
     def exchange_all(self, requests: Sequence[bytes], steps: int = 0) -> list[Answer]:
-        """As `exchange`, of several requests that do not depend on each other's answers.
+        """Do as `exchange` for several requests that do not depend on each other's answers.
 
-        While the world is paused each exchange starts a program that lets its loop go round, which
-        takes a second.
+        While the world is paused, each exchange starts a program that makes the server's loop run,
+        which takes a second.
         """
         try:
             for request in requests:
@@ -176,18 +180,18 @@ class GazeboServer:
         return self._receive(ANSWER_PATIENCE, steps + 2, len(requests))
 
     def look_around(self) -> None:
-        """Bring `paused` up to date; raise GazeboError when the server has ended."""
+        """Update `paused`; raise GazeboError if the server has ended."""
         while select.select([self._socket], [], [], 0.0)[0]:
             self._read()
 
     def set_paused(self, paused: bool) -> None:
-        """Let the world's time stand still, or go on, as Gazebo's own button does.
+        """Pause or resume the world's time, as Gazebo's own button does.
 
         Raises:
-            GazeboError: the server has ended, or does not do it.
+            GazeboError: The server has ended, or does not do it.
         """
         self.look_around()
-        self._tell_world("--pause", int(paused))
+        self._control_world("--pause", int(paused))
         end = time.monotonic() + ANSWER_PATIENCE
         while self.paused != paused:
             if not select.select([self._socket], [], [], max(end - time.monotonic(), 0.0))[0]:
@@ -195,10 +199,10 @@ class GazeboServer:
             self._read()
 
     def wait_for_picture(self, folder: Path) -> None:
-        """Return when the camera has begun to fill the folder, which may hold older pictures.
+        """Wait for the camera's first picture in the folder, which may contain older pictures.
 
         Raises:
-            GazeboError: the server has ended, or there is no new picture after PICTURE_PATIENCE.
+            GazeboError: The server has ended, or there is no new picture after PICTURE_PATIENCE.
         """
         before = _newest(folder)
         end = time.monotonic() + PICTURE_PATIENCE
@@ -212,10 +216,10 @@ class GazeboServer:
             time.sleep(LOOK_PERIOD)
 
     def close(self) -> None:
-        """End the server and its window; returns when both are gone."""
+        """End the server and its window, and wait until both are gone."""
         if self._server is not None:
             self._socket.close()
-            # The plugin ends the server by itself, but not while the world is paused.
+            # The plugin ends the server when the socket closes, but not while the world is paused.
             self._server.wait(END_PATIENCE)
         stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
         self._processes.clear()
@@ -237,13 +241,13 @@ class GazeboServer:
                 taken = _PORT_TAKEN in self._log.read_text(errors="replace")
                 if self._chosen or not taken or attempt == _ATTEMPTS - 1:
                     raise
-                # Somebody took the port between our choice and the server's start.
+                # Another program took the port before the server started.
                 self._socket.close()
                 stop_all([self._server])
                 self._log.write_text("")
 
     def _start_display(self) -> str:
-        """Start an X server that shows nothing, and return its name."""
+        """Start a virtual X server, and return its name."""
         program = shutil.which("Xvfb")
         if program is None:
             raise GazeboError(
@@ -253,7 +257,7 @@ class GazeboServer:
         ours, theirs = os.pipe()
         with open(ours) as answer:
             words = ["-displayfd", str(theirs), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
-            # A program of the machine, which must not see Gazebo's older libraries.
+            # A program of this machine, which must not load Gazebo's older libraries.
             self._run(program, words, (theirs,), variables={})
             os.close(theirs)
             number = answer.readline().strip()
@@ -277,7 +281,7 @@ class GazeboServer:
             self._variables if variables is None else variables,
             self._log,
             inherited,
-            # Gazebo's own ways to end may take long, and there is nothing to be saved.
+            # Gazebo's own shutdown may take long, and there is nothing to be saved.
             signal.SIGKILL,
         )
         self._processes.append(process)
@@ -291,8 +295,8 @@ class GazeboServer:
         answers: list[Answer] = []
         while len(answers) < count:
             if waiting and self.paused:
-                # The server's loop has stopped, or stops just now, before it saw the request.
-                self._tell_world("--multi-step", passes)
+                # The server's loop has stopped, or is stopping, before it has read the request.
+                self._control_world("--multi-step", passes)
                 waiting = False
             left = end - time.monotonic()
             if not select.select([self._socket], [], [], max(left, 0.0))[0]:
@@ -313,10 +317,10 @@ class GazeboServer:
         self.paused = answer.paused
         return answer
 
-    def _tell_world(self, option: str, value: int) -> None:
+    def _control_world(self, option: str, value: int) -> None:
         words = ["world", "--world-name", WORLD, option, str(value)]
         command = [self._installation.program("gz"), *words]
-        # Whether it has worked is seen by what the server says next.
+        # The server's next message shows whether it has worked.
         process = ChildProcess("gz", command, self._variables, self._log)
         if process.wait(ANSWER_PATIENCE) is None:
             stop_all([process])
@@ -346,18 +350,18 @@ def _variables(installation: Installation, plugin: Path, world: Path) -> dict[st
     for name, folder in (("MODEL", world.parent), ("PLUGIN", plugin.parent)):
         path = f"GAZEBO_{name}_PATH"
         variables[path] = f"{folder}{os.pathsep}{variables[path]}"
-    # Gazebo's newer half finds others by multicast; each run keeps to itself.
+    # Gazebo's Ignition transport discovers others by multicast; isolate each run.
     variables["IGN_PARTITION"] = f"diffbot_{uuid4().hex}"
     return variables
 
 
 def _newest(folder: Path) -> float:
-    """When the newest file of a folder was written; 0 without one."""
+    """Return when the newest file of a folder was written; 0 without any file."""
     return max((file.stat().st_mtime for file in folder.glob("*")), default=0.0)
 
 
 def free_port() -> int:
-    """Return a TCP port of this machine that nobody listens on at the moment."""
+    """Return a TCP port of this machine that is free at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

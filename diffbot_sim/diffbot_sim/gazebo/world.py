@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The world that Gazebo loads: a floor with a grid, light, the robot, and a camera on demand.
 
-The robot is converted from its URDF by Gazebo's own program, with its colours. How near
-identification from it comes to the closed form is in benchmarks/contact_settings.py.
+Gazebo's own program converts the robot from its URDF; its colours are added here. See
+benchmarks/contact_settings.py for how accurately the closed form is identified from it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ROBOT = "robot"
 WORLD = "diffbot"
 PICTURES = "pictures"
 
-# Half side of the floor that is drawn, m; that on which the robot stands has no end.
+# Half side of the drawn floor, m; the plane on which the robot stands is infinite.
 FLOOR = 10
 LINE_WIDTH = 0.008
 
-# Visuals are numbered while Gazebo converts the robot: its converter drops colours but keeps names.
+# Visuals are numbered for the conversion, as Gazebo's converter drops colours but keeps names.
 _NAME = "numbered_{}_"
 _NUMBER = re.compile(r"numbered_(\d+)_")
 _WORD = "{} {} {} 1"
@@ -38,13 +38,13 @@ class PhysicsSettings:
     """Settings of ODE in Gazebo; the defaults are the best known.
 
     Attributes:
-        inner_step: longest integration step, s.
+        inner_step: Longest integration step, s.
         solver: "world" (exact) or "quick" (iterative).
-        iterations: of the iterative solver.
-        mixing: constraint force mixing of all contacts and joints. With 0 the exact solver fails
-            in one of 40 steps, because both wheels hold the robot sideways; 1e-9 is enough.
-        stiffness: of the contacts, N/m; None for the robot's own.
-        damping: of the contacts, N s/m; None for the robot's own.
+        iterations: Number of iterations of the iterative solver.
+        mixing: Constraint force mixing of all contacts and joints. With 0 the exact solver fails
+            in one of 40 steps, because both wheels constrain the robot sideways; 1e-9 is enough.
+        stiffness: Stiffness of the contacts, N/m; None for the robot's own.
+        damping: Damping of the contacts, N s/m; None for the robot's own.
         wheel_friction: Coulomb coefficient of the wheels; None for the robot's own.
     """
 
@@ -64,14 +64,15 @@ def write_world(
     settings: PhysicsSettings,
     pictures: Path | None,
 ) -> Path:
-    """Write world and robot into the folder, which has to be on Gazebo's model path.
+    """Write world and robot into the folder, which must be on Gazebo's model path.
 
     Args:
-        installation: the Gazebo that is going to load it.
-        folder: exists and is empty.
-        robot: stands at the origin.
-        settings: of the physics.
-        pictures: folder that a camera fills with pictures, two per second of robot time.
+        installation: The Gazebo that will load them.
+        folder: An existing, empty folder.
+        robot: The robot, which stands at the origin.
+        settings: Settings of the physics.
+        pictures: Folder for the pictures of a camera, two per second of robot time; None for no
+            camera.
 
     Returns:
         The world's file.
@@ -81,7 +82,7 @@ def write_world(
     """
     if pictures is not None:
         pictures.mkdir(parents=True, exist_ok=True)
-        # Gazebo gives the path to a shell; this one holds no surprise.
+        # Gazebo passes the path to a shell; this link is free of special characters.
         (folder / PICTURES).symlink_to(pictures)
         pictures = folder / PICTURES
     model = folder / ROBOT
@@ -141,7 +142,7 @@ def _world(robot: Robot, settings: PhysicsSettings, pictures: Path | None) -> st
 
 
 def _floor() -> str:
-    """A plane without friction limit of its own; a line every metre, the axes in colour."""
+    """Return a plane with practically unlimited friction, a line every metre and coloured axes."""
     lines = []
     for i in range(-FLOOR, FLOOR + 1):
         along_x, along_y = ("0.85 0.25 0.2", "0.25 0.65 0.25") if i == 0 else ("0.5 0.53 0.56",) * 2
@@ -204,13 +205,13 @@ def robot_sdf(
     """Return the robot as SDF.
 
     Args:
-        installation: whose converter is used.
-        robot: gives the URDF.
-        settings: of its contacts.
-        folder: for the URDF on its way.
+        installation: The Gazebo whose converter is used.
+        robot: The robot, which gives the URDF.
+        settings: Settings of its contacts.
+        folder: Folder for the temporary URDF.
 
     Raises:
-        GazeboError: Gazebo refuses the URDF; the message holds what it says.
+        GazeboError: Gazebo refuses the URDF; the message has its output.
     """
     tree = ElementTree.fromstring(urdf(robot))
     _set_contacts(tree, settings)
@@ -229,7 +230,7 @@ def robot_sdf(
 
 
 def _drop_friction(tree: Element) -> None:
-    """The plugin gives the wheels their friction, and the engine the casters theirs."""
+    """Remove friction: the plugin models that of the wheels, and the engine that of the casters."""
     for joint in tree.iterfind("joint"):
         for dynamics in joint.findall("dynamics"):
             joint.remove(dynamics)
@@ -256,8 +257,8 @@ def _set_contacts(tree: Element, settings: PhysicsSettings) -> None:
                 child.text = str(value)
 
 
-# Of this process, by converter and URDF, the newest last: the converter takes as long as the server
-# takes to start.
+# Cache of this process by converter and URDF, the newest last: a conversion takes as long as the
+# start of the server.
 _CONVERTED: dict[tuple[str, str], str] = {}
 _MOST_CONVERTED = 32
 
@@ -289,7 +290,7 @@ def _run_converter(installation: Installation, program: str, file: Path, folder:
 
 
 def _colours(tree: Element) -> dict[str, list[float]]:
-    """Red, green, blue by name of material."""
+    """Return red, green, blue by name of material."""
     named = {m.get("name", ""): m.find("color") for m in tree.iterfind("material")}
     return {
         name: [float(x) for x in colour.get("rgba", "").split()[:3]]
@@ -300,7 +301,7 @@ def _colours(tree: Element) -> dict[str, list[float]]:
 
 def _material(colour: list[float]) -> Element:
     material = Element("material")
-    # Ambient light is as strong as the sun here; together they must not bleach.
+    # Ambient light is as strong as the sun here; together they must not overexpose.
     for kind, share in (("ambient", 1.0), ("diffuse", 1.0), ("specular", 0.1)):
         text = _WORD.format(*(share * x for x in colour))
         ElementTree.SubElement(material, kind).text = text

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator node for Gazebo (Ionic or newer), driven in lock-step through ros_gz_bridge.
 
-The suite's side is that of the other simulators: publishes `joint_states` and `clock` once per
-control period, `ground_truth` and `ground_truth/dynamic_parameters` (latched); subscribes to
-`effort_controller/commands` ([left, right], N m). Gazebo's side are GzTopics and GzWorld. The node
-starts Gazebo, the bridge and the robot's spawning, and ends them with itself.
+Towards the suite it has the topics of the other simulators: it publishes `joint_states` and `clock`
+once per control period, `ground_truth` and `ground_truth/dynamic_parameters` (latched); it
+subscribes to `effort_controller/commands` ([left, right], N m). GzTopics and GzWorld are the
+interface to Gazebo. The node starts Gazebo, the bridge and the robot's spawning, and ends them when
+it ends itself.
 
-Gazebo's world stands still between two control periods. A command is sent to Gazebo, again and
-again until it was seen there; only then is the world stepped by one period; the state at its end is
-published with the torque that acted, and awaits the next command. Nothing so depends on how long a
-message takes. ros_gz_bridge answers within one to two ms, and a run is faster than real time.
+Gazebo's world stands still between two control periods. A command is sent to Gazebo repeatedly
+until its arrival there is confirmed; only then is the world stepped by one period. The state at its
+end is published with the torque that acted, and awaits the next command. So nothing depends on how
+long a message takes. ros_gz_bridge answers within 1 to 2 ms, and a run is faster than real time.
 """
 
 from __future__ import annotations
@@ -66,9 +67,8 @@ from diffbot_sim.simulator_topics import (
     closed_form_message,
 )
 
-# The ROS side of ros_gz_bridge: torques out and seen, wheels and pose in, and the world's steps.
-#
-# Its topics are those of config/gz_bridge.yaml.
+# The ROS side of ros_gz_bridge: torques and their confirmation, wheel states, pose, and the world's
+# steps. Its topics are those of config/gz_bridge.yaml.
 
 SIDES = ("left", "right")
 
@@ -77,7 +77,7 @@ OnMotion = Callable[[float, tuple[float, float, float], tuple[float, float]], No
 
 
 def hear_true_motion(node: Node, topic: str, on_motion: OnMotion) -> None:
-    """Subscribe to the poses (nav_msgs/Odometry) that Gazebo's odometry publisher gives."""
+    """Subscribe to the poses (nav_msgs/Odometry) of Gazebo's odometry publisher."""
     pose = GzPose(STEP)
 
     def on_odometry(message: Odometry) -> None:
@@ -89,13 +89,13 @@ def hear_true_motion(node: Node, topic: str, on_motion: OnMotion) -> None:
 
 
 class GzTopics:
-    """Torques and wheels.
+    """Sends torques to Gazebo, and receives their confirmation and the wheel states.
 
     Args:
-        node: whose topics they are.
-        robot: gives the joints' names, and the friction that damps torques.
-        on_reading: called with the wheels' angles and speeds.
-        on_seen: called when a torque was seen in Gazebo.
+        node: The node that has the topics.
+        robot: The robot; gives the joint names, and the friction that damps torques.
+        on_reading: Called with the wheels' angles and speeds.
+        on_seen: Called when the arrival of a torque in Gazebo is confirmed.
     """
 
     def __init__(
@@ -119,16 +119,16 @@ class GzTopics:
                 lambda message, index=index: self._on_torque_seen(index, message.data),
                 10,
             )
-        # The newest alone is of use: a state is said again until the next period begins.
+        # Only the newest is of use: Gazebo repeats a state until the next period begins.
         node.create_subscription(JointState, f"{PREFIX}joint_states", self._on_joint_states, 1)
 
     def send(self, torque: tuple[float, float]) -> None:
-        """Give Gazebo the torques [left, right] in N m."""
+        """Send Gazebo the torques [left, right] in N m."""
         for publisher, value in zip(self._torques, self._undamped(torque), strict=True):
             publisher.publish(Float64(data=value))
 
     def has_seen(self, torque: tuple[float, float]) -> bool:
-        """Whether the newest torques seen in Gazebo are these, in N m."""
+        """Whether the newest torques confirmed by Gazebo are these, in N m."""
         return tuple(self._seen) == self._undamped(torque)
 
     def _undamped(self, torque: tuple[float, float]) -> tuple[float, float]:
@@ -154,18 +154,18 @@ class GzTopics:
 
 
 class GzWorld:
-    """Client of the service that lets a world that stands still advance by some steps.
+    """Client of the service that advances a paused world by some steps.
 
     Args:
-        node: whose client it is.
-        on_refused: called with what was said when Gazebo refuses.
+        node: The node that has the client.
+        on_refused: Called with a sentence if Gazebo refuses.
 
     Raises:
         ImportError: ros_gz_interfaces is not installed.
     """
 
     def __init__(self, node: Node, on_refused: Callable[[str], None]) -> None:
-        # Here: a machine without Gazebo does not have it, and shall still be able to test the rest.
+        # Imported here, so that the rest can be tested on a machine without Gazebo.
         from ros_gz_interfaces.srv import ControlWorld
 
         self._type = ControlWorld
@@ -177,7 +177,7 @@ class GzWorld:
         return bool(self._client.service_is_ready())
 
     def step(self, count: int) -> None:
-        """Advance by so many steps of the physics, and stand still again."""
+        """Advance by `count` steps of the physics, and pause again."""
         request = self._type.Request()
         request.world_control.pause = True
         request.world_control.multi_step = count
@@ -190,7 +190,7 @@ class GzWorld:
 
 @dataclass(frozen=True)
 class GzParameters(SensorParameters, ExternalParameters):
-    """Of gz_simulator."""
+    """Parameters of gz_simulator."""
 
     period: float = parameter(0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1)
     speed: float = parameter(0.0, "robot time per wall time; 0: as fast as it goes", minimum=0.0)
@@ -203,19 +203,20 @@ class GzParameters(SensorParameters, ExternalParameters):
     )
 
 
-# A torque that was not seen in Gazebo is sent again after this, s of wall time.
+# A torque that Gazebo has not confirmed is sent again after this, s of wall time.
 REPEAT_PERIOD = 0.05
-# Wall time between the first torque seen and the first period, s: the others meet, too.
+# Wall time between the first confirmed torque and the first period, s, for the discovery of the
+# other topics.
 SETTLING = 0.5
 # Gazebo's silence ends the run after this, s of wall time.
 SILENCE = 10.0
 
 
 def steps_per_period(period: float) -> int:
-    """How many steps of Gazebo's physics make a control period, s.
+    """Return how many steps of Gazebo's physics make a control period, s.
 
     Raises:
-        ValueError: not a whole number.
+        ValueError: It is not a whole number.
     """
     steps = round(period / STEP)
     if abs(steps * STEP - period) > 1e-9:
@@ -227,20 +228,20 @@ def steps_per_period(period: float) -> int:
 
 
 class Exchange(Enum):
-    """Where the node is between two states of the robot."""
+    """Phase of the node between two states of the robot."""
 
     STARTING = auto()
-    """Gazebo, its bridge and the robot are on their way."""
+    """Gazebo, its bridge and the robot are starting."""
     ASKING = auto()
     """A state awaits the command that answers it."""
     SENDING = auto()
     """A torque is on its way to Gazebo."""
     STEPPING = auto()
-    """The world moves on by one period."""
+    """The world advances by one period."""
 
 
 class GzSimulatorNode(Node):
-    """ROS side of the simulation; which torque acts when is SteppedRobot's."""
+    """ROS interface of the simulation; SteppedRobot decides which torque acts when."""
 
     def __init__(self) -> None:
         super().__init__("simulator")
@@ -267,8 +268,8 @@ class GzSimulatorNode(Node):
         self._phase = Exchange.STARTING
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
         self._ignored = 0
-        self._answered = False  # any state, so far
-        self._sent = self._said = self._progress = time.monotonic()
+        self._answered = False  # whether any state was answered so far
+        self._sent = self._published = self._progress = time.monotonic()
         self._first_seen: float | None = None
         self._pacer = Pacer(values.speed)
         self._make_topics()
@@ -339,10 +340,10 @@ class GzSimulatorNode(Node):
         self._sample = sample
         if self._stepped.ignored > self._ignored:
             self._ignored = self._stepped.ignored
-            self.get_logger().warning("Gazebo did not hear the torque yet; it is reported as 0")
+            self.get_logger().warning("Gazebo had not received the torque yet; it is reported as 0")
         if (delay := self._pacer.delay(sample.stamp)) > 0.0:
             time.sleep(delay)
-        self._say_state()
+        self._send_state()
 
     def _begin(self, reading: WheelReading) -> None:
         self._launch.retries = False  # the robot is in the world
@@ -355,17 +356,17 @@ class GzSimulatorNode(Node):
             self._ask_again()
 
     def _ask_again(self) -> None:
-        """Say a state until it is answered; the stamp stays the same."""
+        """Publish the state again, with the same stamp, as it is not answered yet."""
         if not self._answered:
-            # Gazebo says no pose before it has moved.
+            # Gazebo publishes no pose before the world has advanced.
             self._truth.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
-        self._say_state()
+        self._send_state()
 
-    def _say_state(self) -> None:
-        self._said = time.monotonic()
+    def _send_state(self) -> None:
+        self._published = time.monotonic()
         self._topics.publish_sample(self._sample)
 
-    # The others.
+    # Partners.
 
     def _look_around(self) -> None:
         if self.exit_code is not None:
@@ -377,7 +378,7 @@ class GzSimulatorNode(Node):
             self._fail(fault)
             return
         if self._phase is Exchange.STARTING:
-            self._send()  # zero; how the torques' way is known to be open
+            self._send()  # zero; its confirmation shows that torques reach Gazebo
             self._commanders.presence.keep_waiting()
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
@@ -387,7 +388,7 @@ class GzSimulatorNode(Node):
                 self._fail(f"after {self.values.patience:g} s of wall time {self._missing()}")
             return
         if self._phase is Exchange.ASKING:
-            if time.monotonic() - self._said >= LOOK_PERIOD:
+            if time.monotonic() - self._published >= LOOK_PERIOD:
                 self._ask_again()
             return
         if self._phase is Exchange.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
@@ -403,8 +404,8 @@ class GzSimulatorNode(Node):
         if self._first_seen is None:
             return "torques do not get through the bridge to Gazebo"
         return (
-            f"Gazebo does not tell of the joints of robot '{self.robot.name}': look at what was "
-            "printed above, and whether ros_gz is built for the release that `gz sim` starts"
+            f"Gazebo publishes no joint states of robot '{self.robot.name}': see the output above, "
+            "and check that ros_gz is built for the release that `gz sim` starts"
         )
 
     def _fail(self, why: str) -> None:
@@ -413,6 +414,6 @@ class GzSimulatorNode(Node):
             self.exit_code = 1
 
     def close(self) -> None:
-        """No torque any more; end Gazebo, the bridge and what else was started."""
+        """Send zero torque, and stop Gazebo, the bridge and all other programs started."""
         self._gz.send((0.0, 0.0))
         self._launch.stop()

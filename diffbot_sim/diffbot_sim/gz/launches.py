@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run with a simulator of a ROS 2 install needs, starts, and in which order.
+"""Requirements, programs and start order of runs with a ROS 2 installation's simulators.
 
-| sim             | simulator               | who obeys torques and tells the joints' states  |
+| sim             | simulator               | what applies torques and reports joint states   |
 |-----------------|-------------------------|-------------------------------------------------|
 | gz              | Gazebo (Ionic or newer) | gz_simulator_node.py, by way of ros_gz_bridge   |
 | gz_ros2_control | Gazebo (Ionic or newer) | ros2_control inside it                          |
 | gazebo_ros      | Gazebo 11, with Humble  | ros2_control inside it                          |
 
-Each run has a Gazebo of its own, which others neither see nor disturb.
+Each run has its own Gazebo, isolated from all others.
 """
 
 from __future__ import annotations
@@ -33,35 +33,34 @@ from diffbot_sim.gazebo.server import free_port
 Pose = tuple[float, float, float]
 """x (m), y (m), theta (rad)."""
 
-# Worlds by file: the element that says their speed, and its value at real time (the rate is that of
+# World files: the element that sets the speed, and its value for real time (the rate is that of
 # steps of 1 ms).
 WORLDS = {
     "gz_floor.sdf": ("real_time_factor", 1.0),
     "gazebo_ros_floor.world": ("real_time_update_rate", 1000.0),
 }
-# What worlds/gz_floor.sdf says: its name, and the step of its physics, s.
+# Name of the world in worlds/gz_floor.sdf, and step of its physics, s.
 WORLD = "diffbot"
 STEP = 0.001
 MODEL = "robot"
 CONTROL_SERVICE = f"/world/{WORLD}/control"
-# Names of the suite's ROS topics that the bridge carries begin with this.
+# Prefix of the suite's ROS topics that the bridge relays.
 PREFIX = "gz/"
-# Entries of the bridge's file for these ROS topics are a second bridge's, see `split_bridge`.
+# Suffix of the ROS topics in the bridge's file that belong to a second bridge; see `split_bridge`.
 SEEN = "_seen"
-# With sim:=gz Gazebo steps at most this many times faster than real time. Without a limit releases
-# before 2026 turn without a pause while the world stands still, and say the joints' states each
-# time.
+# Largest speed of Gazebo with sim:=gz, relative to real time. Without a limit releases before 2026
+# loop without a pause while the world stands still, and publish the joint states each time.
 FASTEST = 5.0
-# What they tell besides would tear the live table apart.
+# Log level of the programs: further messages would disrupt the live table.
 QUIET = ("--log-level", "warn")
 GZ_WINDOW = ["gz", "sim", "-g", "-v", "1"]
 
-# The simulators with ros2_control inside: class of the robot's hardware.
+# Simulators with ros2_control inside, and their hardware class of the robot.
 HARDWARE = {
     "gz_ros2_control": "gz_ros2_control/GazeboSimSystem",
     "gazebo_ros": "gazebo_ros2_control/GazeboSystem",
 }
-# Torque first: when joint states come, somebody obeys.
+# In order of start: the controller that takes torques is active before joint states arrive.
 CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
 CONTROL_PACKAGES = (
     "controller_manager",
@@ -76,14 +75,14 @@ PACKAGES = {
 }
 
 
-# What is installed.
+# Installed packages and programs.
 
 
 def left_out(robot: Robot, sim: str) -> list[str]:
-    """What of a robot's friction and drive a simulator does not have, as keys of the robot's file.
+    """Return what a simulator does not model of friction and drive, as keys of the robot's file.
 
-    These simulators have the viscous and Coulomb friction of the URDF, solved by their physics,
-    and the casters' contacts; with sim:=gz the node has the drive.
+    These simulators model the viscous and Coulomb friction of the URDF by their own physics, and
+    the casters' contacts; with sim:=gz the node models the drive.
     """
     friction = robot.friction
     there = {
@@ -96,14 +95,14 @@ def left_out(robot: Robot, sim: str) -> list[str]:
 
 
 def check_installed(sim: str) -> None:
-    """Raise ImportError unless all is installed; the message says what is not, and the way."""
+    """Raise ImportError unless all is installed; the message states what is missing, and a fix."""
     require_packages(sim, *PACKAGES[sim])
     program = "gzserver" if sim == "gazebo_ros" else "gz"
     require_program(sim, program, f"{PACKAGES[sim][0]}, in a sourced ROS 2 install")
 
 
 def require_packages(sim: str, *packages: str) -> None:
-    """Raise ImportError that tells what `sim` needs, unless all ROS packages are installed."""
+    """Raise ImportError unless all ROS packages that `sim` needs are installed."""
     missing = []
     for package in packages:
         try:
@@ -125,7 +124,7 @@ def require_program(sim: str, program: str, source: str) -> None:
 
 
 def executable(package: str, name: str) -> str:
-    """Path of a ROS package's executable."""
+    """Return the path of a ROS package's executable."""
     return str(Path(get_package_prefix(package)) / "lib" / package / name)
 
 
@@ -133,10 +132,10 @@ def executable(package: str, name: str) -> str:
 
 
 def config_text(name: str, robot: Robot) -> str:
-    """A file of the suite's config folder, with the names of the robot's joints.
+    """Return the text of a file of the suite's config folder, with the robot's joint names.
 
     Raises:
-        ImportError: the package diffbot_bringup, which has the folder, is not there.
+        ImportError: The package diffbot_bringup, which has the folder, is missing.
     """
     try:
         file = Path(get_package_share_directory("diffbot_bringup")) / "config" / name
@@ -149,7 +148,7 @@ def config_text(name: str, robot: Robot) -> str:
 
 
 def world_text(name: str, speed: float) -> str:
-    """A file of WORLDS for a speed (simulated time per wall time, > 0)."""
+    """Return the text of a file of WORLDS for a speed (simulated time per wall time, > 0)."""
     file = Path(get_package_share_directory("diffbot_sim")) / "worlds" / name
     element, at_real_time = WORLDS[name]
     wanted = f"<{element}>{at_real_time * speed:g}</{element}>"
@@ -160,7 +159,7 @@ def world_text(name: str, speed: float) -> str:
 
 
 def bridge_entries(robot: Robot) -> list[dict[str, str]]:
-    """Entries of config/gz_bridge.yaml for the names of the robot's joints."""
+    """Return the entries of config/gz_bridge.yaml with the robot's joint names."""
     entries: list[dict[str, str]] = yaml.safe_load(config_text("gz_bridge.yaml", robot))
     return entries
 
@@ -168,17 +167,17 @@ def bridge_entries(robot: Robot) -> list[dict[str, str]]:
 def split_bridge(
     entries: list[dict[str, str]],
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """What the bridge carries, and what a second one does.
+    """Return the entries of the main bridge, and those of a second one.
 
-    A bridge does not carry back what it has itself said. Only another one can tell that a torque
-    has left the first.
+    A bridge does not relay its own messages back. Only a second one can confirm that a torque has
+    passed the first.
     """
     second = [entry for entry in entries if entry["ros_topic_name"].endswith(SEEN)]
     return [entry for entry in entries if entry not in second], second
 
 
 def description(robot: Robot, sim: str, controllers: Path) -> str:
-    """URDF for a simulator of HARDWARE; without comments, which gazebo_ros2_control stumbles on."""
+    """Return the URDF for a simulator of HARDWARE; gazebo_ros2_control fails on comments in it."""
     text = urdf(robot, HARDWARE[sim], sim, str(controllers))
     return ElementTree.tostring(ElementTree.fromstring(text), encoding="unicode")
 
@@ -187,37 +186,37 @@ def description(robot: Robot, sim: str, controllers: Path) -> str:
 
 
 def bridge_command(node: str, carried: list[str], arguments: list[str]) -> list[str]:
-    """ros_gz_bridge as a node of this name, for topics and services and with ROS arguments."""
+    """Return the command of ros_gz_bridge for a node name, topics and services, and arguments."""
     program = executable("ros_gz_bridge", "parameter_bridge")
     return [program, *carried, "--ros-args", "-r", f"__node:={node}", *arguments, *QUIET]
 
 
 def gz_server_command(world: Path, running: bool) -> list[str]:
-    """Gazebo without a window; `running`: its time passes at once."""
+    """Return the command of Gazebo without a window; `running`: whether time starts at once."""
     return ["gz", "sim", "-s", "-v", "1", *(["-r"] if running else []), str(world)]
 
 
 def gz_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
-    """Put the robot of a URDF file into the world of Gazebo (Ionic or newer)."""
+    """Return the command that spawns the robot of a URDF file in Gazebo (Ionic or newer)."""
     x, y, theta = start
     pose = {"x": x, "y": y, "z": robot.wheels.radius, "Y": theta}
     words = {"world": WORLD, "name": MODEL, "file": str(file)}
-    # A fixed number of decimals: ROS would take "1" for a whole number and "1e-05" for text.
+    # A fixed number of decimals: ROS would parse "1" as an integer and "1e-05" as text.
     words |= {name: f"{value:.9f}" for name, value in pose.items()}
     arguments = [word for key, value in words.items() for word in ("-p", f"{key}:={value}")]
     return [executable("ros_gz_sim", "create"), "--ros-args", *arguments, *QUIET]
 
 
 def gazebo_server_command(world: Path) -> list[str]:
-    """Gazebo 11 with what gazebo_ros adds to it; its clock at the control rate."""
+    """Return the command of Gazebo 11 with the plugins of gazebo_ros; clock at the control rate."""
     plugins = ["-s", "libgazebo_ros_init.so", "-s", "libgazebo_ros_factory.so"]
-    # Long names: -p and -r are gzserver's own, and would play and record logs.
+    # Long options: -p and -r are gzserver's own, and would play and record logs.
     clock = ["--param", "publish_rate:=100.0", "--remap", "gazebo:clock:=gazebo/clock"]
     return ["gzserver", str(world), *plugins, "--ros-args", *clock, "--"]
 
 
 def gazebo_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
-    """Put the robot of a URDF file into the world of Gazebo 11."""
+    """Return the command that spawns the robot of a URDF file in Gazebo 11."""
     pose = zip("xyY", start, strict=True)
     words = [word for name, value in pose for word in (f"-{name}", f"{value:.9f}")]
     program = executable("gazebo_ros", "spawn_entity.py")
@@ -226,22 +225,22 @@ def gazebo_spawn_command(file: Path, robot: Robot, start: Pose) -> list[str]:
 
 
 def spawner_command(controller: str, controllers: Path, patience: float) -> list[str]:
-    """Load, configure and activate a controller; waits for the controller manager, s."""
+    """Return the command that starts a controller; `patience` for the controller manager, s."""
     timeout = ["--controller-manager-timeout", f"{patience:g}"]
     program = executable("controller_manager", "spawner")
     return [program, controller, *timeout, "--param-file", str(controllers)]
 
 
 def gz_environment() -> dict[str, str | None]:
-    """Keeps a Gazebo (Ionic or newer) apart from all others; the user's own partition if any."""
+    """Return variables that isolate a Gazebo (Ionic or newer); keep a partition set by the user."""
     return {"GZ_PARTITION": os.environ.get("GZ_PARTITION") or f"diffbot-{uuid4().hex}"}
 
 
 def gz_control_environment() -> dict[str, str | None]:
-    """The same, and lets Gazebo find gz_ros2_control.
+    """Return the same variables, and the one by which Gazebo finds gz_ros2_control.
 
-    Gazebo looks for systems in its own folders and in those of this variable only, which nothing in
-    a ROS 2 install sets but the launch files of ros_gz_sim.
+    Gazebo searches for systems only in its own folders and in those of this variable, which in a
+    ROS 2 installation only the launch files of ros_gz_sim set.
     """
     folder = f"{get_package_prefix('gz_ros2_control')}/lib"
     own = os.environ.get("GZ_SIM_SYSTEM_PLUGIN_PATH")
@@ -250,7 +249,7 @@ def gz_control_environment() -> dict[str, str | None]:
 
 
 def gazebo_environment() -> dict[str, str | None]:
-    """Keeps a Gazebo 11 apart from all others, and lets it find the plugins of ROS."""
+    """Return variables that isolate a Gazebo 11, and let it find the plugins of ROS."""
     prefixes = [get_package_prefix(package) for package in PACKAGES["gazebo_ros"][:3]]
     own = os.environ.get("GAZEBO_PLUGIN_PATH") or "/usr/lib/x86_64-linux-gnu/gazebo-11/plugins"
     return {
@@ -262,10 +261,10 @@ def gazebo_environment() -> dict[str, str | None]:
 
 
 def spawner_environment(folder: Path) -> dict[str, str | None]:
-    """Lets a run's spawners wait for its own controller manager only; logs go where they went.
+    """Return variables that keep a run's spawners independent of other runs; logs stay in place.
 
-    A spawner locks a file in ROS_HOME, which is everybody's, for as long as it waits for a manager;
-    another one gives up after a minute or two.
+    A spawner locks a file in ROS_HOME, which all runs share, while it waits for its controller
+    manager; meanwhile other spawners would give up after a minute or two.
     """
     home = os.environ.get("ROS_HOME") or str(Path.home() / ".ros")
     log = os.environ.get("ROS_LOG_DIR") or str(Path(home) / "log")
@@ -276,10 +275,10 @@ def spawner_environment(folder: Path) -> dict[str, str | None]:
 
 
 def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
-    """Start Gazebo (Ionic or newer) with a world that stands still, and its bridges to ROS.
+    """Start Gazebo (Ionic or newer) with a paused world, and its bridges to ROS.
 
-    Spawning is tried again until it says that it has worked, or `retries` is false: its status is
-    no proof of the contrary, as Gazebo may answer late.
+    Spawning is repeated until it reports success, or `retries` is false: a reported failure may be
+    wrong, as Gazebo may answer late.
     """
     launch = Launch(gz_environment())
     world = launch.file("world.sdf", world_text("gz_floor.sdf", FASTEST))
@@ -304,12 +303,12 @@ def launch_ros2_control(
     """Start a simulator with ros2_control inside: server, description, robot, controllers.
 
     Args:
-        sim: one of HARDWARE.
-        robot: to be spawned.
-        start: its pose.
-        speed: simulated time per wall time, > 0.
-        gui: whether to open the simulator's window.
-        patience: wall time that each step may take, s.
+        sim: One of HARDWARE.
+        robot: The robot to spawn.
+        start: Its initial pose.
+        speed: Simulated time per wall time, > 0.
+        gui: Whether to open the simulator's window.
+        patience: Wall time that each step may take, s.
     """
     is_gz = sim == "gz_ros2_control"
     launch = Launch(gz_control_environment() if is_gz else gazebo_environment(), patience)
@@ -330,8 +329,8 @@ def launch_ros2_control(
     if gui:
         launch.start(*window, optional=True)
     launch.start("robot_state_publisher", _state_publisher_command(launch, text))
-    # Spawning may fail because it was asked for twice: the simulator answers late. The controllers
-    # come only where a robot is.
+    # A repeated spawning may fail because the first one worked, with a late answer. If there is no
+    # robot, starting the controllers fails.
     steps = [ProgramStep("spawning the robot", spawn, may_fail=True)]
     steps += [
         ProgramStep(name, spawner_command(name, controllers, patience)) for name in CONTROLLERS
@@ -341,7 +340,7 @@ def launch_ros2_control(
 
 
 def _truth_bridge_command() -> list[str]:
-    """ros_gz_bridge for Gazebo's time and the true pose."""
+    """Return the command of ros_gz_bridge for Gazebo's time and the true pose."""
     carried = [
         "/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock",
         "/robot/odometry@nav_msgs/msg/Odometry[gz.msgs.Odometry",
@@ -351,7 +350,7 @@ def _truth_bridge_command() -> list[str]:
 
 
 def _state_publisher_command(launch: Launch, text: str) -> list[str]:
-    """robot_state_publisher, from which the simulator gets the description."""
+    """Return the command of robot_state_publisher, which gives the simulator the description."""
     parameters = {"use_sim_time": True, "robot_description": text}
     document = yaml.safe_dump({"/**": {"ros__parameters": parameters}})
     program = executable("robot_state_publisher", "robot_state_publisher")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node where ros2_control drives the robot inside the simulator.
+"""The simulator node for simulators in which ros2_control drives the robot.
 
 The simulator itself obeys `effort_controller/commands` and publishes `joint_states`. This node
-starts it and all that it needs, and ends it with itself; it publishes what the other simulators
-publish besides: `clock` at the control rate, `ground_truth` and `ground_truth/dynamic_parameters`
-(latched).
+starts it with all that it needs, and ends it when it ends itself. It publishes the other topics of
+the suite's simulators: `clock` at the control rate, `ground_truth` and
+`ground_truth/dynamic_parameters` (latched).
 
-The simulator runs on by itself, as a robot does, and what it says of the torque is not to be
-trusted (gz_ros2_control says nothing): identify with `effort_source: commands`.
+The simulator runs freely, like a real robot, and the efforts that it reports are not reliable
+(gz_ros2_control reports none): identify with `effort_source: commands`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from diffbot_sim.simulator_topics import COMMANDS, TruthTopics, closed_form_mess
 
 @dataclass(frozen=True)
 class Ros2ControlParameters(ExternalParameters):
-    """Of ros2_control_simulator."""
+    """Parameters of ros2_control_simulator."""
 
     sim: str = parameter("gz_ros2_control", "simulator to start", choices=tuple(HARDWARE))
     speed: float = parameter(1.0, "simulated time per wall time", above=0.0, maximum=10.0)
@@ -47,12 +47,12 @@ class Ros2ControlParameters(ExternalParameters):
     )
 
 
-# Time between two messages on `clock`, s of simulated time; each costs every node some time.
+# Time between two messages on `clock`, s of simulated time; each costs every node computing time.
 CLOCK_PERIOD = 0.01
 
 
 class Ros2ControlSimulatorNode(Node):
-    """Starts, watches and ends the simulator, and passes on its time and the true pose."""
+    """Starts, monitors and stops the simulator, and relays its time and the true pose."""
 
     def __init__(self) -> None:
         super().__init__("simulator")
@@ -74,7 +74,7 @@ class Ros2ControlSimulatorNode(Node):
         start = pose_from_text("start", values.start)
         if values.start_simulator:
             check_installed(values.sim)
-        self._said_ready = False
+        self._logged_ready = False
         self._time = float("-inf")
         self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
         self._truth = TruthTopics(self)
@@ -106,12 +106,12 @@ class Ros2ControlSimulatorNode(Node):
             return
         if not self._launch.is_ready:
             self._commanders.presence.keep_waiting()
-        elif not self._said_ready:
-            self._said_ready = True
+        elif not self._logged_ready:
+            self._logged_ready = True
             self.get_logger().info("the robot can be driven")
         if self.values.leave_when_alone:
             self.exit_code = self._commanders.exit_code()
 
     def close(self) -> None:
-        """End the simulator and what else was started."""
+        """Stop the simulator and all other programs started."""
         self._launch.stop()

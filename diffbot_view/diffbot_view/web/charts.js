@@ -25,7 +25,7 @@ class Chart {
     const extra = this.about.extra ? Chart.between(series[this.about.extra] || [], span) : [];
     const sources = { main: rows, extra };
     const shown = this.about.curves.filter((curve) => Chart.any(sources[curve.from || "main"], curve.column));
-    // What is in use and stays as it is says nothing as a curve.
+    // Parameters in use that do not change are not drawn as a curve.
     const still = !rows.length && extra.length && extra.every((row) => row.every((each, k) => !k || each === extra[0][k]));
     this.figure.hidden = !shown.length || still;
     if (this.figure.hidden) return;
@@ -79,7 +79,7 @@ class Chart {
     return rows.some((row) => row[column] !== null && row[column] !== undefined);
   }
 
-  // All values, but not the wild ones with which an estimate begins: those of the later two thirds.
+  // Range of the values; of an estimate only the later two thirds, as it may begin with wild ones.
   range(shown, sources, limits) {
     let low = Infinity, high = -Infinity;
     const take = (value) => { if (value !== null && isFinite(value)) { low = Math.min(low, value); high = Math.max(high, value); } };

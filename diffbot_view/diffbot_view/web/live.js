@@ -1,11 +1,11 @@
 "use strict";
-// Connects to the view's WebSocket, keeps what it is told, and draws it.
+// Connects to the view's WebSocket, stores the received data, and draws it.
 
 const byId = (id) => document.getElementById(id);
 const state = {}, series = {};
 let link = null, linked = false, stale = true, tries = 0, lastWord = 0;
 
-// The connection; it comes again by itself.
+// The connection, which is re-established automatically.
 
 function connect() {
   const secure = location.protocol === "https:" ? "wss" : "ws";
@@ -14,7 +14,7 @@ function connect() {
     lastWord = performance.now();
     const told = JSON.parse(event.data);
     if (told.pong !== undefined) { window.lastRoundTrip = performance.now() - told.pong; return; }
-    if (!linked) { // what is told now is all that there is
+    if (!linked) { // the first message has all data
       for (const name of Object.keys(series)) delete series[name];
       linked = true;
       tries = 0;
@@ -109,7 +109,7 @@ chart({ title: "Yaw rate ω", unit: "rad/s", series: "speed", level: 0, curves: 
 chart({ title: "Information about K5 to K8", unit: "bits", series: "information", level: 0, curves: [
   { name: "gained", column: 1, colour: "first" }, { name: "predicted", column: 2, colour: "wanted", dashed: true }] });
 
-// What is said in words.
+// Texts.
 
 function number(value, digits = 4) {
   if (value === null || value === undefined) return "unknown";
@@ -257,7 +257,7 @@ function upTo(rows, time) {
   return time === null ? rows : rows.slice(0, Chart.find(rows, time) + 1);
 }
 
-// What is charted of a robot that takes torques, and of one that takes velocities.
+// Charts for a robot that takes torques, and for one that takes velocities.
 function fit(about) {
   if (about.what === "command") {
     const velocity = state.commanded === "command";

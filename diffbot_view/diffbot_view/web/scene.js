@@ -59,8 +59,8 @@ class Scene {
     this.stale = true;
   }
 
-  // What is drawn: {robot, pose, wheels, path, whole, reference, arena, ghost}: path is the part of
-  // the whole one that has been driven; poses are [x, y, theta], wheels their angles in rad.
+  // Content: {robot, pose, wheels, path, whole, reference, arena, ghost}: path is the part of the
+  // whole path that has been driven; poses are [x, y, theta], wheels the wheel angles in rad.
   draw(shown, style) {
     const canvas = this.canvas, ratio = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -117,7 +117,7 @@ class Scene {
     this.centre = [width / 2, height / 2];
   }
 
-  // [right, up, depth] of a point as the eye sees it, m.
+  // [right, up, depth] of a point in the camera's frame, m.
   seen(p) {
     const d = [p[0] - this.eye[0], p[1] - this.eye[1], (p[2] || 0) - this.eye[2]];
     const dot = (a) => a[0] * d[0] + a[1] * d[1] + a[2] * d[2];
@@ -129,7 +129,7 @@ class Scene {
     return [this.centre[0] + q[0] * scale, this.centre[1] - q[1] * scale];
   }
 
-  // Lines are cut where they pass the eye.
+  // Lines are clipped in front of the camera.
   line(points, colour, width, dashes) {
     if (!points || points.length < 2) return;
     const pen = this.pen, near = 0.05;
@@ -213,7 +213,7 @@ class Scene {
       if (towards <= 0) continue;
       const seen = points.map((point) => this.seen(point));
       if (seen.some((q) => q[2] < 0.05)) continue;
-      // What is painted on a face comes right after it.
+      // Details painted on a face are drawn right after it.
       const depth = face.on ? face.on.depth - 1e-4 : seen.reduce((sum, q) => sum + q[2], 0) / seen.length;
       face.depth = depth;
       const light = 0.62 + 0.38 * Math.max(0, 0.35 * n[0] + 0.25 * n[1] + 0.9 * n[2]);

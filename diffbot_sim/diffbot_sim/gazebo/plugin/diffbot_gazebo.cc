@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets the program that started gzserver drive the robot, step by step.
 //
-// The two talk over a socket that the server inherits (environment variable DIFFBOT_SOCKET). The
-// physics stand still until a request says how many steps to go and which torques act on the
-// wheels in each of them; the answer is the state after the last one. In between, the server's
-// loop runs on, so that its windows stay alive. gazebo/protocol.py describes the messages.
+// The two communicate over a socket that the server inherits (environment variable DIFFBOT_SOCKET).
+// The physics stands still until a request sets the number of steps and the torques that act on the
+// wheels in each of them; the answer is the state after the last one. In between, the server's loop
+// keeps running, so that its windows stay alive. gazebo/server.py describes the messages.
 
 #include <gazebo/common/Events.hh>
 #include <gazebo/common/Plugin.hh>
@@ -41,7 +41,7 @@ struct Request {
 };
 
 struct Answer {
-  std::uint32_t notice;  // 1: said without having been asked
+  std::uint32_t notice;  // 1: sent without a request
   std::uint32_t paused;
   double angle[2], rate[2], position[3], rotation[4], linear[3], angular[3];
 };
@@ -66,9 +66,9 @@ struct Model {
   double k5 = 0.0, k6 = 0.0, k7 = 1.0, k8 = -1.0, radius = 1.0, half_track = 1.0;
 };
 
-// Each round halves the error of two wheels that hold each other, or better.
+// Rounds of the iteration for dry friction of two coupled wheels; each at least halves the error.
 constexpr int ROUNDS = 50;
-// While nobody asks, the server's loop goes round once per this time, ms.
+// Period of the server's loop while no request arrives, ms.
 constexpr int IDLE = 5;
 constexpr double LINE_HEIGHT = 0.002;
 
@@ -86,7 +86,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     world_ = world;
     robot_name_ = sdf->Get<std::string>("robot");
     joint_names_ = {sdf->Get<std::string>("left_joint"), sdf->Get<std::string>("right_joint")};
-    // Sensors and windows that come later have to know the lines too, hence the long queue.
+    // Sensors and windows that connect later must receive the lines, too, hence the long queue.
     node_ = boost::make_shared<gazebo::transport::Node>();
     node_->Init(world->Name());
     lines_ = node_->Advertise<gazebo::msgs::Visual>("~/visual", 100000);
@@ -113,24 +113,24 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     settled_ = false;
   }
 
-  // Sets the torques of the next step: what the motors give, less friction. Dry friction is the
+  // Sets the torques of the next step: those of the motors minus friction. Dry friction is the
   // torque that stops the wheel within the step, up to its limit. It is predicted by the closed
-  // form; ODE's own joint friction stops a wheel as exactly, but while it holds one, its solver
-  // fails in one of 200 steps, and the robot hops.
+  // form; ODE's own joint friction stops a wheel just as accurately, but while it holds one, its
+  // solver fails in one of 200 steps, and the robot hops.
   void Push() {
     const double step = world_->Physics()->GetMaxStepSize();
     const double w[2] = {joints_[0]->GetVelocity(0), joints_[1]->GetVelocity(0)};
     double net[2], forward[2], backward[2];
     for (int side : {0, 1}) {
-      // The speed in the middle of the step, as the last step changed it.
+      // Speed at the middle of the step, extrapolated by the last step's change.
       const double middle = w[side] + 0.5 * (w[side] - rate_before_[side]);
       net[side] = torque_[side] - friction_[side].viscous * middle;
       forward[side] = friction_[side].Dry(middle, 0);
       backward[side] = friction_[side].Dry(middle, 1);
       rate_before_[side] = w[side];
     }
-    // Speeds after the step without dry friction, and what friction of a wheel takes off its own
-    // and the other's.
+    // Speeds after the step without dry friction, and the reduction of a wheel's own and of the
+    // other's speed per N m of its friction.
     const auto &m = model_;
     const double v = 0.5 * m.radius * (w[0] + w[1]);
     const double omega = 0.5 * m.radius * (w[1] - w[0]) / m.half_track;
@@ -189,8 +189,8 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     if (pause) world_->SetPaused(true);
   }
 
-  // Pauses begin between two requests only, so that a request once begun is always answered.
-  // Gazebo's window asks for them in another thread.
+  // Pauses begin only between two requests, so that a request once begun is always answered.
+  // Gazebo's window requests them in another thread.
   void OnPause(bool paused) {
     bool later;
     {
@@ -208,12 +208,12 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool Listen() {
     for (pollfd entry{socket_, POLLIN, 0}; poll(&entry, 1, IDLE) > 0;) {
       Request request;
-      // A change comes to contacts that are up to date. Else it would depend on how soon after a
-      // step it comes in which order they are solved, and with that the last digits.
+      // Apply a change only when the contacts are up to date. Otherwise the order in which they are
+      // solved, and so the last digits, would depend on how soon after a step the change arrives.
       if (!settled_ && recv(socket_, &request, sizeof request, MSG_PEEK) == sizeof request &&
           (request.kind == PLACE || request.kind == PAYLOAD))
         return false;
-      // The program that started the server is gone, and with it the server's purpose.
+      // The program that started the server has gone.
       if (recv(socket_, &request, sizeof request, 0) != sizeof request) _exit(0);
       if (request.kind == STEP) {
         Begin(request);
@@ -272,9 +272,9 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     // Link::SetInertial does nothing.
     *body_->GetInertial() = inertia;
     body_->UpdateMass();
-    // A joint keeps its place by the centre of mass, which has just moved.
+    // A joint is placed relative to the centre of mass, which has just moved.
     for (int side : {0, 1}) joints_[side]->SetAnchor(0, anchors[side]);
-    // The velocities of a body are those of its centre of mass, too.
+    // ODE stores the velocity of a body's centre of mass.
     const auto arm = body_->WorldPose().Rot().RotateVector(inertia.Pose().Pos());
     body_->SetAngularVel(angular);
     body_->SetLinearVel(linear + angular.Cross(arm));
@@ -342,7 +342,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   std::mutex pausing_;  // for the two below
   bool moving_ = false;
   bool pause_wanted_ = false;
-  bool settled_ = false;  // the contacts are those of where the robot is now
+  bool settled_ = false;  // whether the contacts are those of the robot's present pose
   std::array<double, 2> torque_{}, drag_{};
   std::array<Friction, 2> friction_;
   Model model_;
