@@ -76,7 +76,7 @@ def bases(kind: type[Any]) -> list[type[Any]]:
 
 def name_of(kind: type[Any]) -> str:
     """Who has a table that several nodes share: what its docstring says."""
-    return str(kind.__doc__).splitlines()[0].removeprefix("Of ").removesuffix(".")
+    return str(kind.__doc__).splitlines()[0].removeprefix("Parameters of ").removesuffix(".")
 
 
 def slug(text: str) -> str:
