@@ -117,10 +117,9 @@ class VelocityServo:
     """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
     With torque held over a period T the backstepping error becomes e(k+1) = p e(k) up to O(T^2).
-    So the pole p, from 0 to 1, is placed exactly for the sampled loop, in contrast to the
-    continuous gains gamma_3, gamma_4. The cross terms of (30), (31) are omitted: they are small
-    compared with the servo at the published gains, and the one with sin(alpha) / e is unbounded at
-    the goal.
+    So p, from 0 to 1, is the pole of the sampled loop, which the continuous gains gamma_3, gamma_4
+    do not ensure. The cross terms of (30), (31) are omitted: they are small compared with the servo
+    at the published gains, and the one with sin(alpha) / e is unbounded at the goal.
 
     Attributes:
         settling_time: Time in which the velocity error decays to 1 %, s, > 0.
