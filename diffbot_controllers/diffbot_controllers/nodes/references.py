@@ -400,7 +400,7 @@ class ReferenceRun:
         self._subscribed = False
         self._waiting_text = ""  # last published reason to wait
         self._state_rate = RateLimit(STATE_RATE)
-        create_wall_timer(node, LOOK_PERIOD, self._check_run)
+        create_wall_timer(node, LOOK_PERIOD, self._look_around)
 
     @property
     def began(self) -> bool:
@@ -499,7 +499,7 @@ class ReferenceRun:
 
     # The end.
 
-    def _check_run(self) -> None:
+    def _look_around(self) -> None:
         """Publish what the node waits for, and detect when the reference's publisher has left."""
         node = self._node
         if node.exit_code is not None:
