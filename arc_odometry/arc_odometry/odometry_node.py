@@ -62,16 +62,18 @@ class OdometryParameters:
         live=True,
     )
     left_joint: str = parameter(
-        "left_wheel_joint", "name of the left wheel's joint; of several wheels, all with commas"
+        "left_wheel_joint",
+        "name of the left wheel's joint; of several wheels: all names, separated by commas",
     )
     right_joint: str = parameter(
-        "right_wheel_joint", "name of the right wheel's joint; of several wheels, all with commas"
+        "right_wheel_joint",
+        "name of the right wheel's joint; of several wheels: all names, separated by commas",
     )
     odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
     publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")
     publish_rate: float = parameter(
-        50.0, "most poses published per s of the stamps, Hz; 0: one per sample"
+        50.0, "maximum rate of published poses by their stamps, Hz; 0: one per sample"
     )
     x: float = parameter(0.0, "start position, m, in odom_frame")
     y: float = parameter(0.0, "start position, m, in odom_frame")
@@ -83,7 +85,8 @@ class OdometryParameters:
         LONGEST_GAP, "longer gaps between joint states are reported, s, > 0"
     )
     reset_on_time_jump: bool = parameter(
-        False, "whether the pose goes back to its start when time does, as with a bag in a loop"
+        False,
+        "whether the pose returns to its start when time goes back, as with a bag played in a loop",
     )
 
 

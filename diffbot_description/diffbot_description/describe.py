@@ -207,7 +207,7 @@ def _with_mass(
     geometry: WheelPair,
     findings: DescriptionFindings,
 ) -> tuple[RigidBody, list[RigidBody]]:
-    """Return body and wheels with the given mass of the robot, or with assumed missing masses."""
+    """Return body and wheels; a given mass of the whole robot is distributed over them."""
     weighed = [link.name for link in links if link.body_mass() > 0]
     count = f"{len(weighed)} links" if len(weighed) > 1 else f"link '{''.join(weighed)}'"
     findings.sources["body.mass"] = f"sum of {count} that do not turn with the wheels"

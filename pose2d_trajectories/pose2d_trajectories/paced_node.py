@@ -44,8 +44,8 @@ ARRIVAL_PATIENCE = 1.0
 
 
 HOLD = (
-    "robot time to go on with the last value for after the end, s; the node ends then with status "
-    "0; negative: for ever"
+    "robot time for which the last value is published after the end, s; then the node ends with "
+    "status 0; negative: forever"
 )
 
 
@@ -61,13 +61,13 @@ class PaceParameters:
     rate: float = parameter(100.0, "messages per s with driven_by = clock, Hz", above=0.0)
     lead: float = parameter(
         0.0,
-        "how far stamp and content are ahead of the state that is answered, s; with one control "
-        "period the answer is there before the state that it is for",
+        "lead of stamp and content over the answered state, s; with one control period each "
+        "answer is there before its state",
         minimum=0.0,
     )
     listeners: int = parameter(1, "subscribers to wait for before starting", minimum=0)
     hold: float = parameter(-1.0, HOLD)
-    leave_when_alone: bool = parameter(False, "end with status 0 when nobody who listened is left")
+    leave_when_alone: bool = parameter(False, "end with status 0 when all subscribers have left")
     patience: float = parameter(
         20.0,
         "with leave_when_alone: wall time to wait for the listeners, s; then status 1",

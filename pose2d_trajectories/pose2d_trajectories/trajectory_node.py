@@ -65,12 +65,10 @@ def _option(name: str, absent: T) -> T:
 class TrajectoryParameters(SpeedParameters):
     """Parameters of trajectory_publisher."""
 
-    trajectory: str = parameter(
-        "figure_eight", "what the robot is to drive", choices=tuple(TRAJECTORIES)
-    )
+    trajectory: str = parameter("figure_eight", "trajectory to drive", choices=tuple(TRAJECTORIES))
     frame: str = parameter("odom", "frame of the trajectory, for the header of reference")
-    x: float = parameter(0.0, "where the origin of the trajectory's own frame is, m")
-    y: float = parameter(0.0, "where the origin of the trajectory's own frame is, m")
+    x: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")
+    y: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")
     theta: float = parameter(0.0, "direction of the x axis of the trajectory's own frame, rad")
     backwards: bool = parameter(
         False, "same points at the same times, the robot facing the other way"

@@ -33,7 +33,7 @@ class BackstepParameters(PoseTrackingParameters):
         choices=("standard", "published"),
     )
     time_step: float = parameter(
-        0.01, "period that law = published is made for, s", above=0.0, maximum=1.0
+        0.01, "control period of law = published, s", above=0.0, maximum=1.0
     )
 
 

@@ -68,14 +68,14 @@ class ControllerParameters(DynamicsParameters):
     )
     integral_action: bool = parameter(
         True,
-        "whether the standard backstepping law makes up for accelerations that the observer cannot "
-        "explain, at most 30 % of what all torque gives and 40 % of what torque_limit does; the "
-        "others have PI loops, or none",
+        "whether the standard backstepping law compensates accelerations that the observer cannot "
+        "explain, up to 30 % of those at full torque and 40 % of those at torque_limit; the other "
+        "laws have PI loops, or no such compensation",
     )
     torque_delay: float = parameter(
         FROM_FILE,
-        "time from a command to its torque, s, over which the observer predicts the motion; -1: as "
-        "identified where `parameters` is a file that says so, else 0",
+        "time from a command to its torque, s, over which the observer predicts the motion; -1: "
+        "as identified in the file of `parameters`, else 0",
         minimum=FROM_FILE,
         maximum=LONGEST_DELAY,
     )
@@ -87,7 +87,7 @@ class ControllerParameters(DynamicsParameters):
     odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
     odom_rate: float = parameter(
         50.0,
-        "most messages on ~/odom and /tf per s of robot time, Hz; 0: one per joint state",
+        "maximum rate of ~/odom and /tf in robot time, Hz; 0: one per joint state",
         minimum=0.0,
     )
     publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")

@@ -35,9 +35,11 @@ class LoopParameters:
     """Parameters of the velocity loops."""
 
     settling_time: float = parameter(
-        0.05, "of the velocity loops, to within 1 %, s", above=0.0, maximum=10.0
+        0.05, "settling time of the velocity loops to within 1 %, s", above=0.0, maximum=10.0
     )
-    damping: float = parameter(1.0, "of the velocity loops' pole pair", above=0.0, maximum=10.0)
+    damping: float = parameter(
+        1.0, "damping ratio of the velocity loops' pole pair", above=0.0, maximum=10.0
+    )
 
 
 @dataclass(frozen=True)

@@ -59,15 +59,15 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     friction: str = parameter(
         KNOWN_FRICTION,
-        "friction of the wheels that is made up for: known (of the robot's description, or as "
+        "friction of the wheels to compensate: known (of the robot's description, or as "
         "identified where `parameters` is a file or live), or none",
         choices=(KNOWN_FRICTION, IGNORED_FRICTION),
     )
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
     wait_for_estimates: bool = parameter(
         False,
-        "lock-step with live parameters: answer each joint state only with the estimates that "
-        "count at its stamp",
+        "lock-step with live parameters: answer each joint state only when the estimates due at "
+        "its stamp have arrived",
     )
     estimate_delay: float = parameter(
         0.1, "robot time from the stamp of an estimate to its use, s", minimum=0.0, maximum=10.0
@@ -86,14 +86,14 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     last_good: str = parameter(
         NOWHERE,
-        "file that adapted parameters are kept in, and that the next run begins with if it is of "
-        "this robot and inside the band; none: they are not kept",
+        "file in which adapted parameters are stored, and with which the next run begins if they "
+        "are of this robot and inside the band; none: they are not stored",
     )
     prior: str = parameter(
         NOWHERE,
-        "file prior_TYPE.yaml of `diffbot fleet`: parameters in use stay among what robots of this "
-        "type are like, instead of within `band` of the nominal ones, and with nominal_parameters "
-        "= robot begin with their mean; none: they do not",
+        "file prior_TYPE.yaml of `diffbot fleet`: parameters in use stay within the range of "
+        "robots of this type, instead of within `band` of the nominal ones, and with "
+        "nominal_parameters = robot begin with their mean; none: they do not",
     )
     require_verified: str = parameter(
         AUTO,
@@ -128,7 +128,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     offset_margin: float = parameter(
         DEFAULT.offset_margin,
-        "how far the centre of mass may move beyond that, m; widens the band of K5 and K6",
+        "further allowed shift of the centre of mass, m; widens the band of K5 and K6",
         minimum=0.0,
         maximum=1.0,
     )
@@ -140,7 +140,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     coverage: float = parameter(
         DEFAULT.coverage,
-        "least share of the excitation that a parameter needs before it is followed; 0: none",
+        "minimum share of the excitation that a parameter needs before it is followed; 0: none",
         minimum=0.0,
         maximum=1.0,
     )

@@ -35,7 +35,7 @@ class PoseTrackingParameters(ControllerParameters):
 
     direction: str = parameter(
         "either",
-        "in which the robot arrives at a set point",
+        "direction in which the robot arrives at a set point",
         choices=("either", "forwards", "backwards"),
     )
     gammas: tuple[float, ...] = parameter(

@@ -191,8 +191,8 @@ class ReferenceParameters(CommandParameters):
     )
     arrival_time: float = parameter(
         0.0,
-        "how much longer than `duration` the node goes on while the robot has not rested at its "
-        "set point for a second, robot time, s; 0: no longer",
+        "robot time by which `duration` is extended at most while the robot has not rested at its "
+        "set point for a second, s; 0: not extended",
         minimum=0.0,
     )
     wait_for_reference: bool = parameter(
@@ -202,13 +202,13 @@ class ReferenceParameters(CommandParameters):
     )
     leave_with_reference: bool = parameter(
         False,
-        "end when nobody is left who publishes references that more have to follow: with status "
-        "0 where the last one stands, else 1",
+        "end when no node publishes references any more although further ones are needed: with "
+        "status 0 if the last one is at rest, else 1",
     )
     reference_timeout: float = parameter(
         0.06,
-        "age of the newest stamped reference, by its stamp and since it came, after which zero is "
-        "commanded, s",
+        "age of the newest stamped reference, by its stamp and since its arrival, after which "
+        "zero is commanded, s",
         above=0.0,
         maximum=10.0,
     )

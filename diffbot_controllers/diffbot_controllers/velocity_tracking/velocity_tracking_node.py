@@ -80,7 +80,9 @@ class TrackingParameters(ReferenceParameters):
     sigma: tuple[float, ...] = parameter(
         (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
     )
-    adaptive: bool = parameter(False, "whether sigma is identified while driving, from that on")
+    adaptive: bool = parameter(
+        False, "whether sigma is identified while driving, starting from the given one"
+    )
     damping: float = parameter(DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0)
     b: float = parameter(DEFAULTS.b, "b of (11), 1/m^2", above=0.0)
     k_v: float = parameter(DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0)
@@ -98,8 +100,8 @@ class TrackingParameters(ReferenceParameters):
     )
     dead_band_kind: str = parameter(
         DeadBandKind.OFFSET.value,
-        "what is left of larger commands where dead_band is given: offset (the dead band is lost), "
-        "threshold (all)",
+        "effect on larger commands where dead_band is given: offset (the dead band is lost), "
+        "threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
     )
     linear_velocity: float = parameter(0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3)
@@ -107,10 +109,10 @@ class TrackingParameters(ReferenceParameters):
         3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3
     )
     linear_acceleration: float = parameter(
-        0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
+        0.0, "largest |dv/dt| of the law, m/s^2; 0: no limit", minimum=0.0
     )
     angular_acceleration: float = parameter(
-        0.0, "largest |domega/dt| asked for, rad/s^2; 0: no limit", minimum=0.0
+        0.0, "largest |domega/dt| of the law, rad/s^2; 0: no limit", minimum=0.0
     )
 
 
