@@ -275,7 +275,7 @@ class ParameterCheckpoint:
             ) from None
 
     def restore(self) -> tuple[DynamicParameters, tuple[float | None, ...]] | None:
-        """Return K5..K8 and the friction, as of read_friction, in the file; None without a file.
+        """Return K5..K8 and the friction, as in read_friction, of the file; None without a file.
 
         Raises:
             ValueError: The file contains no usable parameters; the message states why.

@@ -208,11 +208,11 @@ class BlockDrivetrain:
         self, torque: Array, u: Array, wanted: Array, acceleration: Array, dt: float
     ) -> Array:
         """See FrictionFeedforward.add."""
-        now, wish = self.wheel_velocity(u), self.wheel_velocity(wanted)
-        aim = self.wheel_velocity(u + acceleration * dt)
-        to = np.where(np.abs(aim) * self.radius < SLOW, wish, aim)
-        share = within_each(to * self.radius / SMOOTH, -1.0, 1.0)
-        mean = 0.5 * (now + aim)
+        now, desired = self.wheel_velocity(u), self.wheel_velocity(wanted)
+        final = self.wheel_velocity(u + acceleration * dt)
+        target = np.where(np.abs(final) * self.radius < SLOW, desired, final)
+        share = within_each(target * self.radius / SMOOTH, -1.0, 1.0)
+        mean = 0.5 * (now + final)
         total = torque + self.friction.viscous * mean + share * self.friction.dry(mean, share)
         starts = (np.abs(now) * self.radius <= STILL) & (share != 0.0)
         if not starts.any():

@@ -311,20 +311,20 @@ class FrictionFeedforward:
         moment = self._moment(u.omega, end.omega, wanted.omega)
         return with_moment((left, right), moment, self._geometry)
 
-    def _moment(self, now: float, aim: float, wish: float) -> float:
+    def _moment(self, now: float, final: float, desired: float) -> float:
         """Return the floor's moment, N m, for the present, final and desired yaw rate, rad/s."""
         half_track, law = self._geometry.half_track, self._turning
-        to = wish if abs(aim) * half_track < SLOW else aim
-        share = within(to * half_track / SMOOTH, 1.0)
-        mean = 0.5 * (now + aim)
+        target = desired if abs(final) * half_track < SLOW else final
+        share = within(target * half_track / SMOOTH, 1.0)
+        mean = 0.5 * (now + final)
         return law.viscous * mean + share * law.dry(mean, share)
 
     def _wheels(
         self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
     ) -> Torque:
         left, right = (
-            self._wheel(side, torque[side], now, aim, wish, dt)
-            for side, (now, aim, wish) in enumerate(
+            self._wheel(side, torque[side], now, final, desired, dt)
+            for side, (now, final, desired) in enumerate(
                 zip(
                     self._geometry.wheel_velocity(*u),
                     self._geometry.wheel_velocity(*end),
@@ -336,14 +336,14 @@ class FrictionFeedforward:
         return left, right
 
     def _wheel(
-        self, side: int, torque: float, now: float, aim: float, wish: float, dt: float
+        self, side: int, torque: float, now: float, final: float, desired: float, dt: float
     ) -> float:
         """Return the torque of one wheel, N m, for its present, final and desired speed, rad/s."""
         law = self.laws[side]
         radius = (self._geometry.left_radius, self._geometry.right_radius)[side]
-        to = wish if abs(aim) * radius < SLOW else aim
-        share = within(to * radius / SMOOTH, 1.0)
-        mean = 0.5 * (now + aim)
+        target = desired if abs(final) * radius < SLOW else final
+        share = within(target * radius / SMOOTH, 1.0)
+        mean = 0.5 * (now + final)
         total = torque + law.viscous * mean + share * law.dry(mean, share)
         if abs(now) * radius > STILL or share == 0.0:
             self._extra[side] = 0.0

@@ -400,8 +400,8 @@ def joseph(
 def quietest(counts: int) -> float:
     """Return the minimum share of full torque that scales the noise.
 
-    It is QUIET for coarse encoders and 1 for fine or exact ones, which are followed closely even
-    with little torque.
+    It goes with the inverse of the rounding's variance, from QUIET for coarse encoders to 1 for
+    fine or exact ones, which are followed closely even with little torque.
     """
     return max(QUIET, (min(counts or FINEST, FINEST) / FINEST) ** 2)
 
@@ -544,7 +544,10 @@ class MotionObserver:
         return found[::-1]
 
     def rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
-        """Return the mean acceleration over a period from u on, and whether friction holds it."""
+        """Return the mean acceleration over a period from u on, and whether both wheels are held.
+
+        A wheel is held if friction keeps it at rest.
+        """
         dynamics, bias = self._dynamics, self.bias
         driven = dynamics.input_acceleration(torque)
         drift = dynamics.mean_drift(u, driven, dt)
