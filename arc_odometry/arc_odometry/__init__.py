@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differential-drive robots: geometry of the wheels, their samples, and exact arc odometry."""
+"""Differential-drive robots: wheel geometry, joint samples and exact arc odometry."""
 
 from arc_odometry.geometry import (
     REST,

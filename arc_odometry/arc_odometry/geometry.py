@@ -14,9 +14,10 @@ and, by virtual work (tau . w = F v + M omega), the wheel torques act on the bod
 Lages (2017), (36)-(41), uses the body velocity u = [v, omega] and torques ordered [left, right].
 
 Lages (2018), (35)-(37), integrates odometry along arcs. (37) is 0 / 0 where the robot drives
-straight; with sinc(x) = sin(x) / x it has no gap. sinc itself is accurate down to the smallest x,
-so its series is needed for x = 0 only. The derivative, (x cos x - sin x) / x^2, loses 3 eps / x^2
-of its value to cancellation: its series is used up to 0.5, where both agree to 1e-15.
+straight; written with sinc(x) = sin(x) / x it is defined there too. sinc itself is accurate down to
+the smallest x, so its series is needed for x = 0 only. The derivative, (x cos x - sin x) / x^2,
+loses 3 eps / x^2 of its value to cancellation: its series is used up to 0.5, where both agree to
+1e-15.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Below this, the first term that the series of sinc leaves out, x^6 / 7!, is under 4e-18.
+# Below this x, the first term that the series of sinc omits, x^6 / 7!, is under 4e-18.
 SINC_SWITCH = 5e-3
-# Below this, the first term that the series of the derivative leaves out is 1e-17 of its value.
+# Below this x, the first term that the series of the derivative omits is 1e-17 of its value.
 DERIVATIVE_SWITCH = 0.5
 # sinc'(x) = x * sum_n c_n x^(2 n), c_n = (-1)^(n+1) (2 n + 2) / (2 n + 3)!, highest power first.
 _DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) for n in range(7))[
@@ -41,7 +42,7 @@ _DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) fo
 
 
 def sinc(x: float) -> float:
-    """sin(x) / x, 1 at x = 0; x in rad. Relative error <= 3e-16."""
+    """Return sin(x) / x, which is 1 at x = 0; x in rad. Relative error <= 3e-16."""
     if abs(x) < SINC_SWITCH:
         square = x * x
         return 1.0 - square / 6.0 * (1.0 - square / 20.0)
@@ -49,9 +50,9 @@ def sinc(x: float) -> float:
 
 
 def sinc_derivative(x: float) -> float:
-    """Derivative of sin(x) / x, 0 at x = 0, in 1/rad; x in rad.
+    """Return the derivative of sin(x) / x, which is 0 at x = 0, in 1/rad; x in rad.
 
-    Its error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
+    The error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
     """
     if abs(x) < DERIVATIVE_SWITCH:
         square, total = x * x, 0.0
@@ -62,7 +63,7 @@ def sinc_derivative(x: float) -> float:
 
 
 def sincs(x: Array) -> Array:
-    """As sinc, of many angles."""
+    """Return sinc of each of many angles."""
     near = np.abs(x) < SINC_SWITCH
     square = x * x
     return np.where(
@@ -71,7 +72,7 @@ def sincs(x: Array) -> Array:
 
 
 def sinc_derivatives(x: Array) -> Array:
-    """As sinc_derivative, of many angles."""
+    """Return sinc_derivative of each of many angles."""
     near = np.abs(x) < DERIVATIVE_SWITCH
     square, total = x * x, np.zeros_like(x)
     for coefficient in _DERIVATIVE:
@@ -83,12 +84,12 @@ def sinc_derivatives(x: Array) -> Array:
 
 
 class Pose(NamedTuple):
-    """Where the middle of the axle is, in the odom frame.
+    """Pose of the midpoint of the axle in the odom frame.
 
     Attributes:
-        x: position, m.
-        y: position, m.
-        theta: heading, rad, counter-clockwise from the x axis; it counts whole turns.
+        x: Position, m.
+        y: Position, m.
+        theta: Heading, rad, counter-clockwise from the x axis; not wrapped, it counts whole turns.
     """
 
     x: float
@@ -97,11 +98,11 @@ class Pose(NamedTuple):
 
 
 class Velocity(NamedTuple):
-    """Body velocity u = [v, omega], or something of its kind; also its rate of change.
+    """Body velocity u = [v, omega]; also used for its rate of change and similar pairs.
 
     Attributes:
-        v: along the robot's own x axis, m/s; of an acceleration m/s^2.
-        omega: yaw rate, rad/s, counter-clockwise; of an acceleration rad/s^2.
+        v: Forward velocity along the robot's own x axis, m/s; for an acceleration m/s^2.
+        omega: Yaw rate, rad/s, counter-clockwise; for an acceleration rad/s^2.
     """
 
     v: float
@@ -113,14 +114,14 @@ REST = Velocity(0.0, 0.0)
 
 @dataclass(frozen=True)
 class RimLimit:
-    """How fast the rims of the wheels may move; the faster one does with |v| + b |omega|.
+    """Limit of the wheels' rim speed; the faster rim moves with |v| + b |omega|.
 
     Attributes:
-        speed: of the faster rim, m/s, > 0; infinite: no limit.
-        half_track: b, m, > 0; it does not matter without a limit.
+        speed: Maximum speed of the faster rim, m/s, > 0; infinite: no limit.
+        half_track: b, m, > 0; not used without a limit.
 
     Raises:
-        ValueError: a number is outside its range.
+        ValueError: A number is outside its range.
     """
 
     speed: float = math.inf
@@ -131,11 +132,14 @@ class RimLimit:
         check_positive("limit of the rims", half_track=self.half_track)
 
     def within(self, wanted: Velocity, v: float = 0.0) -> Velocity:
-        """The velocity, slowed down on its circle where a rim would be too fast.
+        """Return the desired velocity, scaled down where a rim would be too fast.
+
+        Scaling keeps the ratio of v to omega, so the robot stays on its circle.
 
         Args:
-            wanted: velocity.
-            v: that the robot has, m/s: it slows down before it turns.
+            wanted: Desired velocity.
+            v: Present velocity of the robot, m/s. It leaves less rim speed for omega: the robot
+                slows down before it turns.
         """
         fastest = self.rim(*wanted)
         if fastest > self.speed:
@@ -146,33 +150,33 @@ class RimLimit:
         return Velocity(wanted.v, within(wanted.omega, self.turning(v)))
 
     def rim(self, v: float, omega: float) -> float:
-        """Speed of the faster rim, m/s, of a velocity v, m/s, and a yaw rate omega, rad/s."""
+        """Return the speed of the faster rim, m/s, for v in m/s and omega in rad/s."""
         return abs(v) + self.half_track * abs(omega)
 
     def turning(self, v: float) -> float:
-        """Largest |omega| at a velocity v in m/s, rad/s."""
+        """Return the largest |omega|, rad/s, at a velocity v in m/s."""
         return max(self.speed - abs(v), 0.0) / self.half_track
 
 
 class Arc(NamedTuple):
-    """A piece of a circle, or of a straight line (turn = 0), or a turn on the spot (length = 0).
+    """A circular arc, which may be a straight line (turn = 0) or a turn on the spot (length = 0).
 
-    A wheeled robot drives along one while the ratio of its wheels' speeds is constant.
+    A wheeled robot drives along an arc while the ratio of its wheel speeds is constant.
 
     Attributes:
-        length: path of the middle of the axle, m, positive forwards; Delta D in (38).
-        turn: change of the heading, rad, counter-clockwise; Delta theta in (38).
+        length: Path of the midpoint of the axle, m, positive forwards; Delta D in (38).
+        turn: Change of the heading, rad, counter-clockwise; Delta theta in (38).
     """
 
     length: float
     turn: float
 
     def end(self, start: Pose) -> Pose:
-        """The pose at the end of the arc; exact.
+        """Return the exact pose at the end of the arc.
 
         Lages (2018), (35)-(37): the chord has the length D sin(a / 2) / (a / 2) and the direction
         theta + a / 2, with a the turn and theta the heading at the **start** of the interval
-        (the paper's index k does not say so). sinc has no gap at a = 0, where (37) is 0 / 0.
+        (the paper's index k leaves this open). sinc is defined at a = 0, where (37) is 0 / 0.
         """
         chord = self.length * sinc(0.5 * self.turn)
         direction = start.theta + 0.5 * self.turn
@@ -183,17 +187,17 @@ class Arc(NamedTuple):
         )
 
     def share(self, share: float) -> Arc:
-        """The part of the arc that `share` (0 to 1) of its length makes."""
+        """Return the first part of the arc, `share` (0 to 1) of its length."""
         return Arc(share * self.length, share * self.turn)
 
 
 def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
-    """As Arc.end, of n robots.
+    """Return the end poses of the arcs of n robots, as Arc.end does for one; shape (3, n).
 
     Args:
-        poses: rows x, y, theta, m and rad, shape (3, n).
-        length: m, shape (n,).
-        turn: rad, shape (n,).
+        poses: Start poses; rows x, y, theta, m and rad, shape (3, n).
+        length: Arc lengths, m, shape (n,).
+        turn: Turns, rad, shape (n,).
     """
     x, y, theta = poses
     half = 0.5 * turn
@@ -202,12 +206,12 @@ def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
 
 
 def euler_end(arc: Arc, start: Pose) -> Pose:
-    """For comparison with Arc.end: straight on, then the turn; error D a / 2 in a step."""
+    """Return the Euler step, for comparison with Arc.end: straight on, then turn; error D a / 2."""
     return _straight(arc, start, start.theta)
 
 
 def midpoint_end(arc: Arc, start: Pose) -> Pose:
-    """For comparison: straight on in the direction of the chord; too long by D a^2 / 24."""
+    """Return the midpoint step, for comparison: D along the chord; too long by D a^2 / 24."""
     return _straight(arc, start, start.theta + 0.5 * arc.turn)
 
 
@@ -223,16 +227,16 @@ def _straight(arc: Arc, start: Pose, direction: float) -> Pose:
 class WheelGeometry:
     """Wheel radii and track of a differential-drive robot.
 
-    Pairs are ordered [left, right] for wheels and [linear, angular] for the body. The same maps
-    serve for positions: wheel angle increments (rad) give path length (m) and turn (rad).
+    Pairs are ordered [left, right] for wheels and [linear, angular] for the body. The velocity maps
+    also apply to increments: wheel angle increments (rad) give path length (m) and turn (rad).
 
     Attributes:
-        left_radius: radius of the left wheel, m, > 0.
-        right_radius: radius of the right wheel, m, > 0.
-        separation: track, the distance between the wheels' contact points, 2 b, m, > 0.
+        left_radius: Radius of the left wheel, m, > 0.
+        right_radius: Radius of the right wheel, m, > 0.
+        separation: Track, the distance between the wheels' contact points, 2 b, m, > 0.
 
     Raises:
-        ValueError: a length is not finite or not positive.
+        ValueError: A length is not finite or not positive.
     """
 
     left_radius: float
@@ -251,28 +255,28 @@ class WheelGeometry:
         return 0.5 * self.separation
 
     def body_velocity(self, left: float, right: float) -> tuple[float, float]:
-        """Body velocity (v in m/s, omega in rad/s) from wheel speeds in rad/s."""
+        """Return the body velocity (v in m/s, omega in rad/s) for wheel speeds in rad/s."""
         left_rim = self.left_radius * left
         right_rim = self.right_radius * right
         return 0.5 * (left_rim + right_rim), (right_rim - left_rim) / self.separation
 
     def wheel_velocity(self, linear: float, angular: float) -> tuple[float, float]:
-        """Wheel speeds (left, right) in rad/s from the body velocity; inverts body_velocity."""
+        """Return the wheel speeds (left, right) in rad/s; the inverse of body_velocity."""
         turn = self.half_track * angular
         return (linear - turn) / self.left_radius, (linear + turn) / self.right_radius
 
     def rim_limit(self, speed: float) -> RimLimit:
-        """What keeps both wheels within a speed, rad/s, > 0; infinite: no limit."""
+        """Return the limit that keeps both wheels within a speed, rad/s, > 0; infinite: none."""
         return RimLimit(speed * min(self.left_radius, self.right_radius), self.half_track)
 
     def body_wrench(self, left: float, right: float) -> tuple[float, float]:
-        """Force (N, forward) and yaw moment (N m) on the body from wheel torques in N m."""
+        """Return force (N, forward) and yaw moment (N m) on the body for wheel torques in N m."""
         left_force = left / self.left_radius
         right_force = right / self.right_radius
         return left_force + right_force, self.half_track * (right_force - left_force)
 
     def wheel_torque(self, force: float, moment: float) -> tuple[float, float]:
-        """Wheel torques (left, right) in N m from force and yaw moment; inverts body_wrench."""
+        """Return the wheel torques (left, right) in N m; the inverse of body_wrench."""
         half_difference = 0.5 * moment / self.half_track
         return (
             self.left_radius * (0.5 * force - half_difference),
@@ -280,14 +284,14 @@ class WheelGeometry:
         )
 
 
-# Checks of numbers that come from outside; each message names the number, its value and limit.
+# Checks of external input; each error message states the number's name, its value and its limit.
 
 
 def check_finite(what: str, **values: float) -> None:
-    """Refuse values that are not finite.
+    """Reject values that are not finite.
 
     Raises:
-        ValueError: names `what` and the value.
+        ValueError: A value is not finite; the message names `what` and the value.
     """
     for name, value in values.items():
         if not math.isfinite(value):
@@ -295,10 +299,10 @@ def check_finite(what: str, **values: float) -> None:
 
 
 def check_positive(what: str, **values: float) -> None:
-    """Refuse values that are not finite and > 0.
+    """Reject values that are not finite and > 0.
 
     Raises:
-        ValueError: names `what` and the value.
+        ValueError: A value is out of range; the message names `what` and the value.
     """
     for name, value in values.items():
         if not 0.0 < value < math.inf:
@@ -306,10 +310,10 @@ def check_positive(what: str, **values: float) -> None:
 
 
 def check_limit(what: str, **values: float) -> None:
-    """Refuse limits that are not > 0; an infinite one is no limit.
+    """Reject limits that are not > 0; an infinite value means no limit.
 
     Raises:
-        ValueError: names `what` and the value.
+        ValueError: A limit is out of range; the message names `what` and the value.
     """
     for name, value in values.items():
         if not value > 0.0:
@@ -317,13 +321,13 @@ def check_limit(what: str, **values: float) -> None:
 
 
 def within(value: float, limit: float) -> float:
-    """The value, or +-limit where it is beyond."""
+    """Return the value clamped to +-limit."""
     return max(-limit, min(limit, value))
 
 
 def within_each(values: Array, low: Array | float, high: Array | float) -> Array:
-    """The values, each within its limits; np.clip takes several times as long on short arrays."""
+    """Return the values clamped to [low, high]; on short arrays much faster than np.clip."""
     return np.minimum(np.maximum(values, low), high)
 
 
-UNLIMITED_RIMS = RimLimit()  # made here, where its checks are known
+UNLIMITED_RIMS = RimLimit()  # must follow the check functions, which RimLimit calls

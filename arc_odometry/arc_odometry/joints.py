@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two wheels' samples: picked by name from joint states, unwrapped, decimated, checked.
+"""Samples of the two wheels: read by name from joint states, unwrapped, decimated and checked.
 
 A side may have several wheels; see side_wheels.
 """
@@ -12,26 +12,27 @@ from dataclasses import dataclass, replace
 
 from arc_odometry.side_wheels import SideWheels
 
-# Beyond these a value is garbage, whatever the robot: rad, rad/s, N m.
+# Largest plausible magnitudes for any robot, rad, rad/s, N m; larger values are garbage.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
 _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
-# A wheel's angle that changes faster has jumped, rad/s.
+# Largest plausible wheel speed, rad/s; a faster change of the angle is an encoder jump.
 MAX_WHEEL_SPEED = 100.0
-# Between two samples, s: from one that is told from a doubled one to one that may be bridged.
+# Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
+# one must not be bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
 
 
 @dataclass(frozen=True)
 class JointSample:
-    """What the joint states said of the two wheels; pairs are ordered [left, right].
+    """Joint state of the two wheels; pairs are ordered [left, right].
 
-    Where a side has several wheels, it is their mean angle and speed, and the sum of their effort.
+    A side with several wheels has their mean angle and speed, and the sum of their efforts.
 
     Attributes:
-        stamp: time t_k of the sample, s.
-        position: wheel angles at t_k, rad; whole turns may be missing (wrapping encoders).
-        velocity: wheel speeds, rad/s.
-        effort: wheel torques that acted over (t_{k-1}, t_k], N m.
+        stamp: Time t_k of the sample, s.
+        position: Wheel angles at t_k, rad; whole turns may be missing (wrapping encoders).
+        velocity: Wheel speeds, rad/s.
+        effort: Wheel torques that acted over (t_{k-1}, t_k], N m.
     """
 
     stamp: float
@@ -40,7 +41,7 @@ class JointSample:
     effort: tuple[float, float]
 
     def beyond(self, dead_band: tuple[float, float]) -> JointSample:
-        """The sample with efforts below a drive's dead band, [left, right], N m, as none."""
+        """Return the sample with efforts below the dead band, [left, right], N m, set to 0."""
         if not any(dead_band):
             return self
         left, right = (
@@ -51,14 +52,14 @@ class JointSample:
 
 
 class JointReader:
-    """Finds the two wheels in joint states.
+    """Extracts the two wheels from joint states.
 
     Args:
-        left: name of the left wheel's joint, or names of all of that side.
-        right: the same of the right side.
-        required: which of position, velocity and effort must be there and finite; the others
+        left: Name of the left wheel's joint, or names of all joints of that side.
+        right: The same for the right side.
+        required: Which of position, velocity and effort must be present and finite; the others
             are 0 where they are missing.
-        torque_of_unit: N m of one unit of effort, [left, right].
+        torque_of_unit: Torque of one unit of effort, N m, [left, right].
     """
 
     FIELDS = ("position", "velocity", "effort")
@@ -78,25 +79,25 @@ class JointReader:
                 raise ValueError(f"both wheels have the joint name '{name}': give two names")
         self._required = frozenset(required)
         self._torque_of_unit = torque_of_unit
-        # Drivers name the same joints each time.
+        # Last list of names and the wheels' indices in it; drivers send the same names each time.
         self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
-        # None where a joint is a side, of which there is nothing to combine.
+        # None where each side has one joint: then there is nothing to combine.
         several = len(self._names) > 2
         self._sides = tuple(SideWheels(side) for side in sides) if several else None
         self._left = len(sides[0])
 
     @property
     def disagreement(self) -> str:
-        """Which joints of a side do not turn alike, and what to check; empty where they do."""
+        """Which joints of a side do not turn alike, and what to check; empty if they agree."""
         return next(filter(None, (side.disagreement for side in self._sides or ())), "")
 
     def compare_anew(self) -> None:
-        """Forget a disagreement: somebody has seen to it."""
+        """Clear a disagreement, for example after its cause was removed, and compare again."""
         for side in self._sides or ():
             side.compare_anew()
 
     def concerns(self, names: Sequence[str]) -> bool:
-        """Whether any of the wheels is among the names; other devices publish joints too."""
+        """Return whether the names include any wheel; other devices publish joint states too."""
         return any(name in names for name in self._names)
 
     def read(
@@ -107,12 +108,12 @@ class JointReader:
         velocity: Sequence[float],
         effort: Sequence[float],
     ) -> JointSample:
-        """The wheels' sample, from the fields of a sensor_msgs/JointState and its stamp in s.
+        """Return the wheels' sample from the fields of a sensor_msgs/JointState; stamp in s.
 
         Raises:
-            ValueError: the stamp is negative, as a message's cannot be; a wheel's joint is missing
-                or there twice, or a required value is missing, not finite, or absurdly large. The
-                message names the joint and the field.
+            ValueError: The stamp is negative, a wheel's joint is missing or present twice, or a
+                required value is missing, not finite, or absurdly large. The message names the
+                joint and the field.
         """
         if not stamp >= 0.0:
             raise ValueError(
@@ -136,7 +137,7 @@ class JointReader:
         )
 
     def _places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Where the wheels are among the names."""
+        """Return the indices of the wheels in the names."""
         places = []
         for wanted in self._names:
             found = [index for index, name in enumerate(names) if name == wanted]
@@ -155,7 +156,7 @@ class JointReader:
         speeds: Sequence[float],
         efforts: Sequence[float],
     ) -> tuple[tuple[float, ...], ...]:
-        """Angles, speeds and efforts [left, right] of all joints'."""
+        """Return angles, speeds and efforts [left, right], combined from those of all joints."""
         parts = (slice(self._left), slice(self._left, None))
         both = tuple(zip(sides, parts, strict=True))
         return (
@@ -179,9 +180,9 @@ class JointReader:
             )
         found = tuple([float(values[index]) for index in indices])
         if sum([value * value for value in found]) <= _SQUARES[field]:
-            return found  # surely; where this says no, the reason is below
+            return found  # quick check; if it fails, the loop below decides and names the value
         for name, value in zip(self._names, found, strict=True):
-            # Written so that a comparison with NaN fails.
+            # Written so that NaN is rejected.
             if not abs(value) <= PLAUSIBLE[field]:
                 raise ValueError(
                     f"{field} of joint '{name}' = {value} {self.UNITS[field]}: must be finite and "
@@ -195,28 +196,28 @@ class EncoderJumpError(ValueError):
 
 
 def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
-    """The angle that a wheel has turned by between two readings, rad.
+    """Return the angle by which a wheel has turned between two readings, rad.
 
-    An angle of more than a turn shows an encoder that counts turns: its difference is taken as it
-    is, over any gap, as long as it is within the limit. Every other difference of more than half
-    a turn is taken for a wrap: whole turns are added or removed until half a turn is left at
-    most. So encoders may wrap at any whole number of turns, given a reading every half turn. For
-    those that wrap after several turns the limit must be below 3 pi rad, that is a reading every
-    90 ms at 100 rad/s. An encoder that is set to 0 at a run can look like one that wraps; the
-    error is then half a turn at most.
+    A reading beyond one turn shows that the encoder counts turns: the difference is used as it is,
+    over any gap, as long as it is within the limit. Every other difference of more than half a
+    turn is taken for a wrap: whole turns are added or removed until at most half a turn is left.
+    So encoders may wrap at any whole number of turns, given a reading every half turn. For those
+    that wrap after several turns the limit must be below 3 pi rad, that is a reading every 90 ms at
+    100 rad/s. An encoder that is set to 0 while it runs can look like one that wraps; the error is
+    then half a turn at most.
 
     Args:
-        name: of the wheel, for the message.
-        before: earlier reading, rad.
-        after: later reading, rad.
-        limit: what the wheel can have turned at most, rad.
+        name: Name of the wheel, for the message.
+        before: Earlier reading, rad.
+        after: Later reading, rad.
+        limit: Largest angle by which the wheel can have turned, rad.
 
     Raises:
-        EncoderJumpError: it would have turned by more than the limit.
-        ValueError: a reading is not finite.
+        EncoderJumpError: The wheel would have turned by more than the limit.
+        ValueError: A reading is not finite.
     """
     change = after - before
-    # Mostly. Written so that a comparison with NaN fails.
+    # The usual case. Written so that NaN does not pass.
     if -math.pi <= change <= math.pi and -limit <= change <= limit:
         return change
     if not math.isfinite(change):
@@ -236,13 +237,13 @@ def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
 
 
 class RateLimit:
-    """Lets stamps through at a mean rate that does not exceed a limit.
+    """Decimates stamps to a mean rate that does not exceed a limit.
 
     Args:
-        rate: largest rate, Hz, >= 0; 0 lets everything through.
+        rate: Maximum rate, Hz, >= 0; 0 passes everything.
     """
 
-    # Rounding of stamps, s, must not turn every 2nd sample into every 3rd.
+    # Tolerance for the rounding of stamps, s; without it, every 2nd sample could become every 3rd.
     ROUNDING = 1e-6
 
     def __init__(self, rate: float) -> None:
@@ -252,23 +253,23 @@ class RateLimit:
         self._due = -math.inf
 
     def due(self, stamp: float) -> bool:
-        """Whether what has this stamp, s, may go out; then it counts as gone."""
+        """Return whether to pass the item with this stamp, s; if so, it counts as passed."""
         if self._period == 0.0:
             return True
         wait = self._due - stamp
         if self.ROUNDING < wait <= self._period + self.ROUNDING:
             return False
-        # Kept in step where stamps come regularly; begun anew after gaps and resets of time.
+        # Keep the phase while stamps are regular; start again after gaps and resets of time.
         self._due = (self._due if -self._period < wait <= self.ROUNDING else stamp) + self._period
         return True
 
 
 class SampleCheck:
-    """Refuses joint samples that are not finite, absurdly large, or out of step.
+    """Rejects joint samples that are not finite, absurdly large, or badly timed.
 
     Args:
-        max_gap: longest period between samples that may be bridged, s.
-        min_step: shortest period between samples that can be told from a doubled one, s.
+        max_gap: Longest period between samples that may be bridged, s.
+        min_step: Shortest period between samples, s; a shorter one indicates a repeated sample.
     """
 
     def __init__(self, max_gap: float = LONGEST_STEP, min_step: float = SHORTEST_STEP) -> None:
@@ -277,18 +278,19 @@ class SampleCheck:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the sample before."""
+        """Forget the previous sample."""
         self._stamp: float | None = None
         self._position = (0.0, 0.0)
 
     def passes(self, sample: JointSample) -> bool:
-        """Whether values and step are surely good; then the sample counts as the newest.
+        """Check a sample quickly; return True if it is certainly good, and store it as the newest.
 
-        Short, for the many good samples. Where it says no, `values` and `follows` say why.
+        This fast path serves the many good samples. Where it returns False, `values` and `follows`
+        do the exact checks and report the reason.
         """
         (p, q), (v, w), (t, u) = sample.position, sample.velocity, sample.effort
         (o, n), last = self._position, self._stamp
-        # Written so that a comparison with NaN fails.
+        # Written so that NaN does not pass.
         if (
             last is not None
             and self._min_step <= sample.stamp - last <= self._max_gap
@@ -307,11 +309,11 @@ class SampleCheck:
         """Check the sample's values.
 
         Raises:
-            ValueError: one is not finite or absurdly large.
+            ValueError: A value is not finite or absurdly large.
         """
         for field, largest in PLAUSIBLE.items():
             left, right = getattr(sample, field)
-            # Written so that a comparison with NaN fails.
+            # Written so that NaN is rejected.
             if not (-largest <= left <= largest and -largest <= right <= largest):
                 raise ValueError(
                     f"{field} = {[left, right]} of [left, right]: must be finite and at most "
@@ -319,11 +321,11 @@ class SampleCheck:
                 )
 
     def follows(self, sample: JointSample) -> None:
-        """Check against the sample before, whose place this one takes in any case.
+        """Check against the previous sample, which this one replaces in any case.
 
         Raises:
-            ValueError: the stamp does not follow by [min_step, max_gap], or a wheel has turned
-                faster than wheels can.
+            ValueError: The time step is not in [min_step, max_gap], or a wheel has turned faster
+                than wheels can.
         """
         last, self._stamp = self._stamp, sample.stamp
         before, self._position = self._position, sample.position

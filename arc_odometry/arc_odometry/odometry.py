@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Odometry of a differential-drive robot from the angles of its wheels; Lages (2018), (35)-(38).
+"""Odometry of a differential-drive robot from its wheel angles; Lages (2018), (35)-(38).
 
-DiffOdometry has the mathematics, JointOdometry what is done about joint samples that come late,
+DiffOdometry implements the mathematics. JointOdometry handles joint samples that arrive late or
 twice, after gaps and after resets of time.
 
-The pose's covariance grows from the noise of the wheels' paths. Model: along its way each wheel's
-path is measured (or rolled) with white noise, independent of the other wheel's, so that over a
-piece ds of its path the variance grows by k |ds|, k in m^2/m. The standard deviation over 1 m is
-sqrt(k) m. Not in it: errors that stay, as of radii and separation.
+The covariance of the pose grows with the noise of the wheel paths. Model: each wheel's path is
+measured (or rolled) with white noise, independent of the other wheel's, so that over a piece ds of
+its path the variance grows by k |ds|, k in m^2/m. The standard deviation over 1 m is sqrt(k) m.
+Systematic errors, such as those of radii and separation, are not part of the model.
 
-Noise dl, dr at a point of the arc moves the pose at its end, to first order, by
+Noise dl, dr at a point p of the arc moves the pose at the arc's end, to first order, by
 
     d theta = (dr - dl) / (2 b)
-    d p     = h (dl + dr) / 2 + d theta J (p_end - p),   h the heading's direction, J = 90 degrees
+    d p     = h (dl + dr) / 2 + d theta J (p_end - p)
 
-and the integral of its square along the arc is the covariance that the arc adds. Integrating,
-instead of putting all noise on the arc's end, makes it independent of how finely the arc is cut.
+with h the unit vector of the heading and J a rotation by 90 degrees. The covariance that the arc
+adds is the integral of the square of this along the arc. Because of the integration, instead of all
+noise at the arc's end, the result does not depend on how finely the arc is divided.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from arc_odometry.joints import MAX_WHEEL_SPEED, EncoderJumpError, JointSample, 
 
 Array = NDArray[np.float64]
 
-# Gauss-Legendre on [0, 1]: positive weights, so that what is added is positive semidefinite. Three
-# nodes per piece of 0.05 rad leave 3e-13 of the integral, and one piece is enough for a control
-# period. A step of more than 3.2 rad gets no more pieces, and 5e-7 at five turns.
+# Gauss-Legendre quadrature on [0, 1]; its positive weights keep the sum positive semidefinite.
+# Three nodes per piece of 0.05 rad have a relative error of 3e-13, and one piece is enough for a
+# control period. Steps of more than 3.2 rad get no more pieces; the error is 5e-7 at five turns.
 _PIECE = 0.05
 _MOST_PIECES = 64
 _OFF = 0.5 * math.sqrt(0.6)
@@ -43,10 +44,10 @@ _NODES, _WEIGHTS = (0.5 - _OFF, 0.5, 0.5 + _OFF), (5.0 / 18.0, 8.0 / 18.0, 5.0 /
 
 
 class Spread(NamedTuple):
-    """The six different entries of a covariance of [x, y, theta], m and rad, in the odom frame.
+    """The six distinct entries of a covariance of [x, y, theta], m and rad, in the odom frame.
 
-    As plain floats: odometry adds to it with each reading, and NumPy takes three times as long for
-    matrices of 3 x 3.
+    They are plain floats because odometry updates them with each reading, and NumPy takes three
+    times as long for 3 x 3 matrices.
     """
 
     xx: float
@@ -58,23 +59,23 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, matrix: Array) -> Spread:
-        """That of a symmetric matrix (3, 3)."""
+        """Return the entries of a symmetric matrix (3, 3)."""
         (xx, xy, xt), (_, yy, yt), (_, _, tt) = matrix.tolist()
         return cls(xx, xy, xt, yy, yt, tt)
 
     @property
     def trace(self) -> float:
-        """Sum of the variances; none of the entries is larger."""
+        """Sum of the variances; an upper bound of all entries."""
         return self.xx + self.yy + self.tt
 
     def matrix(self) -> Array:
-        """As an array (3, 3)."""
+        """Return the covariance as an array (3, 3)."""
         xx, xy, xt, yy, yt, tt = self
         return np.array([[xx, xy, xt], [xy, yy, yt], [xt, yt, tt]])
 
 
 KNOWN = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""Of a pose that is known well."""
+"""Covariance of an exactly known pose."""
 
 
 def propagate(
@@ -84,20 +85,20 @@ def propagate(
     variances: tuple[float, float],
     separation: float,
 ) -> Spread:
-    """Covariance of the pose at the end of an arc; positive semidefinite.
+    """Return the covariance of the pose at the end of an arc; positive semidefinite.
 
     Args:
-        spread: at the start.
-        start: pose at the start.
-        arc: what was driven.
-        variances: of the wheels' paths over the arc [left, right], m^2.
-        separation: of the wheels, 2 b, m.
+        spread: Covariance at the start.
+        start: Pose at the start.
+        arc: Arc that was driven.
+        variances: Variances of the wheels' paths over the arc [left, right], m^2.
+        separation: Wheel separation, 2 b, m.
     """
     if spread == KNOWN and variances == (0.0, 0.0):
         return spread
     end = arc.end(start)
     xx, xy, xt, yy, yt, tt = spread
-    # The end moves by (p, q) per rad that the heading is wrong at the start.
+    # The end point moves by (p, q) per rad of heading error at the start.
     p, q = start.y - end.y, end.x - start.x
     xx, xy, yy = (
         xx + p * (2.0 * xt + p * tt),
@@ -130,11 +131,11 @@ def propagate(
 
 
 def _checked_covariance(covariance: object) -> Array:
-    """A covariance from outside as a symmetric array (3, 3).
+    """Check a given covariance and return it as a symmetric array (3, 3).
 
     Raises:
-        ValueError: wrong shape, not finite, not symmetric or not positive semidefinite, beyond
-            what rounding explains.
+        ValueError: It has the wrong shape or is not finite, or it is not symmetric or not positive
+            semidefinite by more than rounding.
     """
     matrix: Array = np.array(covariance, dtype=float)
     if matrix.shape != (3, 3):
@@ -154,28 +155,30 @@ def _checked_covariance(covariance: object) -> Array:
     return matrix
 
 
-# Beyond this, m^2 and rad^2, a covariance is worked out at once: the next one may be no number.
+# Above this sum of variances, m^2 and rad^2, the covariance is computed at once and not deferred,
+# so that an overflow is found before the reading is accepted.
 LARGEST_SPREAD = 1e15
-# Stamps jitter by milliseconds, angles do not: a shorter period than this, s, is no proof of speed.
+# Minimum period, s, for the jump check: stamps jitter by milliseconds, angles do not, so that a
+# shorter period does not prove a high wheel speed.
 SHORTEST_PERIOD = 0.01
-# A larger path, m, or turn, rad, in one step has no digits left for the pose.
+# Largest path, m, or turn, rad, in one step; beyond it no digits are left for the pose.
 LARGEST = 1e15
 
 
 class DiffOdometry:
     """Pose, velocity and the covariance of both from wheel angles.
 
-    Between two readings the robot drives along an arc, which is exact while the ratio of the wheel
-    speeds is constant, for steps of any size. All pairs of wheels are ordered [left, right], the
-    pose is that of the middle of the axle in the odom frame. What cannot be used is refused by a
-    ValueError, and then nothing has changed; neither pose nor covariance ever holds a NaN.
+    Between two readings the robot is assumed to drive along an arc. This is exact for steps of any
+    size while the ratio of the wheel speeds is constant. All pairs of wheels are ordered [left,
+    right]; the pose is that of the midpoint of the axle in the odom frame. Unusable input raises
+    ValueError and changes nothing; neither pose nor covariance ever contains a NaN.
 
     Args:
-        geometry: radii and separation of the wheels.
-        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; k above.
-        max_wheel_speed: faster changes of a wheel's angle are refused as jumps, rad/s, > 0;
-            math.inf refuses none and leaves encoders that wrap after several turns unnoticed.
-        pose: at the start, (x in m, y in m, theta in rad).
+        geometry: Radii and separation of the wheels.
+        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0; k above.
+        max_wheel_speed: Faster changes of a wheel's angle are rejected as jumps, rad/s, > 0;
+            math.inf rejects none and does not detect encoders that wrap after several turns.
+        pose: Start pose (x in m, y in m, theta in rad).
     """
 
     def __init__(
@@ -188,15 +191,15 @@ class DiffOdometry:
         if not max_wheel_speed > 0.0:
             raise ValueError(f"max_wheel_speed = {max_wheel_speed} rad/s: must be > 0")
         self._max_wheel_speed = max_wheel_speed
-        # The newest arc, where the covariance does not know of it yet: its start, and the variances
-        # of the wheels' paths.
+        # The newest arc, if the covariance does not include it yet: its start pose, the arc, and
+        # the variances of the wheels' paths.
         self._unsettled: tuple[Pose, Arc, tuple[float, float]] | None = None
         self.set_geometry(geometry)
         self.set_path_noise(path_noise)
         self.set_pose(pose)
         self.restart()
 
-    # What is known.
+    # State.
 
     @property
     def pose(self) -> Pose:
@@ -211,7 +214,7 @@ class DiffOdometry:
 
     @property
     def velocity(self) -> Velocity:
-        """Body velocity, the mean over the last step; 0 before."""
+        """Body velocity, mean over the last step; 0 before the first step."""
         return self._velocity
 
     @property
@@ -224,12 +227,12 @@ class DiffOdometry:
 
     @property
     def time(self) -> float | None:
-        """Stamp of the last reading, s; None before the first and after a restart."""
+        """Stamp of the last reading, s; None before the first one and after a restart."""
         return self._time
 
     @property
     def angles(self) -> tuple[float, float]:
-        """The wheel angles last read [left, right], rad."""
+        """Wheel angles of the last reading [left, right], rad."""
         return self._angles
 
     @property
@@ -242,25 +245,26 @@ class DiffOdometry:
         """Variance of a wheel's path per path driven, m^2/m."""
         return self._path_noise
 
-    # What may be set, at any time.
+    # Settings, which may change at any time.
 
     def set_geometry(self, geometry: WheelGeometry) -> None:
-        """Change radii and separation, from the last reading on; the pose stays."""
+        """Change radii and separation from the last reading on; the pose stays."""
         self.settle()
         self._geometry = geometry
 
     def set_path_noise(self, path_noise: float) -> None:
-        """Change the noise, m^2/m, from the last reading on."""
+        """Change the path noise, m^2/m, from the last reading on."""
         if not (math.isfinite(path_noise) and path_noise >= 0.0):
             raise ValueError(f"path_noise = {path_noise} m^2/m: must be finite and >= 0")
         self._path_noise = float(path_noise)
 
     def set_pose(self, pose: Sequence[float], covariance: object = None) -> None:
-        """Put the robot elsewhere; the readings go on from there.
+        """Set the pose; odometry continues from there.
 
         Args:
             pose: (x in m, y in m, theta in rad), odom frame, finite.
-            covariance: of the pose, (3, 3), symmetric positive semidefinite; None: 0, known well.
+            covariance: Covariance of the pose, (3, 3), symmetric positive semidefinite; None: 0,
+                known exactly.
         """
         values = tuple(map(float, pose))
         if len(values) != 3 or not all(map(math.isfinite, values)):
@@ -272,19 +276,20 @@ class DiffOdometry:
     def restart(self) -> None:
         """Forget the last reading, as after a gap or a reset of time; the pose stays.
 
-        The next reading is a new beginning: the way between the two is not counted.
+        The next reading is a new start: motion between the two readings is not counted.
         """
         self._time: float | None = None
         self._angles = (0.0, 0.0)
         self._velocity = REST
         self._speed_variances = (0.0, 0.0)
 
-    # What moves it.
+    # Updates.
 
     def settle(self) -> None:
-        """Work out the pose's covariance, as whoever asks for it does, and the next reading.
+        """Compute the pending covariance of the pose.
 
-        It takes longer than the pose: a loop may call this once it has answered.
+        Reading the covariance and the next reading do this too. It takes longer than the pose: a
+        control loop may call this after it has sent its output.
         """
         if self._unsettled is not None:
             start, arc, variances = self._unsettled
@@ -295,15 +300,15 @@ class DiffOdometry:
         return propagate(self._spread, start, arc, variances, self._geometry.separation)
 
     def update(self, time: float, angles: tuple[float, float]) -> None:
-        """Take in a reading of both encoders; the first one is only the beginning.
+        """Process a reading of both encoders; the first one only sets the starting angles.
 
         Args:
-            time: stamp of the reading, s, later than the last one.
-            angles: wheel angles [left, right], rad; they may wrap, see wheel_turn.
+            time: Stamp of the reading, s, later than the last one.
+            angles: Wheel angles [left, right], rad; they may wrap, see wheel_turn.
 
         Raises:
-            EncoderJumpError: a wheel would have turned faster than max_wheel_speed.
-            ValueError: an angle or the time is not finite, or the time is not later.
+            EncoderJumpError: A wheel would have turned faster than max_wheel_speed.
+            ValueError: An angle or the time is not finite, or the time is not later.
         """
         if not (math.isfinite(time) and all(map(math.isfinite, angles))):
             raise ValueError(
@@ -325,14 +330,14 @@ class DiffOdometry:
         self._time, self._angles = time, (float(angles[0]), float(angles[1]))
 
     def advance(self, turns: tuple[float, float], duration: float) -> None:
-        """Drive along one arc; for those who have differences of angles, not angles.
+        """Advance along one arc; for callers that have increments of angles instead of angles.
 
         Args:
-            turns: by how much each wheel has turned [left, right], rad.
-            duration: how long it took, s, > 0.
+            turns: Angle by which each wheel has turned [left, right], rad.
+            duration: Duration of the arc, s, > 0.
 
         Raises:
-            ValueError: not finite, no time, or a pose beyond all numbers.
+            ValueError: An input is not finite, the duration is not > 0, or the pose would overflow.
         """
         if not (math.isfinite(duration) and duration > 0.0):
             raise ValueError(f"duration = {duration} s: must be finite and > 0")
@@ -363,14 +368,15 @@ class DiffOdometry:
         self._velocity, self._speed_variances = velocity, speed_variances
 
 
-LONGEST_GAP = 0.5  # s of the stamps, default
-# After a gap angles of both wheels this near to 0, rad, where one was farther before, are those of
-# encoders that count anew. A robot that has rolled so exactly back would lose this way.
+# Default of the longest time between two stamps that is not reported as a gap, s.
+LONGEST_GAP = 0.5
+# Encoders are taken as restarted when, after a gap, both wheel angles are this close to 0, rad, and
+# one of them was not before. The motion of a robot that has rolled back so exactly would be lost.
 NEAR_ZERO = 0.05
 
 
 class AnomalyKind(str, Enum):
-    """What may be odd about the stamp or the values of a sample."""
+    """Kinds of anomalies in the stamp or the values of a sample."""
 
     JUMP = "jump"
     GAP = "gap"
@@ -381,11 +387,11 @@ class AnomalyKind(str, Enum):
 
 
 class Anomaly(NamedTuple):
-    """What was wrong with a sample that was not refused.
+    """Anomaly of a sample that was not rejected with an error.
 
     Attributes:
-        kind: the same for the same trouble.
-        text: a sentence with the values, the limit, what was done, and what to look at.
+        kind: Kind of the anomaly.
+        text: A sentence with the values, the limit, the reaction, and what to check.
     """
 
     kind: AnomalyKind
@@ -393,13 +399,13 @@ class Anomaly(NamedTuple):
 
 
 class JointOdometry:
-    """Feeds joint samples to a DiffOdometry and says what was wrong with them.
+    """Feeds joint samples to a DiffOdometry and reports their anomalies.
 
     Args:
-        odometry: what is fed; read pose and velocity there.
-        longest_gap: a longer time between two samples is reported, s, > 0.
-        reset_on_time_jump: whether the pose goes back to where it is now, with no uncertainty,
-            when time is reset; else it stays as it is.
+        odometry: Odometry to feed; read pose and velocity there.
+        longest_gap: Longer times between two samples are reported, s, > 0.
+        reset_on_time_jump: Whether the pose returns to its present value, with no uncertainty, when
+            time is reset; otherwise it stays as it is.
     """
 
     def __init__(
@@ -416,17 +422,19 @@ class JointOdometry:
         self._late = False
 
     def update(self, sample: JointSample) -> Anomaly | None:
-        """Take in a sample; returns what was odd about it, None where nothing was.
+        """Process a sample; return its anomaly, or None for a regular sample.
 
-        - An encoder jump, or a reset of time: the sample is a new beginning, the pose stays.
-        - One sample earlier than its predecessor came late and is left out, as its way is in the
-          predecessor's already. A second one in a row shows that time was reset.
-        - The same stamp again is left out.
-        - A gap is taken for one arc, but for one after which both angles begin at 0 again: the
-          driver was started anew. The sample is a new beginning then, the pose stays.
+        - After an encoder jump or a reset of time, odometry starts again from the sample; the pose
+          stays, unless reset_on_time_jump returns it to its start.
+        - One sample with an earlier stamp than its predecessor is late and is skipped, as its
+          motion is part of the predecessor's already. A second one in a row shows that time was
+          reset.
+        - A sample with the same stamp again is skipped.
+        - A gap is bridged by one arc, except where both angles start at 0 again after it: then the
+          driver was restarted, odometry starts again from the sample, and the pose stays.
 
         Raises:
-            ValueError: angles or stamp are not finite; nothing has changed then.
+            ValueError: Angles or stamp are not finite; nothing has changed then.
         """
         last = self.odometry.time
         if last is None:
@@ -437,9 +445,9 @@ class JointOdometry:
         if sample.stamp < last:
             return self._earlier(sample, last)
         self._late = False
-        if sample.stamp - last > self._longest_gap and self._counts_anew(sample):
+        if sample.stamp - last > self._longest_gap and self._encoders_restarted(sample):
             before = tuple(round(angle, 3) for angle in self.odometry.angles)
-            self._begin_anew(sample)
+            self._restart_at(sample)
             return Anomaly(
                 AnomalyKind.RESTART,
                 f"the wheels' angles begin at 0 again, after {before} rad and "
@@ -449,7 +457,7 @@ class JointOdometry:
         try:
             self._feed(sample)
         except EncoderJumpError as error:
-            self._begin_anew(sample)
+            self._restart_at(sample)
             text = f"{error}; the pose stays and goes on from the new angles"
             return Anomaly(AnomalyKind.JUMP, text)
         if sample.stamp - last > self._longest_gap:
@@ -460,21 +468,21 @@ class JointOdometry:
             )
         return None
 
-    def _counts_anew(self, sample: JointSample) -> bool:
-        """Whether both angles are near 0 and one of the last ones was not; NaN is not."""
+    def _encoders_restarted(self, sample: JointSample) -> bool:
+        """Return whether both angles are near 0 and one of the last ones was not; NaN is not."""
         near = all(abs(angle) <= NEAR_ZERO for angle in sample.position)
         return near and any(abs(angle) > 2.0 * NEAR_ZERO for angle in self.odometry.angles)
 
     def _feed(self, sample: JointSample) -> None:
         self.odometry.update(sample.stamp, sample.position)
 
-    def _begin_anew(self, sample: JointSample) -> None:
+    def _restart_at(self, sample: JointSample) -> None:
         self.odometry.restart()
         self._feed(sample)
 
     def _same_stamp(self, sample: JointSample) -> Anomaly | None:
         if sample.position == self.odometry.angles:
-            return None  # said again, as simulators do while they wait
+            return None  # a repeated sample, as simulators send while they wait
         return Anomaly(
             AnomalyKind.STAMP,
             f"joint state with other angles and the same stamp {sample.stamp:.3f} s left out: "
@@ -487,7 +495,7 @@ class JointOdometry:
             self._late = True
             return Anomaly(AnomalyKind.LATE, f"{went}: late joint state left out")
         self._late = False
-        self._begin_anew(sample)
+        self._restart_at(sample)
         if self._home is None:
             done = "the pose stays and goes on from the new angles"
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Poses and velocities in the plane as ROS messages, and back."""
+"""Conversion of planar poses and velocities to and from ROS messages."""
 
 from __future__ import annotations
 
@@ -14,41 +14,42 @@ from numpy.typing import NDArray
 
 from arc_odometry.geometry import Pose
 
-# The robot stays on its plane and its wheels do not slide sideways: what the odometry does not
-# measure is known to be 0. Filters invert covariances, hence a small variance; m^2, rad^2, per s^2.
+# Variance of the components that odometry does not measure, m^2, rad^2, and per s^2. They are known
+# to be 0, as the robot stays on its plane and its wheels do not slide sideways; the variance is
+# small instead of 0 because filters invert covariances.
 PLANE_VARIANCE = 1e-6
-# Rows of [x, y, theta] and of [v, omega] in the 6 x 6 matrices of [x, y, z, roll, pitch, yaw].
+# Indices of [x, y, theta] and of [v, omega] in the 6 x 6 matrices of [x, y, z, roll, pitch, yaw].
 _POSE_ROWS = np.ix_((0, 1, 5), (0, 1, 5))
 _TWIST_ROWS = np.ix_((0, 5), (0, 5))
 
 
 def quaternion(theta: float) -> Quaternion:
-    """A heading, rad, as a rotation about the z axis."""
+    """Return a heading, rad, as a rotation about the z axis."""
     return Quaternion(z=math.sin(0.5 * theta), w=math.cos(0.5 * theta))
 
 
 class Measured(Protocol):
-    """What an odometry knows; see DiffOdometry."""
+    """State of an odometry; see DiffOdometry."""
 
     @property
     def pose(self) -> Pose:
-        """In the odom frame."""
+        """Pose in the odom frame."""
 
     @property
     def velocity(self) -> tuple[float, float]:
-        """(v in m/s, omega in rad/s)."""
+        """Body velocity (v in m/s, omega in rad/s)."""
 
     @property
     def covariance(self) -> NDArray[np.float64]:
-        """Of the pose, (3, 3)."""
+        """Covariance of the pose, (3, 3)."""
 
     @property
     def velocity_covariance(self) -> NDArray[np.float64]:
-        """Of the velocity, (2, 2)."""
+        """Covariance of the velocity, (2, 2)."""
 
 
 def fill_odometry(message: Odometry, stamp: Time, odometry: Measured) -> None:
-    """Put pose, velocity and their covariances into a message whose frames are set."""
+    """Write pose, velocity and their covariances to a message whose frames are set."""
     pose, (linear, angular) = odometry.pose, odometry.velocity
     message.header.stamp = stamp
     message.pose.pose.position.x, message.pose.pose.position.y = pose.x, pose.y
@@ -59,7 +60,7 @@ def fill_odometry(message: Odometry, stamp: Time, odometry: Measured) -> None:
 
 
 def fill_transform(transform: TransformStamped, message: Odometry) -> None:
-    """Put the pose of an odometry message into a transform whose frames are set."""
+    """Copy the pose of an odometry message to a transform whose frames are set."""
     transform.header.stamp = message.header.stamp
     transform.transform.translation.x = message.pose.pose.position.x
     transform.transform.translation.y = message.pose.pose.position.y
@@ -67,10 +68,10 @@ def fill_transform(transform: TransformStamped, message: Odometry) -> None:
 
 
 def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Pose, NDArray[np.float64]]:
-    """Pose and covariance (3, 3) of [x, y, theta], m and rad, of a message in the given frame.
+    """Return pose and covariance (3, 3) of [x, y, theta], m and rad, of a message.
 
     Raises:
-        ValueError: another frame, or an orientation that is no rotation.
+        ValueError: The message is in another frame, or its orientation is no rotation.
     """
     given = message.header.frame_id
     if given not in ("", frame):
@@ -82,10 +83,10 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Pose, NDA
 
 
 def heading(rotation: Quaternion) -> float:
-    """Rotation about the vertical axis, rad, within +-pi.
+    """Return the rotation about the vertical axis, rad, within +-pi.
 
     Raises:
-        ValueError: it is no rotation.
+        ValueError: The quaternion is no rotation.
     """
     x, y, z, w = rotation.x, rotation.y, rotation.z, rotation.w
     norm = math.sqrt(x * x + y * y + z * z + w * w)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The odometry_publisher node: where the robot is, from the angles of its wheels.
+"""The odometry_publisher node: the robot's pose and velocity from its wheel angles.
 
-Subscribes to `joint_states` (the two wheels by name; other joints may be among them or come in
+Subscribes to `joint_states` (the two wheels by name; other joints may be in the same messages or in
 messages of their own) and `~/set_pose` (geometry_msgs/PoseWithCovarianceStamped in the odom
 frame). Publishes `odom` (nav_msgs/Odometry) and, unless `publish_tf` is false, `/tf` from the odom
-frame to the base frame. Stamps are those of the joint states; no clock is read. The mathematics
-is DiffOdometry's, what is done about odd joint states is JointOdometry's.
+frame to the base frame. Stamps are those of the joint states; no clock is read. DiffOdometry
+implements the mathematics, JointOdometry the handling of irregular joint states.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ V = TypeVar("V", bool, float, str)
 
 
 def parameter(default: V, description: str, live: bool = False) -> V:
-    """A field of OdometryParameters; `live` ones may be changed while the node runs."""
+    """Return a field of OdometryParameters; `live` parameters may change while the node runs."""
     return field(default=default, metadata={"description": description, "live": live})
 
 
 @dataclass(frozen=True)
 class OdometryParameters:
-    """Of odometry_publisher."""
+    """Parameters of odometry_publisher."""
 
     left_radius: float = parameter(
         0.0, "radius of the left wheel, m, > 0; must be given", live=True
@@ -62,16 +62,18 @@ class OdometryParameters:
         live=True,
     )
     left_joint: str = parameter(
-        "left_wheel_joint", "name of the left wheel's joint; of several wheels, all with commas"
+        "left_wheel_joint",
+        "name of the left wheel's joint; of several wheels: all names, separated by commas",
     )
     right_joint: str = parameter(
-        "right_wheel_joint", "name of the right wheel's joint; of several wheels, all with commas"
+        "right_wheel_joint",
+        "name of the right wheel's joint; of several wheels: all names, separated by commas",
     )
     odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
     publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")
     publish_rate: float = parameter(
-        50.0, "most poses published per s of the stamps, Hz; 0: one per sample"
+        50.0, "maximum rate of published poses by their stamps, Hz; 0: one per sample"
     )
     x: float = parameter(0.0, "start position, m, in odom_frame")
     y: float = parameter(0.0, "start position, m, in odom_frame")
@@ -83,7 +85,8 @@ class OdometryParameters:
         LONGEST_GAP, "longer gaps between joint states are reported, s, > 0"
     )
     reset_on_time_jump: bool = parameter(
-        False, "whether the pose goes back to its start when time does, as with a bag in a loop"
+        False,
+        "whether the pose returns to its start when time goes back, as with a bag played in a loop",
     )
 
 
@@ -91,10 +94,10 @@ FIELDS: dict[str, Any] = {each.name: each for each in fields(OdometryParameters)
 
 
 def checked(name: str, value: Any) -> Any:
-    """A value in the type of its parameter.
+    """Return a value in the type of its parameter.
 
     Raises:
-        ValueError: wrong type, not finite, or an empty name.
+        ValueError: The value has the wrong type, is not finite, or is an empty name.
     """
     kind, description = type(FIELDS[name].default), FIELDS[name].metadata["description"]
     if kind is float and type(value) is int:
@@ -109,10 +112,10 @@ def checked(name: str, value: Any) -> Any:
 
 
 def declare(node: Node) -> OdometryParameters:
-    """Declare all parameters on the node; returns what was given.
+    """Declare all parameters on the node; return their values.
 
     Raises:
-        ValueError: a value has the wrong type or is not finite.
+        ValueError: A value has the wrong type or is not finite, or a name is empty.
     """
     values = {}
     for name, own in FIELDS.items():
@@ -126,16 +129,16 @@ def declare(node: Node) -> OdometryParameters:
     return OdometryParameters(**values)
 
 
-WAITING_PERIOD = 3.0  # s of wall time between two reminders of what is awaited at the start
-WAKE_PERIOD = 0.05  # s of wall time until a signal is noticed at the latest
-COMPLAINT_PERIOD = 1.0  # s of wall time between two warnings of the same kind
+WAITING_PERIOD = 3.0  # wall time between two reminders that the node waits for joint states, s
+WAKE_PERIOD = 0.05  # maximum wall time until a signal is noticed, s
+COMPLAINT_PERIOD = 1.0  # wall time between two warnings of the same kind, s
 
 
 class OdometryNode(Node):
-    """ROS side of the odometry.
+    """ROS interface of the odometry.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self) -> None:
@@ -182,7 +185,7 @@ class OdometryNode(Node):
     def _on_joint_state(self, message: JointState) -> None:
         stamp = message.header.stamp
         if not self._reader.concerns(message.name):
-            return  # other joints' driver
+            return  # message of another driver, for other joints
         before = self.odometry.time
         time = stamp.sec + 1e-9 * stamp.nanosec
         try:
@@ -194,12 +197,12 @@ class OdometryNode(Node):
                 self._complain(*anomaly)
         except ValueError as error:
             self._complain("refused", f"joint state refused: {error}")
-        # What was refused or left out leaves the time as it was.
+        # The time is unchanged if the sample was rejected or skipped.
         if self.odometry.time != before and self._rate.due(time):
             self._publish(stamp)
 
     def _complain(self, kind: str, text: str) -> None:
-        """Report a kind of trouble, but not with every joint state."""
+        """Log a warning, at most once per COMPLAINT_PERIOD for each kind."""
         now = monotonic()
         if now - self._complained.get(kind, -COMPLAINT_PERIOD) >= COMPLAINT_PERIOD:
             self._complained[kind] = now
@@ -224,7 +227,7 @@ class OdometryNode(Node):
         )
 
     def _on_parameters(self, parameters: list[Parameter[Any]]) -> SetParametersResult:
-        """Take new radii, separation and noise while running; all of them or none."""
+        """Apply new radii, separation and noise while the node runs; all of them or none."""
         try:
             new = {p.name: checked(p.name, p.value) for p in parameters if p.name in FIELDS}
             now = self.odometry.geometry
@@ -253,11 +256,11 @@ class OdometryNode(Node):
 
 
 def main(args: list[str] | None = None) -> int:
-    """Entry point of the `odometry_publisher` executable; returns the exit status."""
+    """Run the `odometry_publisher` executable; return the exit status."""
     signals: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda caught, _frame: signals.append(caught))
-    # rclpy's own handlers may interrupt it half-way through its own work.
+    # rclpy's own signal handlers may interrupt rclpy in the middle of its own work.
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         try:

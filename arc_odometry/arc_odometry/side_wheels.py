@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several wheels on one side of a robot, such as a skid-steer robot's, taken as one wheel.
+"""Several wheels on one side of a robot, such as a skid-steer robot's, combined into one wheel.
 
-Angle and speed of the side are the means of its joints', its effort is their sum. Angles of joints
-begin anywhere and may wrap, each at its own moment, so that their mean is taken of the first one
-and of how far the others are ahead of it, whole turns less.
+Angle and speed of the side are the means over its joints, its effort is their sum. Joint angles
+start anywhere and may wrap, each at its own moment. So the mean angle is computed from the first
+joint's angle and the others' leads over it, from which wraps are removed.
 
-Wheels of one side turn alike but for a little slip. One that does not has a stuck or reset encoder,
-is blocked, or has left the ground: the mean is then not what the side rolls by.
+Wheels of one side turn alike apart from a little slip. One that does not has a stuck or reset
+encoder, is blocked, or has left the ground: then the mean is not the angle that the side rolls by.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-# The wheels are compared each time that one of them has turned to and fro by so much, rad.
+# The wheels are compared each time one of them has turned this far, forward plus backward, rad.
 PATH = 1.0
-# Share of that path by which two may differ: loose ground slips by less.
+# Largest difference between two wheels, as a share of that path; slip on loose ground is smaller.
 SHARE = 0.5
-# Comparisons in a row that have to fail: a wheel may jump over a bump.
+# Consecutive failed comparisons until a disagreement is reported: a wheel may jump over a bump.
 FAILURES = 2
 
 
@@ -26,12 +26,12 @@ class SideWheels:
     """The wheels of one side.
 
     Args:
-        names: of their joints, two or more; the first one's angle is that of the side, but for a
-            mean over how far the others are ahead of it.
+        names: Names of their joints, two or more. The side's angle is that of the first joint plus
+            the mean lead of all joints over it.
 
     Attributes:
-        disagreement: which joints do not turn alike, with numbers and what to check; empty where
-            they do. It stays until `compare_anew`.
+        disagreement: Which joints do not turn alike, with numbers and what to check; empty if they
+            agree. It stays until `compare_anew`.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ class SideWheels:
         self.compare_anew()
 
     def compare_anew(self) -> None:
-        """Forget how the wheels have turned, but not where they are."""
+        """Clear the disagreement and start a new comparison; the angles are kept."""
         self.disagreement = ""
         self._failures = 0
         self._begin()
@@ -51,7 +51,7 @@ class SideWheels:
         self._paths = [0.0] * len(self._names)
 
     def angle(self, angles: Sequence[float]) -> float:
-        """The angle of the side, rad, from those of its joints; to be told every reading."""
+        """Return the angle of the side, rad, from its joints'; call it with every reading."""
         first = angles[0]
         if self._last is None:
             self._ahead = [angle - first for angle in angles]
@@ -81,7 +81,7 @@ class SideWheels:
         self._begin()
 
     def _sentence(self) -> str:
-        """Which joints disagree; one that told the same angle all the time is named as stuck."""
+        """Describe which joints disagree; one whose angle did not change is named as stuck."""
         turned = ", ".join(
             f"'{name}' by {turn:.2f} rad"
             for name, turn in zip(self._names, self._turned, strict=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From live estimates to the parameters that a control law uses, through gates.
+"""Adaptation of a control law's parameters to live estimates, with checks ("gates").
 
-An estimate of [K5, K6, K7, K8] has to be good as a whole (finite, estimated, physical, verified),
-and each of its values precise and from a motion that excites it. Parameters in use then move
-towards it at a limited rate, inside a band around the nominal ones.
+An estimate of [K5, K6, K7, K8] must be good as a whole (finite, estimated, physical, verified), and
+each of its values precise and from a motion that excites it. Parameters in use then move towards it
+at a limited rate, inside a band around the nominal ones.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ class AdaptationSettings:
     """Limits of the gates.
 
     Attributes:
-        precision: largest half width of the 95 % interval of [K5, K6, K7, K8], relative to the
-            larger of the estimate and the nominal value, with which a gate opens, > 0.
-        hysteresis: factor on `precision` beyond which an open gate shuts again, >= 1.
-        rate: fastest change of a parameter in use, relative to its nominal value, 1/s, > 0.
-        band: factor, > 1: parameters in use stay between nominal / band and nominal * band.
-        offset_margin: how far the centre of mass may move along the robot beyond that, m, >= 0;
-            it widens the band of K5 and K6, which are proportional to its distance d from the axle
-            and would have no band at all with d = 0.
-        significance: in standard deviations, >= 0: a parameter in use begins to move when it is
-            further than this from its estimate. Within, the two agree, and following would
-            only copy the estimate's noise into the law.
-        arrival: in standard deviations, < significance: it stops to move when it is so near.
-        coverage: least share, 0 to 1, of the excitation that a parameter needs. An estimator that
-            is held because the motion excites nothing offers 0.
-        require_verified: whether estimates have to be verified by a motion that they were not made
-            from. Those that such a motion refuted are always refused. There is none under
-            control, where the set that adaptation starts with is the trusted one.
+        precision: Largest half width of the 95 % interval of [K5, K6, K7, K8], relative to the
+            larger of the estimate and the nominal value, at which a gate opens, > 0.
+        hysteresis: Factor on `precision` beyond which an open gate closes again, >= 1.
+        rate: Maximum rate of a parameter in use, relative to its nominal value, 1/s, > 0.
+        band: Factor, > 1: parameters in use stay between nominal / band and nominal * band.
+        offset_margin: Further allowed shift of the centre of mass along the robot, m, >= 0. It
+            widens the band of K5 and K6, which are proportional to the distance d of the centre of
+            mass from the axle and would have no band at all with d = 0.
+        significance: Distance from its estimate, in standard deviations, >= 0, beyond which a
+            parameter in use begins to move. At smaller distances the two agree, and following
+            would only copy the estimate's noise into the law.
+        arrival: Distance, in standard deviations, < significance, at which it stops moving.
+        coverage: Minimum share, 0 to 1, of the excitation that a parameter needs. An estimator that
+            is held because the motion excites nothing reports 0.
+        require_verified: Whether estimates must be verified by a motion other than that of their
+            identification. Estimates refuted by such a motion are always rejected. Under control
+            there is no such motion; there, the set with which adaptation starts is trusted.
 
     Raises:
-        ValueError: a limit is outside its range.
+        ValueError: A limit is outside its range.
     """
 
     precision: Four = (0.3, 0.3, 0.1, 0.1)
@@ -80,28 +80,29 @@ class AdaptationSettings:
                 raise ValueError(f"adaptation: {name} = {value}: must be finite and {limit}")
 
 
-# Standard deviations of a type's robots around their mean that parameters in use may be at.
+# Largest deviation of parameters in use from the mean of a robot type, in standard deviations.
 PRIOR_STDS = 4.0
-# What stands for a parameter that is not identifiable when the others' signs are looked at.
+# Substitutes for parameters that are not identifiable, used to check the signs of the others.
 UNKNOWN = (0.0, 0.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
 class LiveEstimate:
-    """An estimate of [K5, K6, K7, K8] that comes while the robot drives.
+    """An estimate of [K5, K6, K7, K8] received while the robot drives.
 
     Attributes:
-        stamp: of the newest joint state that it rests on, s.
-        values: in m, 1/m, 1/(kg m), 1/(kg m^2).
-        variances: of the values, in their units squared; infinite where not identifiable.
-        estimated: whether the estimator calls the set as a whole estimated.
-        reason: why it does not, where it says so.
-        verified: whether a motion that the values were not made from agreed with them; None:
-            there was none yet.
-        coverage: share of the excitation that each needs that has been seen, 0 to 1.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN where the
-            estimator does not know it.
-        friction_variances: of it; infinite where not identifiable.
+        stamp: Stamp of the newest joint state used, s.
+        values: [K5, K6, K7, K8] in m, 1/m, 1/(kg m), 1/(kg m^2).
+        variances: Variances of the values, in their units squared; infinite where not
+            identifiable.
+        estimated: Whether the estimator reports the set as a whole as estimated.
+        reason: Why it does not, if it states a reason.
+        verified: Whether a motion other than that of the identification agreed with the values;
+            None: there was none yet.
+        coverage: Share of the excitation needed for each value that has occurred, 0 to 1.
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; NaN where
+            unknown.
+        friction_variances: Variances of the friction; infinite where not identifiable.
     """
 
     stamp: float
@@ -116,7 +117,7 @@ class LiveEstimate:
 
     @property
     def deviations(self) -> Four:
-        """Standard deviations of the values; infinite or NaN where they are not known."""
+        """Standard deviations of the values; infinite or NaN where unknown."""
         s5, s6, s7, s8 = (math.sqrt(v) if v >= 0.0 else math.nan for v in self.variances)
         return s5, s6, s7, s8
 
@@ -126,9 +127,9 @@ class Band:
     """Bounds of K5..K8 in use.
 
     Attributes:
-        lower: least values.
-        upper: largest values.
-        scale: size of a change that counts as the whole parameter, > 0.
+        lower: Minimum values.
+        upper: Maximum values.
+        scale: Reference size of each parameter, for relative changes, > 0.
     """
 
     lower: Four
@@ -137,15 +138,15 @@ class Band:
 
     @staticmethod
     def around(nominal: DynamicParameters, half_track: float, settings: AdaptationSettings) -> Band:
-        """The band around the nominal parameters.
+        """Return the band around the nominal parameters.
 
-        K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) are widened by what a move of the
-        whole equivalent mass by `offset_margin` would do.
+        The bands of K5 = m_b d / M_e and K6 = -m_b d / I_e = K5 K8 / (b K7) are widened by the
+        effect of a shift of the whole equivalent mass by `offset_margin`.
 
         Args:
-            nominal: K5..K8 of the robot as it is known without adaptation.
+            nominal: K5..K8 of the robot as known without adaptation.
             half_track: b, m, > 0.
-            settings: `band` and `offset_margin`.
+            settings: Settings with `band` and `offset_margin`.
         """
         margin = settings.offset_margin
         turned = margin * abs(nominal.k8) / (half_track * nominal.k7)
@@ -158,13 +159,14 @@ class Band:
 
     @staticmethod
     def of_prior(prior: FleetPrior, settings: AdaptationSettings) -> Band:
-        """What robots of a type are like: PRIOR_STDS standard deviations around their mean.
+        """Return the band of a robot type: PRIOR_STDS standard deviations around its mean.
 
-        Nowhere wider than the factor `band` around the mean, but for K5 and K6, which may be 0.
+        For K7 and K8 it is at most as wide as the factor `band` around the mean. K5 and K6, which
+        may be 0, have no such limit.
 
         Args:
-            prior: of the robot's type.
-            settings: `band`.
+            prior: Prior of the robot's type.
+            settings: Settings with `band`.
         """
         rows = []
         for name, value, std in zip(NAMES, prior.values, prior.deviations, strict=True):
@@ -177,18 +179,18 @@ class Band:
         return Band(lower, upper, scale)
 
     def clip(self, index: int, value: float) -> float:
-        """A finite value of parameter 0 to 3 (K5 to K8), moved into its band."""
+        """Clamp a finite value of parameter 0 to 3 (K5 to K8) to its band."""
         return max(self.lower[index], min(self.upper[index], value))
 
 
 class PrecisionGate:
-    """Opens for one parameter at its limit of the relative interval and shuts beyond a larger one.
+    """Gate on the relative confidence interval of one parameter, with hysteresis.
 
     Args:
-        name: of the parameter, for the reason.
-        limit: largest relative half width of the 95 % interval that opens.
-        hysteresis: factor on the limit beyond which it shuts, >= 1.
-        scale: size that a width is compared with at least, in the parameter's unit.
+        name: Name of the parameter, for the reason.
+        limit: Largest relative half width of the 95 % interval at which the gate opens.
+        hysteresis: Factor on the limit beyond which it closes, >= 1.
+        scale: Minimum of the size to which the width is relative, in the parameter's unit.
     """
 
     def __init__(self, name: str, limit: float, hysteresis: float, scale: float) -> None:
@@ -199,7 +201,7 @@ class PrecisionGate:
         self.is_open = False
 
     def judge(self, value: float, deviation: float) -> str | None:
-        """Why the estimate is not precise enough; None when it is."""
+        """Update the gate; return why the estimate is not precise enough, or None if it is."""
         limit = self._limit * (self._hysteresis if self.is_open else 1.0)
         width = NORMAL_95 * deviation / max(abs(value), self._scale)
         self.is_open = width <= limit  # False for NaN
@@ -214,7 +216,7 @@ class PrecisionGate:
 
 
 class Gate(str, Enum):
-    """What an estimate has to pass, in the order in which reasons are given."""
+    """Gates that an estimate must pass, in the order in which reasons are given."""
 
     FINITE = "finite"
     ESTIMATED = "estimated"
@@ -230,9 +232,9 @@ Reasons = dict[Gate, str]
 
 
 def judge_set(estimate: LiveEstimate, settings: AdaptationSettings) -> Reasons:
-    """Reasons against the estimate as a whole, by the gates that it does not pass.
+    """Return the reasons against the estimate as a whole, by the gates that it fails.
 
-    What is not identifiable is not looked at: its own gate keeps it.
+    Parameters that are not identifiable are not checked here: their own gates reject them.
     """
     reasons: Reasons = {}
     for name, value in zip(NAMES, estimate.values, strict=True):
@@ -270,7 +272,7 @@ def _check_physical(values: Sequence[float], variances: Sequence[float]) -> None
 
 
 class AdaptationState(IntEnum):
-    """What the parameters in use do; the numbers are those of AdaptationStatus.msg."""
+    """State of the adaptation; the numbers are those of AdaptationStatus.msg."""
 
     WAITING = 0
     FOLLOWING = 1
@@ -279,17 +281,17 @@ class AdaptationState(IntEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of one estimate.
+    """Result for one estimate.
 
     Attributes:
         state: WAITING before the first estimate was accepted, FROZEN while nothing may follow.
-        reasons: against the estimate, by the gates that it did not pass. EXCITED and PRECISE hold
-            those of single parameters while the others go on; BAND is of an estimate that the
-            parameters in use follow to the edge of the band only; LAW is of one that passed and
-            gave parameters that no law can be made of.
-        follows: whether each of K5..K8 moves towards its estimate. One that agrees with it does
-            not have to.
-        refused: whether no parameter could follow the estimate.
+        reasons: Reasons against the estimate, by the gates that it failed. EXCITED and PRECISE
+            concern single parameters; the others continue. BAND: the parameters in use follow the
+            estimate only to the edge of the band. LAW: the estimate passed, but its parameters
+            are not usable for a law.
+        follows: Whether each of K5..K8 moves towards its estimate. A parameter that agrees with its
+            estimate does not move.
+        refused: Whether no parameter could follow the estimate.
     """
 
     state: AdaptationState
@@ -299,42 +301,44 @@ class Judgement:
 
     @property
     def reason(self) -> str:
-        """All that is against the estimate, in one line."""
+        """All reasons against the estimate, in one line."""
         return "; ".join(self.reasons[gate] for gate in Gate if gate in self.reasons)
 
 
-# Longest time between two estimates that a change is allowed for, s: after a pause the parameters
-# go on from where they are at their rate, and do not make up for it in one step.
+# Maximum time between two estimates that counts for the rate limit, s: after a pause the parameters
+# continue at their rate and do not catch up in one step.
 LONGEST_STEP = 0.5
 
 
 class Adaptation:
-    """Keeps the parameters in use inside a band, slow, and true to estimates worth following.
+    """Lets the parameters in use follow good estimates slowly, inside a band.
 
-    Each parameter has gates of its own besides those of the set: K7 and K8 follow a load while K5
-    and K6, which say little in slow motion, are not precise yet. The set in use may therefore
-    for a while be that of no robot (K5 K8 = b K6 K7 holds for each robot); feedback linearization
-    needs each of the four on its own, and none of the laws divides by a combination.
+    Each parameter has gates of its own in addition to those of the set: K7 and K8 can follow a load
+    while K5 and K6, which slow motion hardly excites, are not precise yet. Therefore the set in use
+    may temporarily be that of no robot (K5 K8 = b K6 K7 is true for each robot). This is acceptable
+    because feedback linearization uses each of the four separately, and no law divides by a
+    combination of them.
 
     Args:
         nominal: K5..K8 known without adaptation; centre of the band.
         half_track: b, m, > 0.
-        settings: of the gates.
-        start: parameters in use at the beginning, such as the last good ones; None: the nominal.
-        started: whether those may be driven with; else the first estimate that fixes K7 and K8
-            is taken at once.
-        prior: of the robot's type, which then says the band; None: `Band.around` the nominal.
+        settings: Settings of the gates.
+        start: Parameters in use at the beginning, such as the last good ones; None: the nominal.
+        started: Whether the robot may be driven with these. If not, the first estimate that
+            determines K7 and K8 is used at once.
+        prior: Prior of the robot's type, which then defines the band; None: `Band.around` the
+            nominal parameters.
 
     Attributes:
         in_use: K5..K8 for the law.
-        band: that they stay in.
-        is_started: whether the robot may be driven with them.
-        refused: estimates refused so far.
-        accepted: estimates so far that at least one parameter could follow.
-        elapsed: time between the newest two, as it counts for the rate, s.
+        band: Band in which they stay.
+        is_started: Whether the robot may be driven with them.
+        refused: Number of rejected estimates.
+        accepted: Number of estimates that at least one parameter could follow.
+        elapsed: Time between the last two estimates that counts for the rate limit, s.
 
     Raises:
-        ValueError: `start`, or with a prior the nominal ones, are outside the band.
+        ValueError: `start`, or with a prior the nominal parameters, are outside the band.
     """
 
     def __init__(
@@ -355,7 +359,7 @@ class Adaptation:
             self.band = Band.of_prior(prior, settings)
             self._inside(nominal)
         self.in_use = nominal if start is None else self._inside(start)
-        self._before = (self.in_use, started)  # the newest judgement
+        self._before = (self.in_use, started)  # before the last judgement
         self.refused = 0
         self.accepted = 0
         self.elapsed = 0.0
@@ -380,7 +384,7 @@ class Adaptation:
         return self.band.lower[index], self.band.upper[index]
 
     def judge(self, estimate: LiveEstimate) -> Judgement:
-        """Judge an estimate and move the parameters in use towards it as far as they may."""
+        """Judge an estimate and move the parameters in use towards it as far as allowed."""
         self._before = (self.in_use, self.is_started)
         time = self.elapsed = self._elapsed(estimate.stamp)
         reasons = judge_set(estimate, self._settings)
@@ -397,11 +401,11 @@ class Adaptation:
         return self._judged(reasons, allowed)
 
     def take_back(self, judgement: Judgement, why: str) -> Judgement:
-        """Undo the newest judgement, for the law cannot use what it gave.
+        """Undo the last judgement because the law cannot use the resulting parameters.
 
         Args:
-            judgement: that `judge` returned last.
-            why: the law's words.
+            judgement: The last result of `judge`.
+            why: Reason given by the law.
         """
         self.in_use, self.is_started = self._before
         self._moves = [False] * 4
@@ -410,14 +414,14 @@ class Adaptation:
         return self._judged({**judgement.reasons, Gate.LAW: why}, [False] * 4)
 
     def _elapsed(self, stamp: float) -> float:
-        """Time since the estimate before that counts for the rate limit, s."""
+        """Return the time since the previous estimate that counts for the rate limit, s."""
         if not math.isfinite(stamp):
             return 0.0
         before, self._stamp = self._stamp, stamp
         return 0.0 if before is None else min(max(stamp - before, 0.0), LONGEST_STEP)
 
     def _allowed(self, estimate: LiveEstimate, reasons: Reasons) -> list[bool]:
-        """Which parameters may follow; what is against the others is added to the reasons."""
+        """Return which parameters may follow; add the reasons against the others to `reasons`."""
         allowed = []
         limit, deviations = self._settings.coverage, estimate.deviations
         against: dict[Gate, list[str]] = {Gate.EXCITED: [], Gate.PRECISE: []}
@@ -435,7 +439,7 @@ class Adaptation:
         return allowed
 
     def _beyond(self, estimate: LiveEstimate, allowed: list[bool]) -> str:
-        """Which estimates that may be followed are outside the band, in words."""
+        """Describe which followed estimates are outside the band; empty if none are."""
         texts = []
         for index, name in enumerate(NAMES):
             value, (low, high) = estimate.values[index], self._bounds(index)
@@ -444,7 +448,7 @@ class Adaptation:
         return "; ".join(texts)
 
     def _begin(self, estimate: LiveEstimate, allowed: list[bool]) -> list[bool]:
-        """Take a first estimate at once, if it fixes what no law can do without."""
+        """Use a first estimate at once, if it determines K7 and K8, which every law needs."""
         if not (allowed[2] and allowed[3]):
             return [False] * 4
         self.is_started = True
@@ -461,13 +465,14 @@ class Adaptation:
         for index, deviation in enumerate(estimate.deviations):
             target = self.band.clip(index, estimate.values[index])
             away = abs(target - values[index])
-            # One that moves goes all the way; one that rests waits for a difference that counts.
+            # A moving parameter continues until it arrives; one at rest waits for a significant
+            # difference.
             far = settings.arrival if self._moves[index] else settings.significance
             self._moves[index] = allowed[index] and away > far * deviation
             if self._moves[index]:
                 step = min(away, settings.rate * self.band.scale[index] * time)
                 moved = values[index] + math.copysign(step, target - values[index])
-                values[index] = self.band.clip(index, moved)  # a rounding error beyond its edge
+                values[index] = self.band.clip(index, moved)  # against rounding at the band's edge
         self.in_use = DynamicParameters(*values)
 
     def _judged(self, reasons: Reasons, allowed: list[bool]) -> Judgement:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From live estimates to the wheels' friction that a law uses, through gates like K5..K8's.
+"""Adaptation of a law's wheel friction to live estimates, with gates like those of K5..K8.
 
-Each of [viscous left, right, Coulomb left, Coulomb right] has a gate of its own behind those of the
-set. What passes is followed at a limited rate, inside a band around the friction known before. It
-moves beside K5..K8, so that a load and a bearing that runs warm may change together.
+Each of [viscous left, right, Coulomb left, Coulomb right] has a gate of its own after those of the
+set. Values that pass are followed at a limited rate, inside a band around the friction known
+before. They adapt in parallel with K5..K8, so that a load and the friction of a warming bearing may
+change together.
 """
 
 from __future__ import annotations
@@ -18,30 +19,35 @@ from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NORMAL_95
 
-# Half the 95 % interval that opens a gate: a share of the value, or of what counts at all.
+# Largest half width of the 95 % interval at which a gate opens, as a share of the value, or of the
+# smallest relevant friction (COUNTS).
 PRECISION = 0.3
-# Friction that counts, as a share of the torque limit; viscous friction at the wheels' top speed.
+# Smallest relevant friction, as a share of the torque limit; viscous friction at the wheels' top
+# speed.
 COUNTS = 0.02
-# How far friction may rise beyond the band, as a share of the torque limit: a robot whose file
-# gives none would have no band at all.
+# Allowed increase of friction beyond the band, as a share of the torque limit: a robot whose file
+# gives no friction would have no band at all.
 MARGIN = 0.1
 
 
 def friction_values(laws: Laws) -> Four:
-    """[viscous left, right in N m s/rad, Coulomb left, right in N m]; the mean of both ways."""
+    """Return [viscous left, right in N m s/rad, Coulomb left, right in N m].
+
+    Coulomb friction is the mean of both directions.
+    """
     left, right = laws
     return left.viscous, right.viscous, _coulomb(left), _coulomb(right)
 
 
 def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
-    """The known laws with other viscous and Coulomb friction.
+    """Return the known laws with other viscous and Coulomb friction.
 
-    An estimate is a mean over both directions: the difference between them and to the static
-    friction stay as they are known.
+    An estimate is a mean over both directions: the known differences between the directions, and to
+    the static friction, are kept.
 
     Args:
-        known: as described.
-        values: as of friction_values, >= 0.
+        known: Laws as described.
+        values: Values as returned by friction_values, >= 0.
     """
     left, right = (
         _with(law, viscous, coulomb)
@@ -71,17 +77,17 @@ def _with(law: FrictionLaw[float], viscous: float, coulomb: float) -> FrictionLa
 
 
 class FrictionAdaptation:
-    """Keeps the friction in use inside a band, slow, and true to estimates worth following.
+    """Lets the friction in use follow good estimates slowly, inside a band.
 
     Args:
-        nominal: as described or identified before; centre of the band.
-        torque: largest of a wheel, N m, > 0.
-        speed: largest of a wheel, rad/s, > 0.
-        settings: rate, band, hysteresis, significance and arrival count.
-        start: what a run before had in use, None where it is not known; put inside the band.
+        nominal: Friction as described or identified before; centre of the band.
+        torque: Maximum torque of a wheel, N m, > 0.
+        speed: Maximum speed of a wheel, rad/s, > 0.
+        settings: Settings, of which rate, band, hysteresis, significance and arrival are used.
+        start: Friction used by a previous run, None where unknown; it is clamped to the band.
 
     Attributes:
-        in_use: values for the law, as of friction_values.
+        in_use: Values for the law, as returned by friction_values.
     """
 
     def __init__(
@@ -113,15 +119,15 @@ class FrictionAdaptation:
         self._moves = [False] * 4
 
     def judge(self, values: Sequence[float], variances: Sequence[float], time: float) -> str:
-        """Move towards an estimate of a set that passed its gates.
+        """Move towards an estimate whose set has passed its gates.
 
         Args:
-            values: as of friction_values; NaN: not estimated.
-            variances: of them; infinite: not identifiable.
-            time: since the estimate before, s.
+            values: Values as returned by friction_values; NaN: not estimated.
+            variances: Their variances; infinite: not identifiable.
+            time: Time since the previous estimate, s.
 
         Returns:
-            Why some did not follow; empty when all did.
+            Why some values did not follow; empty if all did.
         """
         self._before = self.in_use
         moved, reasons = list(self.in_use), []
@@ -137,12 +143,12 @@ class FrictionAdaptation:
         return "; ".join(reasons)
 
     def take_back(self) -> None:
-        """Undo the newest move, which a law has refused."""
+        """Undo the last move, which a law has rejected."""
         self.in_use = self._before
         self._moves = [False] * 4
 
     def _against(self, i: int, value: float, variance: float) -> str:
-        """Why an estimate is not worth following; empty when it is."""
+        """Update a value's gate; return why it does not open, or an empty text if it does."""
         name, settings = FRICTION_NAMES[i], self._settings
         if not (math.isfinite(value) and math.isfinite(variance) and variance >= 0.0):
             self._open[i] = False
@@ -153,7 +159,7 @@ class FrictionAdaptation:
         self._open[i] = width <= limit
         if not self._open[i]:
             return f"{name}: half the 95 % interval is {100.0 * width:.3g} % of it"
-        # What is below 0 beyond its uncertainty is the estimate of no friction.
+        # A value below 0 by more than its uncertainty cannot be friction.
         if value < -max(settings.significance, 2.0) * math.sqrt(variance):
             return f"{name} = {value:.4g}: must be >= 0"
         return ""

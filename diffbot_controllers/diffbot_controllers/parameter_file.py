@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of K5..K8: reading what was identified, and keeping what an adaptive run has learnt.
+"""Files of K5..K8: reading identified parameters, and storing those of an adaptive run.
 
-They are ROS parameter files. What they hold is checked before a law may use it.
+They are ROS parameter files. Their content is checked before a law may use it.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_a
 from diffbot_ident.torque.estimate import FRICTION_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
-FRICTION_SIGMAS = 4.0  # how many standard deviations of friction may be below 0
-SIGMAS = 2.0  # how many standard deviations a sign may be wrong by
+FRICTION_SIGMAS = 4.0  # friction may be below 0 by this many standard deviations
+SIGMAS = 2.0  # a value may have the wrong sign within this many standard deviations
 ADVICE = "identify the robot anew: launch ident"
 HEADER = """\
 # Dynamic parameters k5 to k8, and the wheels' friction in N m s/rad and N m, that an adaptive
 # controller had in use, for a run to begin with.
 """
-LONGEST_DELAY = 0.5  # of a torque that a law can predict over, s
-CHECKPOINT_PERIOD = 10.0  # s of robot time between two writings
+LONGEST_DELAY = 0.5  # largest torque delay over which a law can predict, s
+CHECKPOINT_PERIOD = 10.0  # robot time between two writings, s
 
 
 def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]:
-    """What stands below the first `NODE: ros__parameters:` that has one of the names.
+    """Return the content of the first `NODE: ros__parameters:` that has one of the names.
 
     Args:
-        path: of the file; `~` is expanded.
-        names: of parameters.
-        advice: how to come to a right file, for messages.
+        path: Path of the file; `~` is expanded.
+        names: Names of parameters.
+        advice: How to get a valid file, for messages.
 
     Raises:
-        ValueError: there is no such file, or it is another kind of file; the message names it.
+        ValueError: There is no such file, or it is another kind of file; the message names it.
     """
     try:
         text = read_regular(Path(path).expanduser(), LARGEST)
@@ -63,19 +63,19 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
 
 
 def read_dynamics(path: str, robot: str) -> DynamicParameters:
-    """K5..K8 from a ROS parameter file, as the identification writes it.
+    """Read K5..K8 from a ROS parameter file, as written by the identification.
 
-    The file holds k5, k6, k7, k8 below `NODE: ros__parameters:`, and where it was identified also
-    `state`, `robot`, `covariance_diagonal` and `verification`, which are checked. Where k5 and k6
-    of an estimated set have infinite variances, the centre of mass is on the axle, and both are 0.
+    The file contains k5, k6, k7, k8 below `NODE: ros__parameters:`, and identified ones also
+    `state`, `robot`, `covariance_diagonal` and `verification`, which are checked. If k5 and k6 of
+    an estimated set have infinite variances, the centre of mass is assumed on the axle: both are 0.
 
     Args:
-        path: of the file; `~` is expanded.
-        robot: name of the robot that will be driven.
+        path: Path of the file; `~` is expanded.
+        robot: Name of the robot that will be driven.
 
     Raises:
-        ValueError: there is no such file, or it does not hold parameters that may be used; the
-            message names the file, the field, its value and what to change.
+        ValueError: There is no such file, or it contains no usable parameters; the message names
+            the file, the field, its value and what to change.
     """
     section = read_section(path, NAMES, ADVICE)
     try:
@@ -108,32 +108,33 @@ def _checked(section: dict[str, Any], robot: str) -> DynamicParameters:
 
 
 def read_friction(path: str) -> tuple[float | None, ...]:
-    """Friction of the wheels in a file of read_dynamics, as the identification writes it.
+    """Read the friction of the wheels from a file of read_dynamics.
 
     Args:
-        path: of the file; `~` is expanded.
+        path: Path of the file; `~` is expanded.
 
     Returns:
-        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None for what the file does
-        not say, or what was not identifiable. A value below 0 within its uncertainty is 0.
+        [viscous left, right in N m s/rad, Coulomb left, right in N m]; None for values that are
+        missing or were not identifiable. A value below 0 within its uncertainty is 0.
 
     Raises:
-        ValueError: as read_dynamics, or a value is not finite or below 0 beyond its uncertainty.
+        ValueError: As raised by read_dynamics, or a value is not finite or below 0 by more than its
+            uncertainty.
     """
     return _read_resistance(path, "friction", FRICTION_NAMES)
 
 
 def read_turning(path: str) -> tuple[float | None, ...]:
-    """Resistance of the floor against turning in a file of read_dynamics.
+    """Read the floor's resistance against turning from a file of read_dynamics.
 
     Args:
-        path: of the file; `~` is expanded.
+        path: Path of the file; `~` is expanded.
 
     Returns:
-        [viscous in N m s/rad, constant in N m], None as of read_friction.
+        [viscous in N m s/rad, constant in N m]; None as in read_friction.
 
     Raises:
-        ValueError: as read_friction.
+        ValueError: As raised by read_friction.
     """
     return _read_resistance(path, "turning", TURNING_NAMES)
 
@@ -151,16 +152,16 @@ def _read_resistance(path: str, what: str, names: Sequence[str]) -> tuple[float 
 
 
 def read_torque_delay(path: str) -> float | None:
-    """Time from a torque's report to its action in a file of read_dynamics, s.
+    """Read the time from a torque's report to its effect, s, from a file of read_dynamics.
 
     Args:
-        path: of the file; `~` is expanded.
+        path: Path of the file; `~` is expanded.
 
     Returns:
-        The delay, s; None where the file does not say it, or the identification was not sure.
+        The delay, s; None if it is missing, or the identification was not certain.
 
     Raises:
-        ValueError: as read_dynamics, or the delay is not between 0 and LONGEST_DELAY.
+        ValueError: As raised by read_section, or the delay is not between 0 and LONGEST_DELAY.
     """
     section = read_section(path, NAMES, ADVICE)
     delay = 1.0
@@ -180,7 +181,7 @@ def read_torque_delay(path: str) -> float | None:
 
 
 def _resistance(name: str, entry: Any) -> float | None:
-    """One value of the friction or the floor's resistance; None where it is not known."""
+    """Return one value of the friction or the floor's resistance; None if unknown."""
     if entry is None:
         return None
     value, variance = entry, 0.0
@@ -201,7 +202,7 @@ def _resistance(name: str, entry: Any) -> float | None:
 
 
 def _check_verified(verification: Any) -> None:
-    """Refuse what a held-out motion has not confirmed; who writes a file by hand vouches for it."""
+    """Reject parameters not confirmed by a held-out motion; files written by hand are trusted."""
     if verification is None:
         return
     found = verification.get("state") if isinstance(verification, dict) else verification
@@ -215,17 +216,17 @@ def _check_verified(verification: Any) -> None:
 
 
 def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> DynamicParameters:
-    """The dynamics, if a law may use them.
+    """Return the dynamics after checking that a law may use them.
 
-    Energy demands K5 K6 <= 0: a model in which both have the same sign gains energy by turning.
-    Signs that are within the uncertainty are let pass.
+    Conservation of energy requires K5 K6 <= 0: a model in which both have the same sign gains
+    energy by turning. Wrong signs within the uncertainty are accepted.
 
     Args:
         values: K5..K8.
-        variances: of them; 0 where unknown.
+        variances: Their variances; 0 where unknown.
 
     Raises:
-        ValueError: a value or variance is not finite, or the values are not those of a robot.
+        ValueError: A value or variance is not finite, or the values are not those of a robot.
     """
     for name, variance in zip(NAMES, variances, strict=True):
         if type(variance) not in (int, float) or not 0.0 <= variance < math.inf:
@@ -248,16 +249,16 @@ def usable_dynamics(values: Sequence[float], variances: Sequence[float]) -> Dyna
 
 
 class ParameterCheckpoint:
-    """File of parameters in use that a later run begins with.
+    """File that stores the parameters in use as the start of a later run.
 
-    `read_dynamics` and `read_friction` read it, too.
+    `read_dynamics` and `read_friction` can read it too.
 
     Args:
-        path: of the file; `~` is expanded. Its folder is made.
-        robot: name of the robot.
+        path: Path of the file; `~` is expanded. Its folder is created.
+        robot: Name of the robot.
 
     Raises:
-        ValueError: the folder cannot be made.
+        ValueError: The folder cannot be created.
     """
 
     def __init__(self, path: str, robot: str) -> None:
@@ -274,12 +275,10 @@ class ParameterCheckpoint:
             ) from None
 
     def restore(self) -> tuple[DynamicParameters, tuple[float | None, ...]] | None:
-        """K5..K8 and friction in the file; None where there is no file yet.
-
-        The friction is as of read_friction.
+        """Return K5..K8 and the friction, as in read_friction, of the file; None without a file.
 
         Raises:
-            ValueError: the file holds nothing that a law may use; the message says why.
+            ValueError: The file contains no usable parameters; the message states why.
         """
         if not self.path.exists():
             return None
@@ -290,12 +289,13 @@ class ParameterCheckpoint:
         """Write new parameters, at most once per CHECKPOINT_PERIOD.
 
         Args:
-            dynamics: in use.
-            friction: in use, [viscous left, right in N m s/rad, Coulomb left, right in N m].
-            time: robot time, s.
+            dynamics: K5..K8 in use.
+            friction: Friction in use, [viscous left, right in N m s/rad, Coulomb left, right in
+                N m].
+            time: Robot time, s.
 
         Raises:
-            OSError: they cannot be written; the old file is whole.
+            OSError: They cannot be written; the old file stays intact.
         """
         new = (dynamics, friction) != self._kept
         if new and not 0.0 <= time - self._time < CHECKPOINT_PERIOD:
@@ -303,10 +303,10 @@ class ParameterCheckpoint:
             self._time = time
 
     def write(self, dynamics: DynamicParameters, friction: Four) -> None:
-        """Write parameters, as of `keep`, now; the file is either the old or the whole new one.
+        """Write parameters at once, with the arguments of `keep`; the file is replaced atomically.
 
         Raises:
-            OSError: they cannot be written.
+            OSError: They cannot be written.
         """
         if (dynamics, friction) == self._kept:
             return
@@ -321,7 +321,7 @@ class ParameterCheckpoint:
         self._kept = dynamics, friction
 
 
-# Reading of identified sigma1..sigma4, and what they have to be before a law may use them.
+# Reading of identified sigma1..sigma4, with checks of whether a law may use them.
 
 SIGMA_ADVICE = "identify the robot anew: diffbot identify RECORDING"
 SIGMA_NAMES = ("sigma1", "sigma2", "sigma3", "sigma4")
@@ -330,14 +330,14 @@ UNITS = (" s", " s", "", "")
 
 @dataclass(frozen=True)
 class IdentifiedSigma:
-    """What is known of a robot that takes velocity commands.
+    """Known properties of a robot with velocity commands.
 
     Attributes:
-        sigma: of (3).
-        variances: of sigma1..sigma4, in the squares of their units; 0 where they are exact, NaN
+        sigma: Parameters of (3).
+        variances: Variances of sigma1..sigma4, in the squares of their units; 0 where exact, NaN
             where unknown.
-        dead_time: from a command to its effect on v and on omega, s.
-        dead_band: of the commands of v and of omega, m/s and rad/s.
+        dead_time: Time from a command to its effect on v and on omega, s.
+        dead_band: Dead bands of the commands of v and of omega, m/s and rad/s.
     """
 
     sigma: Sigma
@@ -347,19 +347,19 @@ class IdentifiedSigma:
 
 
 def read_sigma(path: str) -> IdentifiedSigma:
-    """Sigma from a ROS parameter file, as `identify` writes it: velocity_parameters.yaml.
+    """Read sigma from a ROS parameter file as written by `identify`: velocity_parameters.yaml.
 
-    The file holds, below `NODE: ros__parameters:`, `sigma` ([sigma1 in s, sigma2 in s, sigma3,
-    sigma4]) and, where it was identified, `covariance_diagonal` (4 variances), `dead_time`
+    The file contains, below `NODE: ros__parameters:`, `sigma` ([sigma1 in s, sigma2 in s, sigma3,
+    sigma4]) and, if it was identified, `covariance_diagonal` (4 variances), `dead_time`
     ([v, omega], s), `dead_band` ([v, omega], m/s, rad/s) with `dead_band_kind` (of both: offset or
     threshold) and `exponent` (of the command, [v, omega]: 1, 1).
 
     Args:
-        path: of the file; `~` is expanded.
+        path: Path of the file; `~` is expanded.
 
     Raises:
-        ValueError: there is no such file, or it does not hold parameters that may be used; the
-            message names the file, the field, its value, its limit and what to change.
+        ValueError: There is no such file, or it contains no usable parameters; the message names
+            the file, the field, its value, its limit and what to change.
     """
     section = read_section(path, ("sigma",), SIGMA_ADVICE)
     try:
@@ -381,13 +381,13 @@ def read_sigma(path: str) -> IdentifiedSigma:
 
 
 def sigma_from(values: tuple[float, ...]) -> Sigma:
-    """Sigma for a law that divides by none of them but needs all to be of a robot.
+    """Return sigma for a law, after checking that all values are those of a robot.
 
     Args:
         values: [sigma1 in s, sigma2 in s, sigma3, sigma4], all > 0.
 
     Raises:
-        ValueError: not four finite numbers > 0; the message names the first that is not.
+        ValueError: They are not four finite numbers > 0; the message names the first wrong one.
     """
     if len(values) != len(SIGMA_NAMES):
         raise ValueError(
@@ -413,7 +413,7 @@ def _numbers(section: dict[str, Any], name: str, count: int) -> tuple[float, ...
 def _check_identified(variances: tuple[float, ...]) -> None:
     for name, variance in zip(SIGMA_NAMES, variances, strict=True):
         if math.isnan(variance):
-            continue  # unknown: who writes a file by hand vouches for it
+            continue  # unknown variances of files written by hand are accepted
         if not 0.0 <= variance < math.inf:
             raise ValueError(
                 f"variance of {name} = {variance}: must be >= 0 and finite, else {name} is not "

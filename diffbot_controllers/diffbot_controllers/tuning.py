@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains that suit a robot's strength."""
+"""Tuning of the control laws' gains to the accelerations that a robot can reach."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.polar_pose import UNBOUNDED, PolarPoseController
 from diffbot_description import DynamicParameters
 
-# Shares of the acceleration that all torque would give: to drive and to turn, together about 1.
+# Shares of the acceleration at full torque for driving and for turning; together about 1.
 DRIVE, TURN = 0.45, 0.6
-# Share of those that braking is planned with; the rest is for corrections.
+# Share of these accelerations with which braking is planned; the rest is reserved for corrections.
 BRAKE = 0.6
-# gamma2 = FIRMNESS sqrt(largest yaw acceleration / rad). With 1.2 and 1.5 all of 60 random poses
-# (within 2 m, half of them within 10 cm) park on twil at 5 and 0.5 N m and on agv at 25 N m; with a
-# fixed gamma2 of 12 the weak ones swing, and 1 in 20 does not settle in 8 s.
+# Factor in gamma2 = FIRMNESS sqrt(largest yaw acceleration / rad). With 1.2 and 1.5 all of 60
+# random poses (within 2 m, half of them within 10 cm) park on twil at 5 and 0.5 N m and on agv at
+# 25 N m; with a fixed gamma2 of 12 weak robots oscillate, and 1 in 20 does not settle in 8 s.
 FIRMNESS = 1.3
-# Limit of gamma2, 1/s: a seventh of the servo's rate of 92 1/s.
+# Maximum of gamma2, 1/s: about a seventh of the servo's rate of 92 1/s.
 FASTEST = 12.0
-GAMMA_RATIO = 2.4  # gamma2 / gamma1: the robot points to its way well before it is there
-LATERAL = 5.0  # m/s^2, default of the largest lateral acceleration
+# gamma2 / gamma1; the robot points towards its goal well before it reaches it.
+GAMMA_RATIO = 2.4
+LATERAL = 5.0  # default of the maximum lateral acceleration, m/s^2
 # Share of the wheels' torque that f(u) may take at the largest omega, and at the largest |v omega|.
-# Where K5 omega^2 takes all of it, nothing holds v; twil at 1 N m was 9 % too fast for its limit.
+# If K5 omega^2 took all of it, v would not be controlled; twil at 1 N m exceeded its limit by 9 %.
 DRIFT = 0.35
-# A robot that friction holds has arrived within NEAREST m, or so many counts of its encoders.
+# A robot held by friction has arrived within NEAREST, m, or within READINGS encoder counts.
 NEAREST, READINGS = 1e-3, 3.0
-LARGEST_FRICTION = 0.8  # of the torque limit
-# Torque takes this long, s, from 0 to its limit. Robots of benchmarks/friction_drives.py park at
-# the same time; with 0.1 s the velocity loops of the pose law, five times as fast, swing.
+LARGEST_FRICTION = 0.8  # largest share of the torque limit that friction may take
+# Minimum rise time of the torque from 0 to its limit, s. With it, the robots of
+# benchmarks/friction_drives.py park in the same time as without; with 0.1 s the pose law's velocity
+# loops, which are five times as fast as the pose law, oscillate.
 RISE = 0.06
-SLOWEST = 0.1  # share of its bound of speed that friction must leave a robot
+SLOWEST = 0.1  # minimum share of its speed limit that a robot must reach against friction
 
 
 def approach_gains(
@@ -58,25 +60,27 @@ def approach_gains(
     turning_friction: float = 0.0,
     rims: RimLimit = UNLIMITED_RIMS,
 ) -> ApproachGains:
-    """Gains of the approach for a robot.
+    """Return the gains of the approach for a robot.
 
     Args:
         dynamics: K5..K8.
-        torque_limit: of a wheel, N m, > 0, finite.
-        linear_velocity: largest |v|, m/s, > 0, or infinite.
-        angular_velocity: largest |omega|, rad/s, > 0, or infinite; less where f(u) would take too
-            much of the torque, see DRIFT.
-        lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite; likewise.
-        gamma1: 1/s, > 0, as in ApproachGains; None: tuned. It does not depend on gamma2 given.
+        torque_limit: Torque limit of a wheel, N m, > 0, finite.
+        linear_velocity: Maximum |v|, m/s, > 0, or infinite.
+        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite; it is reduced where f(u) would
+            take too much of the torque, see DRIFT.
+        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite; reduced likewise.
+        gamma1: 1/s, > 0, as in ApproachGains; None: tuned, independent of a given gamma2.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: that of ApproachGains.
-        near: distance at which the robot has arrived, m, > 0.
-        friction: torque of a wheel that it leaves nothing of for accelerations, N m, >= 0.
-        turning_friction: of a wheel that there is less while the robot turns, N m, >= 0.
-        rims: how fast those of the wheels may move.
+        near: Distance at which the robot has arrived, m, > 0.
+        friction: Torque of a wheel that friction takes and that is not available for accelerations,
+            N m, >= 0.
+        turning_friction: Further torque of a wheel that is not available while the robot turns,
+            N m, >= 0.
+        rims: Limit of the wheels' rim speed.
 
     Raises:
-        ValueError: a limit or a gain is not > 0.
+        ValueError: A limit or a gain is not > 0.
     """
     limits = servo_limits(dynamics, torque_limit)
     drive, turn = (
@@ -104,10 +108,10 @@ def approach_gains(
 
 
 def arrival(wheels: KnownWheels | None) -> float:
-    """Distance at which a robot has arrived, m; see ApproachGains.near.
+    """Return the distance at which a robot has arrived, m; see ApproachGains.near.
 
-    What friction holds at its goal does not swing with the encoders' noise there: it may come
-    nearer, as near as its encoders can tell the way to the goal.
+    A robot held by friction does not oscillate with the encoders' noise at its goal: it may
+    approach more closely, as far as its encoders resolve the distance.
     """
     if wheels is None or not wheels.hold:
         return ApproachGains.near
@@ -121,7 +125,7 @@ def servo_limits(
     angular_velocity: float = math.inf,
     turning_friction: float = 0.0,
 ) -> ServoLimits:
-    """Limits of the servo for a robot; arguments as of approach_gains."""
+    """Return the limits of the servo for a robot; the arguments are those of approach_gains."""
     check_positive("tuning", torque_limit=torque_limit)
     most = dynamics.checked().input_acceleration((torque_limit, torque_limit)).v
     left = torque_limit - turning_friction
@@ -130,10 +134,10 @@ def servo_limits(
 
 
 def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
-    """What dry friction takes of a wheel's torque, N m.
+    """Return the torque of a wheel that dry friction takes, N m.
 
     Raises:
-        ValueError: friction takes so much that nothing is left to drive with.
+        ValueError: Friction takes so much that hardly any torque is left for driving.
     """
     if wheels is None:
         return 0.0
@@ -148,10 +152,10 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
 
 
 def floor_torque(torque_limit: float, wheels: KnownWheels | None) -> float:
-    """What the floor takes of a wheel's torque while the robot turns, beside friction_at_rest, N m.
+    """Return the torque of a wheel that the floor takes in turns, besides friction_at_rest, N m.
 
-    A robot on four wheels needs nearly all of the torque that its tyres carry for turning on the
-    spot: what is left then, 1 - LARGEST_FRICTION of the limit, is what its gains go by.
+    A four-wheeled robot needs nearly all of the torque that its tyres can transmit to turn on the
+    spot. Therefore at least 1 - LARGEST_FRICTION of the limit is assumed to remain for its gains.
     """
     if wheels is None:
         return 0.0
@@ -162,19 +166,19 @@ def floor_torque(torque_limit: float, wheels: KnownWheels | None) -> float:
 def speeds_against_friction(
     torque_limit: float, wheels: KnownWheels | None, linear_velocity: float, angular_velocity: float
 ) -> Velocity:
-    """Bounds of |v| and |omega| at which friction takes LARGEST_FRICTION of the torque at most.
+    """Return limits of |v| and |omega| at which friction takes at most LARGEST_FRICTION of torque.
 
-    A law that wanted more would be at its limit all the time, and friction that is described far
-    too large would let it want to be faster and faster.
+    At higher speeds a law would be at its torque limit all the time, and friction described far too
+    large would let the desired speed grow further and further.
 
     Args:
-        torque_limit: of a wheel, N m.
-        wheels: what is known of them; None: nothing.
-        linear_velocity: the bound without friction, m/s.
-        angular_velocity: likewise, rad/s.
+        torque_limit: Torque limit of a wheel, N m.
+        wheels: Known properties of the wheels; None: unknown.
+        linear_velocity: Limit without friction, m/s.
+        angular_velocity: Likewise, rad/s.
 
     Raises:
-        ValueError: friction takes so much that the robot could only creep.
+        ValueError: Friction takes so much that the robot could only creep.
     """
     if wheels is None:
         return Velocity(linear_velocity, angular_velocity)
@@ -201,9 +205,10 @@ def speeds_against_friction(
 
 
 def _limited(wheels: KnownWheels | None, torque_limit: float) -> KnownWheels | None:
-    """The wheels, from which no more torque is commanded; with dry friction in RISE at the least.
+    """Return the wheels with this torque limit and, with dry friction, a rise time of >= RISE.
 
-    A robot without has no gears to spare, and parks in up to a quarter less time without.
+    A robot without dry friction has no gears to protect, and parks in up to a quarter less time
+    without a rise time.
     """
     if wheels is None:
         return None
@@ -228,29 +233,29 @@ def tuned_backstepping(
     ratio: float | None = None,
     wheels: KnownWheels | None = None,
 ) -> StandardBackstepping:
-    """The standard backstepping law with gains for a robot.
+    """Return the standard backstepping law with gains tuned to a robot.
 
-    The speeds bound how fast the robot parks. The parking times of benchmarks/parking.py are with
-    3 m/s and 10 rad/s; 5 m in 2.8 s take more than 2 m/s.
+    The speed limits determine how fast the robot parks. The parking times of benchmarks/parking.py
+    are for 3 m/s and 10 rad/s; 5 m in 2.8 s need more than 2 m/s.
 
-    Where tyres slip or the robot tips before its motors' torque is met, give that smaller torque:
-    accelerations and gains follow it.
+    If tyres slip or the robot tips over before the motors' maximum torque is reached, pass that
+    smaller torque: accelerations and gains follow it.
 
     Args:
         dynamics: K5..K8.
-        torque_limit: of a wheel, N m, > 0, finite.
-        linear_velocity: largest |v|, m/s, > 0, or infinite.
-        angular_velocity: largest |omega|, rad/s, > 0, or infinite.
-        direction: in which the robot arrives: "forwards", "backwards" or "either".
-        mean_velocity: whether State.velocity is the mean over the last period (encoders).
-        lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite.
+        torque_limit: Torque limit of a wheel, N m, > 0, finite.
+        linear_velocity: Maximum |v|, m/s, > 0, or infinite.
+        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite.
+        direction: Direction in which the robot arrives: "forwards", "backwards" or "either".
+        mean_velocity: Whether State.velocity is the mean over the last period (encoders).
+        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite.
         gamma1: 1/s, > 0, as in ApproachGains; None: tuned.
         gamma2: 1/s, > 0; None: tuned.
         ratio: lambda_3 / lambda_2, > 0; None: tuned.
-        wheels: what is known of them: friction, encoders, delay; None: nothing.
+        wheels: Known properties of the wheels: friction, encoders, delay; None: unknown.
 
     Raises:
-        ValueError: names a number that is not > 0, or the direction.
+        ValueError: A number is not > 0, or the direction is wrong; the message names it.
     """
     wheels = _limited(wheels, torque_limit)
     friction = friction_at_rest(torque_limit, wheels)
@@ -306,13 +311,13 @@ def tuned_polar_pose(
     damping: float = 1.0,
     wheels: KnownWheels | None = None,
 ) -> PolarPoseController:
-    """The polar pose law over velocity loops, (61)-(83) of Lages (2017), with gains for a robot.
+    """Return the polar pose law with velocity loops, (61)-(83) of Lages (2017), tuned to a robot.
 
-    Arguments and errors as of tuned_backstepping, and:
+    Arguments and errors are those of tuned_backstepping, and:
 
     Args:
-        settling_time: of the velocity loops, to 1 %, s, > 0; see PiDesign.
-        damping: of the velocity loops, > 0.
+        settling_time: Settling time of the velocity loops to 1 %, s, > 0; see PiDesign.
+        damping: Damping ratio of the velocity loops, > 0.
     """
     wheels = _limited(wheels, torque_limit)
     friction = friction_at_rest(torque_limit, wheels)

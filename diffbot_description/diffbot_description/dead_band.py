@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead band of a velocity command: what a robot's driver makes of commands that are small.
+"""Dead band of a velocity command: the effect of a robot's driver on small commands.
 
-A command whose size is not above the band moves nothing. Above it there are two kinds of drivers:
+A command whose size does not exceed the band moves nothing. Above it there are two kinds of
+drivers:
 
     offset      the band is lost: passed = sign(c) (|c| - band)     PWM or voltage against friction
     threshold   all of it acts:   passed = c                        drivers that cut small commands
 
-An offset has a continuous inverse, c = sign(p) (|p| + band), so that any small motion can be asked
-for. A threshold has none below the band: on average such a command is reached by pulses only.
+An offset has a continuous inverse, c = sign(p) (|p| + band), so that any small motion can be
+commanded. A threshold has none below the band: only pulses can reach such a command on average.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ Array = NDArray[np.float64]
 
 
 class DeadBandKind(str, Enum):
-    """What is left of a command above the dead band; the values are those of parameters."""
+    """Effect on a command above the dead band; the values are those of ROS parameters."""
 
     OFFSET = "offset"
     THRESHOLD = "threshold"
 
     @classmethod
     def named(cls, text: str) -> DeadBandKind:
-        """The kind of this name.
+        """Return the kind with this name.
 
         Raises:
-            ValueError: there is none.
+            ValueError: There is none.
         """
         try:
             return cls(text)
@@ -44,14 +45,14 @@ class DeadBandKind(str, Enum):
 
 @dataclass(frozen=True)
 class DeadBand:
-    """Of one axis or wheel.
+    """Dead band of one axis or wheel.
 
     Attributes:
-        width: largest command that moves nothing, in the command's unit, >= 0; 0: none.
-        kind: what is left of a larger one.
+        width: Largest command that moves nothing, in the command's unit, >= 0; 0: no dead band.
+        kind: Effect on a larger command.
 
     Raises:
-        ValueError: the width is not finite or < 0.
+        ValueError: The width is not finite or < 0.
     """
 
     width: float = 0.0
@@ -62,7 +63,7 @@ class DeadBand:
             raise ValueError(f"dead band = {self.width}: must be finite and >= 0; 0 for none")
 
     def passed(self, command: float) -> float:
-        """What acts of a command."""
+        """Return the part of a command that takes effect."""
         if abs(command) <= self.width:
             return command if self.width == 0.0 else 0.0
         if self.kind is DeadBandKind.THRESHOLD:
@@ -70,7 +71,7 @@ class DeadBand:
         return command - math.copysign(self.width, command)
 
     def passed_of(self, commands: Array) -> Array:
-        """What acts of each of some commands, in their shape."""
+        """Return the part of each command that takes effect, in the shape of the commands."""
         return passed_of(commands, self.width, self.kind)
 
 
@@ -80,13 +81,13 @@ NO_DEAD_BAND = DeadBand()
 def passed_of(
     commands: Array, width: float | Array, kind: DeadBandKind = DeadBandKind.OFFSET
 ) -> Array:
-    """What acts of each of some commands.
+    """Return the part of each command that takes effect.
 
     Args:
-        commands: of any shape, in any unit.
-        width: in that unit, of a shape that goes with the commands'. An estimate may be below 0:
-            then an offset adds to the command.
-        kind: of the band.
+        commands: Commands of any shape, in any unit.
+        width: Width of the band in that unit, of a shape that broadcasts with the commands'. An
+            estimate may be below 0: then an offset adds to the command.
+        kind: Kind of the band.
     """
     size = np.abs(commands)
     if kind is DeadBandKind.THRESHOLD:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a URDF to the content of a robot file: what it tells, what it cannot, what is implausible.
+"""Conversion of a URDF to the content of a robot file, with notes on assumptions and corrections.
 
-`describe` finds the wheels, lumps all else into the body, and derives the limits. What a URDF
-cannot know (torques, encoder, contact) comes from a rule that is told with the value.
+`describe` finds the wheels, lumps everything else into the body, and derives the limits. Values
+that a URDF does not contain (torques, encoder, contact) follow from rules that are stated with the
+values.
 """
 
 from __future__ import annotations
@@ -48,20 +49,24 @@ from diffbot_description.urdf_wheels import (
 
 ASSUMED = "assumed"
 ENCODER_COUNTS = 4096
-_COUNTS = {1: "two", 2: "four", 3: "six"}  # wheels, by those of a side
-MASS_SHARE = 0.05  # of the body, for a wheel without mass
-WHEEL_DENSITY = 700.0  # kg/m^3, for a wheel without mass
-DENSEST = 15_000.0  # kg/m^3 of a hull; above, masses are in grams
-OFF_MIDDLE = 5e-3  # of half the track: a centre of mass this far from the middle is worth a word
+_COUNTS = {1: "two", 2: "four", 3: "six"}  # number of wheels in words, by the number per side
+MASS_SHARE = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
+WHEEL_DENSITY = 700.0  # largest assumed density of a wheel without mass, kg/m^3
+DENSEST = 15_000.0  # maximum density of a hull, kg/m^3; beyond it masses may be in grams
+OFF_MIDDLE = 5e-3  # lateral offset of the centre of mass, per half track, from which a note is made
 
 
 @dataclass(frozen=True)
 class Description:
-    """A robot file's content, and where each value comes from.
+    """A robot file's content with the source of each value.
 
-    content: as `robot_from` takes it. sources: dotted field -> where its value comes from.
-    corrected: what the URDF says and was not used. assumed: what it does not say.
-    found: what was found, in a few words. has_shapes: whether the URDF has any to show.
+    Attributes:
+        content: Content for `robot_from`.
+        sources: Dotted field -> source of its value.
+        corrected: Notes on values of the URDF that were not used.
+        assumed: Notes on values that the URDF does not contain.
+        found: Short summary of the robot.
+        has_shapes: Whether the URDF has shapes to display.
     """
 
     content: dict[str, Any]
@@ -80,17 +85,17 @@ def describe(
     wheel_radius: float | None = None,
     mass: float | None = None,
 ) -> Description:
-    """Return the description of the differential-drive robot that a URDF holds.
+    """Return the description of the differential-drive robot in a URDF.
 
     Args:
-        urdf_text: expanded, without xacro.
-        packages: where its meshes are.
-        wheels: joints of the left and the right wheel; found where None.
-        wheel_radius: m; that of the wheels' shapes where None.
-        mass: of the whole robot, kg; that of the URDF where None.
+        urdf_text: Expanded text, without xacro.
+        packages: Locations of the packages with its meshes.
+        wheels: Joints of the left and the right wheel; None: they are searched for.
+        wheel_radius: Wheel radius, m; None: that of the wheels' shapes.
+        mass: Mass of the whole robot, kg; None: that of the URDF.
 
     Raises:
-        ValueError: says what was found, what is missing or not supported, and what to write.
+        ValueError: States what was found, what is missing or not supported, and what to write.
     """
     for name, value in (("wheel-radius", wheel_radius), ("mass", mass)):
         if value is not None and not 0 < value < math.inf:
@@ -173,7 +178,7 @@ def _identifier(name: str) -> str:
 
 
 def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> list[PlacedLink]:
-    """All that does not turn with the wheels; movable joints count as fixed at zero."""
+    """Return all links that do not turn with the wheels; movable joints count as fixed at zero."""
     wheels = (*sides.left, *sides.right)
     stop = tuple(wheel.joint.name for wheel in wheels)
     behind = {link.name for wheel in wheels for link in wheel.links}
@@ -202,7 +207,7 @@ def _with_mass(
     geometry: WheelPair,
     findings: DescriptionFindings,
 ) -> tuple[RigidBody, list[RigidBody]]:
-    """Body and wheels with the robot's mass, where it is given or missing."""
+    """Return body and wheels; a given mass of the whole robot is distributed over them."""
     weighed = [link.name for link in links if link.body_mass() > 0]
     count = f"{len(weighed)} links" if len(weighed) > 1 else f"link '{''.join(weighed)}'"
     findings.sources["body.mass"] = f"sum of {count} that do not turn with the wheels"
@@ -239,7 +244,7 @@ def _say_weightless(links: Sequence[PlacedLink], findings: DescriptionFindings) 
 
 
 def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
-    """Mass [kg] of a wheel without one."""
+    """Return the assumed mass [kg] of a wheel without mass."""
     volume = math.pi * geometry.radius**2 * geometry.width
     return min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
 
@@ -251,7 +256,7 @@ def _wheels(
     body_mass: float,
     findings: DescriptionFindings,
 ) -> dict[str, float]:
-    """Measures of a wheel; spread: mean square of how far ahead several of a side stand, m^2."""
+    """Return the section of a wheel; spread: mean square distance of a side's wheels in x, m^2."""
     radius, width = geometry.radius, geometry.width
     say = findings.replaced
     masses = [part.mass for part in pair]
@@ -298,7 +303,7 @@ def _wheels(
 
 
 def _wheel_inertias(geometry: WheelPair, pair: list[RigidBody]) -> tuple[float, float]:
-    """Spin inertia, and yaw inertia such that I + m b^2 is that about the axle's middle."""
+    """Return spin inertia and yaw inertia I, so that I + m b^2 is about the axle's midpoint."""
     spin = sum(float(part.inertia[1, 1]) for part in pair) / 2
     about = sum(float(part.inertia_about(geometry.middle)[2, 2]) for part in pair) / 2
     mass = sum(part.mass for part in pair) / 2
@@ -348,7 +353,7 @@ def _body(
 def _center_of_mass(
     body: RigidBody, hull: dict[str, float], geometry: WheelPair, findings: DescriptionFindings
 ) -> tuple[float, float]:
-    """X ahead of the axle and z above the ground, inside of the hull."""
+    """Return x ahead of the axle and z above the ground, inside the hull."""
     say = findings.replaced
     findings.sources["body.center_of_mass"] = "of all links of the body"
     if not np.any(body.com) and not np.any(body.inertia):
@@ -386,10 +391,10 @@ def _hull(
     geometry: WheelPair,
     findings: DescriptionFindings,
 ) -> dict[str, float]:
-    """The box around the body, from the axle's middle on the ground; casters left out."""
+    """Return the box around the body without casters, from the axle's midpoint on the ground."""
     radius, track = geometry.radius, geometry.track
     hull = [link for link in links if not CALLED.search(link.name)]
-    # An arm is no part of the hull, where there is one without it.
+    # Movable parts such as arms are not part of the hull, unless there are no other shapes.
     box = bounds(shapes.all_shapes(link for link in hull if link.rigid)) or bounds(
         shapes.all_shapes(hull)
     )
@@ -442,7 +447,7 @@ def _caster(support: Support, index: int, findings: DescriptionFindings) -> dict
 def _rest(
     content: dict[str, Any], links: Sequence[PlacedLink], findings: DescriptionFindings
 ) -> None:
-    """Encoder, contact and colours."""
+    """Add encoder, contact and colours."""
     content["encoder"] = {"counts": ENCODER_COUNTS}
     heavy = content["body"]["mass"] > 50
     content["contact"] = {
@@ -477,7 +482,7 @@ def _colour(links: Sequence[PlacedLink]) -> list[float]:
 
 
 def _rounded(value: Any) -> Any:
-    """Seven digits: more than any measure has, and short enough to read."""
+    """Round numbers to seven digits: more than any measurement has, and short enough to read."""
     if isinstance(value, dict):
         return {key: _rounded(entry) for key, entry in value.items()}
     if isinstance(value, list):

@@ -44,7 +44,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
-    """Run the command; returns 0, or 2 after a message for a file that it cannot describe."""
+    """Run the command; return 0, or 2 after a message for a file that it cannot describe."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = _parser(prog).parse_intermixed_args(words)
     try:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits, friction and excitation of a robot that a URDF describes.
+"""Limits, friction and excitation of a robot described by a URDF.
 
-From the wheel joints where they tell and are plausible; else from what the wheels carry.
+They are taken from the wheel joints if given and plausible, otherwise derived from the wheels'
+load.
 """
 
 from __future__ import annotations
@@ -14,24 +15,24 @@ from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.urdf_wheels import WheelPair
 
 GRIP = 0.6  # Coulomb coefficient of rubber on a floor, for the traction limit
-LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may take from them
-CASTERS_KEPT = 0.8  # share of the acceleration that lifts the casters; friction helps to brake
-EXCITATION_SHARE = 0.5  # of the traction limit
-TORQUE_SHARE = 2.0  # largest torque per traction limit, where the URDF has no limit
-# An effort limit above this, per grip under half of the whole weight, is a placeholder: the motor
-# would slip its wheel so many times over. The suite's Twil, a real robot, has 4.8.
+LOAD_KEPT = 0.5  # share of the wheels' load that an acceleration may remove
+CASTERS_KEPT = 0.8  # allowed share of the acceleration that lifts the casters; friction brakes too
+EXCITATION_SHARE = 0.5  # torque of the excitation, as a share of the traction limit
+TORQUE_SHARE = 2.0  # torque limit as a multiple of the traction limit, if the URDF has no limit
+# Largest plausible effort limit, as a multiple of the torque at which a wheel under half of the
+# whole weight slips; larger ones are placeholders. The suite's Twil, a real robot, has 4.8.
 LARGEST_TORQUE_SHARE = 5.0
-WHEEL_SPEED = 12.0  # rad/s, a geared motor's usual speed, where the URDF has no limit
-RIM_SPEEDS = (0.1, 10.0)  # m/s, plausible for a velocity limit
-USUAL_SPEEDS = (0.3, 1.0)  # m/s, that WHEEL_SPEED is kept to
-LARGEST_YAW_RATE = 2 * math.pi  # rad/s, where the URDF has no limit
+WHEEL_SPEED = 12.0  # usual speed of a geared motor, rad/s, if the URDF has no limit
+RIM_SPEEDS = (0.1, 10.0)  # range of plausible velocity limits at the rim, m/s
+USUAL_SPEEDS = (0.3, 1.0)  # range of the robot's speed that follows from WHEEL_SPEED, m/s
+LARGEST_YAW_RATE = 2 * math.pi  # maximum of the derived limit of the yaw rate, rad/s
 
 
 def whole_robot(content: dict[str, Any]) -> tuple[float, float, float]:
-    """Return the mass [kg] of the whole robot and where its centre of mass is.
+    """Return mass [kg] and centre of mass of the whole robot.
 
-    That is [m] ahead of the axle and above the ground. ``content``: of a robot file, with its
-    wheels and its body.
+    The centre of mass is given in m ahead of the axle and above the ground. ``content``: content of
+    a robot file with wheels and body.
     """
     body, wheels = content["body"], content["wheels"]
     total = body["mass"] + 2 * wheels["mass"]
@@ -46,10 +47,10 @@ def add_limits(
     """Add limits, friction and excitation to the content of a robot file.
 
     Args:
-        content: with wheels, body and casters.
-        geometry: the wheels, with the limits of their joints.
-        rocks: whether casters on both sides of the axle carry, see `urdf_supports.standing`.
-        findings: gets where each value comes from.
+        content: Content with wheels, body and casters.
+        geometry: The wheels, with the limits of their joints.
+        rocks: Whether casters on both sides of the axle carry, see `urdf_supports.standing`.
+        findings: Receives the source of each value.
     """
     sources = findings.sources
     traction, reason = _traction(content, geometry, rocks)
@@ -81,7 +82,7 @@ def add_limits(
 
 
 def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tuple[float, str]:
-    """Torque of one wheel up to which nothing slips or lifts, N m, and which bound it is."""
+    """Return the torque of one wheel up to which nothing slips or lifts, N m, with its reason."""
     total, com_x, height = whole_robot(content)
     weight = total * GRAVITY
     if rocks:
@@ -96,7 +97,7 @@ def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tupl
     lever = min(abs(caster["x"]) for caster in content["casters"])
     shift = LOAD_KEPT * load * lever / (total * height)  # m/s^2
     tip = CASTERS_KEPT * GRAVITY * abs(com_x) / height  # m/s^2
-    torque = equivalent * geometry.radius / 2  # of a wheel per m/s^2
+    torque = equivalent * geometry.radius / 2  # torque of a wheel per acceleration, N m / (m/s^2)
     return min(
         (
             GRIP * load / 2 * geometry.radius,
@@ -117,13 +118,13 @@ def _traction(content: dict[str, Any], geometry: WheelPair, rocks: bool) -> tupl
 def _torque(
     geometry: WheelPair, traction: float, grip: float, findings: DescriptionFindings
 ) -> tuple[float, str]:
-    """Torque limit of a wheel, N m, and where it comes from.
+    """Return the torque limit of a wheel, N m, and its source.
 
     Args:
-        geometry: the wheels, with the limits of their joints.
+        geometry: The wheels, with the limits of their joints.
         traction: limits.traction, N m.
-        grip: torque at which a wheel under half of the robot's weight slips, N m.
-        findings: gets what was replaced or assumed.
+        grip: Torque at which a wheel under half of the robot's weight slips, N m.
+        findings: Receives replaced and assumed values.
     """
     limits = [wheel.joint.effort for wheel in (geometry.left, geometry.right)]
     given = [value for value in limits if value is not None and value > 0]
@@ -145,13 +146,13 @@ def _torque(
 
 
 def _joint_speed(geometry: WheelPair) -> float | None:
-    """Velocity limit of the wheels' joints, rad/s, plausible or not; None: the URDF has none."""
+    """Return the velocity limit of the wheels' joints, rad/s, plausible or not; None without."""
     limits = [wheel.joint.velocity for wheel in (geometry.left, geometry.right)]
     return min((value for value in limits if value is not None and value > 0), default=None)
 
 
 def _wheel_speed(geometry: WheelPair) -> float | None:
-    """The joints' velocity limit where it is plausible, rad/s."""
+    """Return the joints' velocity limit, rad/s; None if there is none or it is implausible."""
     given = _joint_speed(geometry)
     if given is None or not RIM_SPEEDS[0] <= given * geometry.radius <= RIM_SPEEDS[1]:
         return None
@@ -212,7 +213,8 @@ def _excitation(
     amplitude = EXCITATION_SHARE * limits["traction"]
     total = content["body"]["mass"] + 2 * wheels["mass"]
     acceleration = 2 * amplitude / (geometry.radius * total)
-    # Speed that a bit adds: at most 40 % of the bound, or most of the run is turning round.
+    # A bit changes the speed by at most 40 % of its limit; with more, the robot would spend most of
+    # the run reversing its motion.
     samples = 0.4 * limits["linear_velocity"] / (acceleration * 0.01)
     hold = int(min(max(round(samples), 5), 20))
     height = content["body"]["center_of_mass"]["z"]

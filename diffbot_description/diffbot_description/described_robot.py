@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot file made from a URDF or xacro file, with a comment on where each value comes from.
+"""Robot files generated from a URDF or xacro file, with a comment on the source of each value.
 
-`robot_file_for` makes one where only the URDF is named, in a folder for such files; it says what
-it derived once, when the file is new.
+`robot_file_for` generates one in a cache folder when a robot is given by its URDF only; it logs
+what it derived once, when the file is new.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from diffbot_description.robot import FieldSpec, Robot
 from diffbot_description.urdf_files import Packages, read_urdf, with_absolute_meshes
 
 LINE = 100
-_SHOWN = 3  # corrections and assumptions that are said of a robot made on the fly
+_SHOWN = 3  # maximum number of corrections and of assumptions logged for a generated robot file
 FOLDER_VARIABLE = "XDG_CACHE_HOME"
 
 
@@ -35,8 +35,12 @@ FOLDER_VARIABLE = "XDG_CACHE_HOME"
 class Described:
     """A robot from a URDF file.
 
-    path: of that file; expanded: its text without xacro and with the meshes' paths, None where
-    the file is a plain URDF.
+    Attributes:
+        path: Path of the URDF or xacro file.
+        description: Content of the robot file, with sources and notes.
+        robot: The robot.
+        expanded: Text of the file with xacro expanded and absolute paths of the meshes; None if
+            the file is a plain URDF.
     """
 
     path: Path
@@ -53,17 +57,17 @@ def described_from(
     wheel_radius: float | None = None,
     mass: float | None = None,
 ) -> Described:
-    """Return what a .urdf or .xacro file describes.
+    """Return the robot that a .urdf or .xacro file describes.
 
     Args:
-        path: of the file.
-        arguments: xacro's.
-        wheels: joints of the left and the right wheel; found where None.
-        wheel_radius: m; that of the shapes where None.
-        mass: of the whole robot, kg; that of the URDF where None.
+        path: Path of the file.
+        arguments: Arguments for xacro.
+        wheels: Joints of the left and the right wheel; None: they are searched for.
+        wheel_radius: Wheel radius, m; None: that of the shapes.
+        mass: Mass of the whole robot, kg; None: that of the URDF.
 
     Raises:
-        ValueError: names the file, what was found, and what to write.
+        ValueError: States the file, what was found, and what to write.
     """
     packages = Packages(path)
     text = read_urdf(path, arguments, packages)
@@ -79,11 +83,11 @@ def described_from(
 
 
 def robot_file_for(path: Path) -> Path:
-    """Return a robot file made from a .urdf or .xacro file; says so where it is new.
+    """Return a robot file generated from a .urdf or .xacro file; log its content if it is new.
 
     Raises:
-        ValueError: as `described_from`.
-        OSError: it cannot be written.
+        ValueError: As raised by `described_from`.
+        OSError: The file cannot be written.
     """
     found = described_from(path)
     folder = _folder()
@@ -102,18 +106,18 @@ def robot_file_for(path: Path) -> Path:
 
 
 def write_robot_file(found: Described, output: Path, made_by: str) -> list[Path]:
-    """Write a robot file, and beside it the URDF for its shapes where that was a xacro file.
+    """Write a robot file and, if it was made from xacro, the expanded URDF with its shapes.
 
     Args:
-        found: what it describes.
-        output: path of the robot file.
-        made_by: the command line, for its head.
+        found: Robot to write.
+        output: Path of the robot file.
+        made_by: Command line to state in the file's header.
 
     Returns:
         The files written, the robot file first.
 
     Raises:
-        OSError: one cannot be written.
+        OSError: A file cannot be written.
     """
     written = []
     shapes = os.path.relpath(found.path, output.parent.absolute())
@@ -128,7 +132,7 @@ def _digest(text: str) -> str:
 
 
 def _folder() -> Path:
-    """The user's folder for files that can be made again; one of this process where none is."""
+    """Return the user's cache folder for robots; a temporary folder if it is not writable."""
     base = os.environ.get(FOLDER_VARIABLE) or str(Path.home() / ".cache")
     folder = Path(base, "diffbot", "robots")
     try:
@@ -141,7 +145,7 @@ def _folder() -> Path:
 
 
 def _first(target: Path, text: str) -> bool:
-    """Put the file in its place; False where another process has just done so."""
+    """Create the file atomically; return False if another process has just created it."""
     partial = write_atomically(target.with_name(f".{os.getpid()}-{target.name}"), text)
     try:
         os.link(partial, target)
@@ -174,9 +178,9 @@ def file_text(found: Described, shapes: str, made_by: str = "") -> str:
     """Return the text of a robot file, with unit and source of each value.
 
     Args:
-        found: what it describes.
-        shapes: URDF whose shapes are shown, from the robot file's folder.
-        made_by: the command line, for the head.
+        found: Robot to describe.
+        shapes: Path of the URDF whose shapes are shown, relative to the robot file's folder.
+        made_by: Command line to state in the header.
     """
     description, origin = found.description, found.path
     content = dict(description.content)
@@ -245,7 +249,7 @@ def _commented(line: str, comment: str, pad: str) -> Iterator[str]:
 
 
 def _present(kind: Any) -> Any:
-    """The kind of what may be absent, where it is there."""
+    """Return the type of an optional field without None."""
     return get_args(kind)[0] if get_origin(kind) in (Union, types.UnionType) else kind
 
 
@@ -257,7 +261,7 @@ def _unit(kind: Any) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """A value as YAML 1.1 reads it: a power of ten needs a point."""
+    """Return a value as YAML 1.1 reads it: a number with an exponent needs a decimal point."""
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w]*", value, re.ASCII) is None:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models of a robot's motion: by wheel torques, K5 to K8, and by velocity commands, sigma.
+"""Models of a robot's motion: driven by wheel torques (K5 to K8) or by velocity commands (sigma).
 
-**Wheel torques.** (41) of Lages (2017), (61) u' = f(u) + G tau, with u = [v, omega] of the axle's
-midpoint and the wheels' torques tau; with friction of the wheels, T stands for tau:
+**Wheel torques.** (41) and (61) of Lages (2017), u' = f(u) + G tau, with u = [v, omega] of the
+axle's midpoint and the wheel torques tau; with friction of the wheels, T replaces tau:
 
     v'     = K5 omega^2 + K7 (T_left + T_right)
     omega' = K6 v omega + K8 (T_left - T_right)
     T = tau - T_f(w),      w_left, w_right = (v -+ b omega) / r
     T_f(w) = viscous w + sign(w) (C + (S - C) exp(-(w / w_s)^2))
 
-T_f of a wheel at rest is what holds it, up to S; see FrictionLaw.
+At rest, T_f balances the torque that acts on the wheel, up to S; see FrictionLaw.
 
-A robot whose wheels slide sideways as it turns (skid steer) has a resistance besides:
+A robot whose wheels slide sideways as it turns (skid steer) has an additional resistance:
 
     omega' = ... - (c_w omega + f_w sign(omega)) / I_e,      I_e = -b / (r K8)
 
 In Lages (2018), (1), f12 = K5, f21 = K6, g11 = g12 = K7, g21 = -g22 = K8; its (4) prints g21 twice,
 which would be singular.
 
-**Velocity commands.** (3) of Siwek et al. (2023); the first axis knows nothing of the second:
+**Velocity commands.** (3) of Siwek et al. (2023); the two axes are not coupled:
 
     sigma1 dv/dt     + sigma3 v     = command of v
     sigma2 domega/dt + sigma4 omega = command of omega
 
-sigma1 / sigma3 and sigma2 / sigma4 are the time constants, 1 / sigma3 and 1 / sigma4 what a
-constant command becomes in the end.
+sigma1 / sigma3 and sigma2 / sigma4 are the time constants, 1 / sigma3 and 1 / sigma4 the static
+gains.
 """
 
 from __future__ import annotations
@@ -47,21 +47,22 @@ Array = NDArray[np.float64]
 Torque = tuple[float, float]  # of the wheels [left, right], N m
 Number = TypeVar("Number", float, Array)
 
-# Smallest |K7| and |K8|: 1e9 N m would then give less than 1 m/s^2. The robot is no robot.
+# Smallest plausible K7, 1/(kg m), and |K8|, 1/(kg m^2): at smaller values 1e9 N m would accelerate
+# the robot by less than 1 m/s^2.
 SMALLEST_INPUT = 1e-9
 
 
 def accelerations(
     k: Sequence[Number] | Array, v: Number, omega: Number, left: Number, right: Number
 ) -> tuple[Number, Number]:
-    """(41): dv/dt in m/s^2 and domega/dt in rad/s^2, of one robot or, with arrays, of many.
+    """Return dv/dt in m/s^2 and domega/dt in rad/s^2 of (41); with arrays, of many robots.
 
     Args:
         k: K5 to K8, numbers or arrays; shape (4, ...).
-        v: m/s.
-        omega: rad/s.
-        left: torque that acts, friction taken off, N m; see acting_torque.
-        right: as left.
+        v: Forward velocity, m/s.
+        omega: Yaw rate, rad/s.
+        left: Torque of the left wheel less friction, N m; see acting_torque.
+        right: The same of the right wheel.
     """
     k5, k6, k7, k8 = k
     return k5 * omega * omega + k7 * (left + right), k6 * v * omega + k8 * (left - right)
@@ -70,33 +71,33 @@ def accelerations(
 def acting_torque(
     torque: Number, speed: Number, viscous: Number, coulomb: Number, sign: Number
 ) -> Number:
-    """T of a wheel, N m: its torque less friction.
+    """Return T of a wheel, N m: its torque less friction.
 
     Args:
-        torque: tau, N m.
-        speed: of the wheel, w, rad/s.
-        viscous: N m s/rad.
-        coulomb: N m.
-        sign: of the speed; who integrates through standstill softens it.
+        torque: Wheel torque, tau, N m.
+        speed: Wheel speed, w, rad/s.
+        viscous: Viscous friction, N m s/rad.
+        coulomb: Coulomb friction, N m.
+        sign: Sign of the speed; use a smooth approximation when integrating through standstill.
     """
     return torque - viscous * speed - coulomb * sign
 
 
 @dataclass(frozen=True)
 class FrictionLaw(Generic[Number]):
-    """T_f of a wheel, N m: viscous, Coulomb and static friction with Stribeck's fall between them.
+    """Friction torque T_f of a wheel, N m: viscous, Coulomb and static friction (Stribeck curve).
 
-    Of one wheel with numbers, of many with arrays of one shape.
+    With numbers it describes one wheel, with arrays of one shape many wheels.
 
     Attributes:
-        viscous: N m s/rad, >= 0.
-        coulomb: C of a wheel that turns forward, N m, >= 0.
-        coulomb_backward: C of one that turns backward, N m; None: as forward.
-        static: S, breakaway torque, N m, >= both C; None: C of that direction.
-        stribeck_velocity: w_s, rad/s, > 0; not None where static is not None.
+        viscous: Viscous friction, N m s/rad, >= 0.
+        coulomb: Coulomb friction C of a wheel that turns forward, N m, >= 0.
+        coulomb_backward: C of a wheel that turns backward, N m; None: as forward.
+        static: Breakaway torque S, N m, >= both C; None: C of that direction.
+        stribeck_velocity: Stribeck velocity w_s, rad/s, > 0; required with static.
 
     Raises:
-        ValueError: static without stribeck_velocity.
+        ValueError: static is given without stribeck_velocity.
     """
 
     viscous: Number
@@ -113,21 +114,22 @@ class FrictionLaw(Generic[Number]):
             )
 
     def sliding(self, direction: Number) -> Number:
-        """C by direction (> 0 forward, else backward), N m."""
+        """Return C, N m, of a direction (> 0 forward, otherwise backward)."""
         if self.coulomb_backward is None:
             return self.coulomb
         return _by_direction(direction, self.coulomb, self.coulomb_backward)
 
     def breakaway(self, direction: Number) -> Number:
-        """Torque that a wheel at rest withstands in a direction (as in sliding), N m."""
+        """Return the torque, N m, that a wheel at rest withstands in a direction, as in sliding."""
         return self.sliding(direction) if self.static is None else self.static
 
     def dry(self, speed: Number, direction: Number) -> Number:
-        """Size of the friction that is not viscous, C + (S - C) exp(-(w / w_s)^2), N m.
+        """Return the size of the dry friction, C + (S - C) exp(-(w / w_s)^2), N m.
 
         Args:
-            speed: w, rad/s.
-            direction: as in sliding; a wheel that starts has one before it has a speed.
+            speed: Wheel speed, w, rad/s.
+            direction: As in sliding. It is separate from the speed because a wheel that starts has
+                a direction while its speed is still 0.
         """
         coulomb = self.sliding(direction)
         if self.static is None or self.stribeck_velocity is None:
@@ -136,10 +138,10 @@ class FrictionLaw(Generic[Number]):
         return coulomb + (self.static - coulomb) * _exponential(-ratio * ratio)
 
     def torque(self, speed: Number) -> Number:
-        """T_f against a turning wheel, N m; 0 at rest, where the other torques decide.
+        """Return T_f of a turning wheel, N m; 0 at rest, where it depends on the other torques.
 
         Args:
-            speed: w, rad/s.
+            speed: Wheel speed, w, rad/s.
         """
         return self.viscous * speed + _sign(speed) * self.dry(speed, speed)
 
@@ -150,12 +152,12 @@ NO_FRICTION = FrictionLaw(0.0, 0.0)
 def wheel_friction(
     robot: Robot, mass: float = 0.0, x: float = 0.0
 ) -> tuple[FrictionLaw[float], FrictionLaw[float]]:
-    """Laws of the wheels (left, right) of a robot, its rolling resistance included.
+    """Return the friction laws of the wheels (left, right), rolling resistance included.
 
     Args:
-        robot: its friction and loads.
-        mass: of a payload, kg; it makes rolling resistance larger.
-        x: of the payload, m ahead of the axle.
+        robot: Robot with its friction and loads.
+        mass: Mass of a payload, kg; it increases the rolling resistance.
+        x: Position of the payload, m ahead of the axle.
     """
     friction = robot.friction
     rolling = rolling_torques(robot, mass, x)
@@ -178,7 +180,7 @@ def wheel_friction(
 
 
 def turning_resistance(robot: Robot) -> FrictionLaw[float]:
-    """Law of the moment against turning, by the yaw rate: c_w and f_w; N m s/rad and N m."""
+    """Return the friction law of turning, c_w in N m s/rad and f_w in N m, over the yaw rate."""
     turning = robot.turning
     if turning is None:
         return NO_FRICTION
@@ -186,12 +188,12 @@ def turning_resistance(robot: Robot) -> FrictionLaw[float]:
 
 
 def rolling_torques(robot: Robot, mass: float = 0.0, x: float = 0.0) -> tuple[float, float]:
-    """Rolling resistance of the wheels (left, right): coefficient x load x radius, N m.
+    """Return the rolling resistance of the wheels (left, right), N m: coefficient x load x radius.
 
     Args:
-        robot: its coefficient, loads and radius.
-        mass: of a payload, kg.
-        x: of the payload, m ahead of the axle.
+        robot: Robot with its coefficient, loads and radius.
+        mass: Mass of a payload, kg.
+        x: Position of the payload, m ahead of the axle.
     """
     lever = robot.friction.rolling_resistance * robot.wheels.radius
     left, right = ground_loads(robot, mass, x).wheels
@@ -217,9 +219,9 @@ def _exponential(x: Number) -> Number:
 
 
 class DynamicParameters(NamedTuple):
-    """K5 to K8 of (41), whatever they come from; `checked` says whether a law may use them.
+    """K5 to K8 of (41) from any source; `checked` verifies that a control law may use them.
 
-    np.array(k) is an array of shape (4,), DynamicParameters(*array) makes them of one.
+    np.array(k) gives an array of shape (4,), DynamicParameters(*array) converts it back.
 
     Attributes:
         k5: m/rad^2.
@@ -234,10 +236,11 @@ class DynamicParameters(NamedTuple):
     k8: float
 
     def checked(self) -> DynamicParameters:
-        """These parameters, when they are those of a robot.
+        """Return these parameters after checking that a robot can have them.
 
         Raises:
-            ValueError: a number is not finite, G is singular, or a sign would turn a loop unstable.
+            ValueError: A number is not finite, G is singular, or a sign would make a control loop
+                unstable.
         """
         check_finite("dynamic parameters", **self._asdict())
         for name, value, sign in (("k7", self.k7, 1.0), ("k8", self.k8, -1.0)):
@@ -255,11 +258,11 @@ class DynamicParameters(NamedTuple):
         return np.array([[self.k7, self.k7], [self.k8, -self.k8]])
 
     def drift(self, u: Velocity) -> Velocity:
-        """f(u), the acceleration without torque, m/s^2 and rad/s^2; (3) of Lages (2018)."""
+        """Return f(u), the acceleration without torque, m/s^2 and rad/s^2; (3) of Lages (2018)."""
         return Velocity(self.k5 * u.omega * u.omega, self.k6 * u.v * u.omega)
 
     def mean_drift(self, u: Velocity, acceleration: Velocity, period: float) -> Velocity:
-        """Mean of f over a period (s) in which u changes at a constant rate."""
+        """Return the mean of f over a period (s) in which u changes at a constant rate."""
         dv, domega = acceleration.v * period, acceleration.omega * period
         v, omega = u.v + 0.5 * dv, u.omega + 0.5 * domega
         return Velocity(
@@ -268,15 +271,15 @@ class DynamicParameters(NamedTuple):
         )
 
     def input_acceleration(self, torque: Torque) -> Velocity:
-        """G tau, the acceleration by torque alone, m/s^2 and rad/s^2."""
+        """Return G tau, the acceleration by torque alone, m/s^2 and rad/s^2."""
         left, right = torque
         return Velocity(self.k7 * (left + right), self.k8 * (left - right))
 
     def torque(self, acceleration: Velocity, drift: Velocity) -> Torque:
-        """Torque G^-1 (u' - f), (62) of Lages (2017) and (5) of Lages (2018), N m.
+        """Return the torque G^-1 (u' - f), N m; (62) of Lages (2017) and (5) of Lages (2018).
 
         Args:
-            acceleration: wanted, m/s^2 and rad/s^2.
+            acceleration: Desired acceleration u', m/s^2 and rad/s^2.
             drift: f(u), or its mean over the control interval, in which torque is constant.
         """
         total = (acceleration.v - drift.v) / self.k7
@@ -285,11 +288,11 @@ class DynamicParameters(NamedTuple):
 
 
 def closed_form(model: RobotModel) -> DynamicParameters:
-    """K5 to K8 of a robot whose wheels roll without slip and without friction.
+    """Return K5 to K8 of a robot whose wheels roll without slip and without friction.
 
     K5 = m_b d / M_e, K6 = -m_b d / I_e, K7 = 1 / (r M_e), K8 = -b / (r I_e). K5 and K6 have
-    opposite signs, as the coupling of v and w does no work: M_e K5 + I_e K6 = 0. The values of
-    the papers break this; their signs and magnitudes cannot both belong to a robot.
+    opposite signs, as the coupling of v and omega does no work: M_e K5 + I_e K6 = 0. The values
+    of the papers violate this; no robot can have both their signs and their magnitudes.
     """
     mass, inertia = model.equivalent_mass, model.equivalent_inertia
     moment = model.mass_body * model.com_offset
@@ -315,7 +318,7 @@ class Sigma:
         s4: sigma4, drag of the yaw axis, 1, >= 0.
 
     Raises:
-        ValueError: a value is not finite or has the wrong sign: (3) would run away, and the
+        ValueError: A value is not finite or has the wrong sign: (3) would be unstable, and the
             inverse dynamics (12) would push the robot away from its reference.
     """
 
@@ -335,30 +338,30 @@ class Sigma:
                 raise ValueError(f"sigma: {name} = {value}: must be finite and >= 0")
 
     def __str__(self) -> str:
-        """As people read them."""
+        """Return the parameters as text for people."""
         return f"σ1 {self.s1:.4g} s, σ2 {self.s2:.4g} s, σ3 {self.s3:.4g}, σ4 {self.s4:.4g}"
 
     @classmethod
     def of_axes(cls, linear: tuple[float, float], angular: tuple[float, float]) -> Sigma:
-        """From (inertia in s, drag) of the forward and of the yaw axis."""
+        """Return the parameters from (inertia in s, drag) of the forward and of the yaw axis."""
         return cls(linear[0], angular[0], linear[1], angular[1])
 
     def axis(self, index: int) -> tuple[float, float]:
-        """(Inertia in s, drag) of axis 0, forward, or 1, yaw."""
+        """Return (inertia in s, drag) of axis 0, forward, or 1, yaw."""
         return ((self.s1, self.s3), (self.s2, self.s4))[index]
 
     def as_array(self) -> Array:
-        """[sigma1, sigma2, sigma3, sigma4], shape (4,)."""
+        """Return [sigma1, sigma2, sigma3, sigma4], shape (4,)."""
         return np.array([self.s1, self.s2, self.s3, self.s4])
 
     def acceleration(
         self, velocity: Sequence[float] | Array, command: Sequence[float] | Array
     ) -> Array:
-        """d[v, omega]/dt of (3), m/s^2 and rad/s^2, shape (2,).
+        """Return d[v, omega]/dt of (3), m/s^2 and rad/s^2, shape (2,).
 
         Args:
             velocity: [v, omega], m/s and rad/s.
-            command: the same, as commanded.
+            command: Commanded [v, omega], m/s and rad/s.
         """
         v, omega = velocity
         command_v, command_omega = command
@@ -367,7 +370,7 @@ class Sigma:
         )
 
     def command(self, velocity: tuple[float, float], acceleration: tuple[float, float]) -> Velocity:
-        """Command that gives an acceleration at a velocity: (3) solved for it, as in (12)."""
+        """Return the command that gives an acceleration at a velocity: (3) solved, as in (12)."""
         v, omega = velocity
         a_v, a_omega = acceleration
         return Velocity(self.s1 * a_v + self.s3 * v, self.s2 * a_omega + self.s4 * omega)
@@ -375,12 +378,12 @@ class Sigma:
     def after(
         self, velocity: tuple[float, float], command: tuple[float, float], duration: float
     ) -> Velocity:
-        """[v, omega] after a constant command of a duration, s; exact for (3)."""
+        """Return [v, omega] after a constant command over a duration, s; exact for (3)."""
         end = []
         for index, (speed, asked) in enumerate(zip(velocity, command, strict=True)):
             inertia, drag = self.axis(index)
             share = duration * drag / inertia
-            # (1 - e^-x) / x keeps its digits, and its value, where there is no drag.
+            # expm1 computes (1 - e^-x) / x without loss of digits; its limit without drag is 1.
             gain = -math.expm1(-share) / share if share > 0.0 else 1.0
             end.append(speed * math.exp(-share) + asked * gain * duration / inertia)
         return Velocity(*end)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that people write and name: read within limits, written whole or not at all.
+"""Reading and writing of users' files: reading within limits, writing atomically.
 
-YAML that somebody else wrote is read without silent surprises, and a word that is not known is
-answered with the nearest one that is.
+YAML is read strictly, so that mistakes are not silently ignored, and for unknown words the closest
+known one is suggested.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ import yaml
 
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
-LARGEST = 1_000_000  # characters; the suite's own files have some thousand
-DEEPEST = 50  # values inside one another
+LARGEST = 1_000_000  # maximum size of a file, characters; the suite's own files have a few thousand
+DEEPEST = 50  # maximum nesting depth of values
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
 _VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word that somebody may have meant; None where none is as close, from 0 to 1."""
+    """Return the known word closest to a word; None if none has this similarity (0 to 1)."""
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
 def dated_folder(kind: str, root: Path = Path("results")) -> Path:
-    """Make a folder of results that nobody else has: `root`/<date>-`kind`; returns its path.
+    """Create a new folder of results, `root`/<date>-`kind`; return its path.
 
-    Of those that begin in the same second the later ones get a number behind the date.
+    If several are created in the same second, the later ones get a number after the date.
 
     Raises:
-        OSError: it cannot be made; the error names the folder.
+        OSError: It cannot be created; the error names the folder.
     """
     root.mkdir(parents=True, exist_ok=True)
     date = f"{datetime.now():%Y%m%d-%H%M%S}"
@@ -51,15 +51,15 @@ def dated_folder(kind: str, root: Path = Path("results")) -> Path:
 
 
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
-    """Write a file beside its place, and put it there once it is whole; returns the path.
+    """Write a file under a temporary name and rename it when it is complete; return the path.
 
     Args:
-        path: of the file; its folder is made.
-        content: its text, or what writes it to a path that it is given; that has the same suffix.
+        path: Path of the file; its folder is created.
+        content: Its text, or a function that writes it to a given path with the same suffix.
 
     Raises:
-        OSError: it cannot be written; the message names the file, why, and what to do. Nothing is
-            left of it, and an old file stays as it was.
+        OSError: It cannot be written; the message states the file, the reason, and what to do. No
+            partial file remains, and an old file stays as it was.
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
@@ -82,15 +82,15 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
 def read_regular(path: Path, largest: int) -> str:
     """Return the text (UTF-8) of a regular file of at most `largest` characters.
 
-    Nothing else is opened: a device may have no end, and a pipe may have no writer.
+    Other files are not opened: a device may have no end, and a pipe may have no writer.
 
     Raises:
-        ValueError: why it cannot be read; who calls names the file.
+        ValueError: States why it cannot be read; the caller adds the file's name.
     """
     try:
         if path.is_dir():
             raise ValueError("is a folder; name a file in it")
-        # A shell's <(...) is no file any more for a process that a launch starts.
+        # A shell's <(...) does not exist for a process started by a launch file.
         if path.exists() and not path.is_file() or path.parent == Path("/dev/fd"):
             raise ValueError(
                 "is no regular file but a device or a pipe, such as <(...); write it to a file"
@@ -106,11 +106,11 @@ def read_regular(path: Path, largest: int) -> str:
     return text
 
 
-class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML tells no types
-    """PyYAML keeps the last of two equal keys without a word; a robot file must not.
+class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+    """YAML loader that rejects duplicate keys, of which PyYAML silently keeps the last.
 
-    Aliases are refused, as ROS's own reader of parameter files does: ten lines of them can stand
-    for more values than any memory holds.
+    Aliases are rejected, as by ROS's own reader of parameter files: ten lines of them can expand to
+    more values than fit in memory.
     """
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -128,7 +128,7 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML tells no t
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
-        # `!!set [1]` comes with a list.
+        # The node of `!!set [1]` is a list.
         for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(key_node, yaml.ScalarNode):
                 continue
@@ -156,8 +156,8 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML tells no t
 def parse_yaml(text: str) -> Any:
     """Return the content of a YAML text.
 
-    Raises ValueError, in one line, when it is no YAML, too large or nested too deeply, repeats a
-    key or holds an alias.
+    Raises ValueError, in one line, if it is no valid YAML, too large or nested too deeply, repeats
+    a key or contains an alias.
     """
     if len(text) > LARGEST:
         raise ValueError(f"holds {len(text)} characters, the limit is {LARGEST}. Shorten it.")
@@ -172,7 +172,7 @@ def parse_yaml(text: str) -> Any:
 def read_text(path: Path) -> str:
     """Return the text of a file of at most LARGEST characters.
 
-    Raises ValueError naming the file when it cannot be read, or is no such file.
+    Raises ValueError naming the file if it cannot be read or is too large.
     """
     try:
         return read_regular(path, LARGEST)
@@ -183,7 +183,7 @@ def read_text(path: Path) -> str:
 def read_yaml(path: Path) -> Any:
     """Return the content of a YAML file.
 
-    Raises ValueError naming the file when it cannot be read, or for what `parse_yaml` raises it.
+    Raises ValueError naming the file if it cannot be read, or if `parse_yaml` raises it.
     """
     text = read_text(path)
     try:
@@ -193,7 +193,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def _one_line(error: yaml.YAMLError) -> str:
-    """What is wrong and where; PyYAML's own text draws a picture of several lines."""
+    """Return the error and its position in one line; PyYAML's own text has several lines."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

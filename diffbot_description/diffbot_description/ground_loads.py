@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each wheel and each caster of a robot at rest carries.
+"""Load on each wheel and each caster of a robot at rest.
 
-Three supports share a weight in one way only. Where more casters than one touch the ground, those
-of the side to which the robot leans carry equal parts: which of them carries more depends on how
-the floor and the casters give, and that no robot file says.
+Three supports share a weight in one way only. Where more than one caster touches the ground, those
+on the side to which the robot leans are assumed to carry equal parts: the true distribution depends
+on the compliance of floor and casters, which a robot file does not specify.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 from diffbot_description.robot import Robot
 
 GRAVITY = 9.81
-"""m/s^2."""
-# Casters whose clearance makes the robot lean by so little more than the first, rad, touch too.
+"""Acceleration of gravity, m/s^2."""
+# Casters touch the ground together if their lean angles differ by at most this, rad.
 SAME_LEAN = 1e-6
 
 
@@ -22,8 +22,8 @@ class GroundLoads(NamedTuple):
     """Normal forces of the ground, N.
 
     Attributes:
-        wheels: (left, right).
-        casters: of each caster, in the order of the robot file; 0 for those in the air.
+        wheels: Forces on the wheels (left, right).
+        casters: Force on each caster, in the order of the robot file; 0 for those in the air.
     """
 
     wheels: tuple[float, float]
@@ -31,12 +31,12 @@ class GroundLoads(NamedTuple):
 
 
 def ground_loads(robot: Robot, mass: float = 0.0, x: float = 0.0) -> GroundLoads:
-    """Loads of a robot at rest on level ground.
+    """Return the loads of a robot at rest on level ground.
 
     Args:
-        robot: its masses and casters.
-        mass: of a payload on the middle line, kg, >= 0.
-        x: of the payload, m ahead of the axle.
+        robot: Robot with its masses and casters.
+        mass: Mass of a payload on the centre line, kg, >= 0.
+        x: Position of the payload, m ahead of the axle.
     """
     body = robot.body
     weight = GRAVITY * (body.mass + 2.0 * robot.wheels.mass + mass)
@@ -48,7 +48,7 @@ def ground_loads(robot: Robot, mass: float = 0.0, x: float = 0.0) -> GroundLoads
         casters = [robot.casters[i] for i in touching]
         carried = moment / (sum(caster.x for caster in casters) / len(casters))
         side = sum(caster.y for caster in casters) / len(casters)
-    # Moments about the middle line.
+    # Balance of moments about the centre line.
     shift = carried * side / robot.wheels.separation
     half = 0.5 * (weight - carried)
     loads = [0.0] * len(robot.casters)
@@ -58,7 +58,7 @@ def ground_loads(robot: Robot, mass: float = 0.0, x: float = 0.0) -> GroundLoads
 
 
 def _touching(robot: Robot, moment: float) -> list[int]:
-    """Indices of the casters on which a robot leans that its weight's moment (N m) turns."""
+    """Return the indices of the casters onto which the moment (N m) of the weight tips a robot."""
     if moment == 0.0:
         return []
     leans = {

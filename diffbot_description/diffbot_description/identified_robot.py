@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot's description with the body that was identified: the closed form, backwards.
+"""A robot's description with its identified body: the closed form of K5 to K8 inverted.
 
 Only the body's mass, yaw inertia and centre of mass (x) and the wheels' friction change; wheels,
 shapes, limits and the rest stay as described. Roll and pitch inertia and the height of the centre
-of mass stay too: a motion in the plane says nothing about them.
+of mass stay too, as motion in the plane does not depend on them.
 """
 
 from __future__ import annotations
@@ -128,10 +128,10 @@ def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> Robo
 
 
 def chosen_k5(robot: Robot, k5: float, std: float, identifiable: bool, k7: float) -> float:
-    """Return the K5 [m] for a description: the identified one, or what the data allow.
+    """Return the K5 [m] for a description: the identified one, or one that the data allow.
 
     Where K5 is not identifiable, the described centre of mass stays if its K5 lies within 1.96
-    standard deviations of the estimate; else 0 is taken, the axle.
+    standard deviations of the estimate; otherwise K5 is 0, with the centre of mass on the axle.
     """
     if identifiable:
         return k5
@@ -142,14 +142,17 @@ def chosen_k5(robot: Robot, k5: float, std: float, identifiable: bool, k7: float
 
 
 def with_track(robot: Robot, track: float) -> Robot:
-    """Return the robot with another track [m], as one that a gyro gives; its path stays."""
+    """Return the robot with another track [m], such as one from a gyro; its path stays."""
     return replace(robot, wheels=replace(robot.wheels, separation=float(track)))
 
 
 def with_drive(robot: Robot, unit: str, constants: tuple[float, float]) -> Robot:
     """Return the robot with identified torque constants [left, right]; its path stays.
 
-    unit: of its efforts; one that no file knows counts as percent. constants: N m per unit.
+    Args:
+        robot: Robot to change.
+        unit: Unit of its efforts; every unit other than ampere is stored as percent.
+        constants: Torque constants, N m per unit.
     """
     known = "ampere" if unit == "ampere" else "percent"
     drive = replace(robot.drive, effort_unit=known, torque_constant=constants)
@@ -171,19 +174,19 @@ def write_identified_robot(
     / (b K7)).
 
     Args:
-        robot: as it is described, or changed, such as by `with_track` and `with_drive`.
-        directory: for the files.
-        k5: m.
-        k7: 1/(kg m).
-        k8: 1/(kg m^2).
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps what
-            is described. Coulomb friction that was identified holds in both directions, includes
-            the rolling resistance and raises a static friction below it.
-        notes: lines for the comments of both files, such as intervals.
+        robot: Robot as described, or changed, such as by `with_track` and `with_drive`.
+        directory: Directory for the files.
+        k5: K5, m.
+        k7: K7, 1/(kg m).
+        k8: K8, 1/(kg m^2).
+        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m]; None keeps the
+            described value. Identified Coulomb friction applies to both directions, includes the
+            rolling resistance and raises a static friction below it.
+        notes: Lines for the comments of both files, such as intervals.
 
     Raises:
-        ValueError: no robot can have these parameters; nothing is written.
-        OSError: the directory cannot be written.
+        ValueError: No robot can have these parameters; nothing is written.
+        OSError: The directory cannot be written.
     """
     directory = Path(directory)
     data = robot_data(robot)
@@ -221,14 +224,14 @@ def _patch(
     friction: Sequence[float | None],
     rolling: tuple[float, float],
 ) -> None:
-    """Put an identified body and friction into the content of a robot file.
+    """Write an identified body and friction to the content of a robot file.
 
     Args:
-        data: of the file.
-        model: with the body.
-        friction: as in write_identified_robot.
-        rolling: torques (N m) of the described rolling resistance, which no identification tells
-            from Coulomb friction.
+        data: Content of the file.
+        model: Model with the identified body.
+        friction: As in write_identified_robot.
+        rolling: Torques (N m) of the described rolling resistance, which identification cannot
+            distinguish from Coulomb friction.
     """
     body = data["body"]
     body["mass"] = model.mass_body
@@ -247,7 +250,7 @@ def _patch(
 def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
     """Set a wheel's identified Coulomb friction, N m, a mean over both directions.
 
-    Its static friction, which nothing identified, is no less.
+    The static friction, which is not identified, is raised to at least this value.
     """
     friction["coulomb"][side] = coulomb
     if "coulomb_backward" in friction:
@@ -259,7 +262,10 @@ def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:
 def _drop_rolling_resistance(
     friction: dict[str, Any], identified: Sequence[float | None], rolling: tuple[float, float]
 ) -> None:
-    """Leave no rolling resistance beside a Coulomb friction that was identified with it in it."""
+    """Remove the rolling resistance, as identified Coulomb friction includes it.
+
+    For a side without identified Coulomb friction it is added to the described friction.
+    """
     if friction.pop("rolling_resistance", 0.0) == 0.0:
         return
     for side, value in enumerate(identified):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots by name or by file: robot files are found, read, checked, written; their URDF."""
+"""Robots by name or file: finding, reading, checking and writing of robot files; their URDF."""
 
 from __future__ import annotations
 
@@ -29,24 +29,26 @@ Section = TypeVar("Section")
 
 def share_directory() -> Path:
     """Return the directory with config/, urdf/, launch/ and rviz/ of the installed package."""
-    # Here, as robots that come as text need no ROS: workers of a cluster may not have it.
+    # Imported here, because robots given as text need no ROS, which cluster workers may not have.
     from ament_index_python.packages import get_package_share_directory
 
     return Path(get_package_share_directory(PACKAGE))
 
 
 def known_robots() -> list[str]:
-    """Return the names of the robots that come with the package."""
+    """Return the names of the robots that are part of the package."""
     return sorted(path.stem for path in (share_directory() / "config").glob("*.yaml"))
 
 
 def load_robot(robot: str | os.PathLike[str]) -> Robot:
-    """Return the robot of that name or file.
+    """Return the robot with this name or file.
 
     ``robot`` is the name of a robot of the package ("twil", "agv"), the path of a YAML file that
-    ends in .yaml or .yml, or that of a .urdf or .xacro file, of which a robot file is made. Raises
-    ValueError for an unknown robot (lists the known ones) and
-    for every fault of a file: names file, field, value, limit and what to change.
+    ends in .yaml or .yml, or that of a .urdf or .xacro file, from which a robot file is made.
+
+    Raises:
+        ValueError: The robot is unknown (the message lists the known ones), or its file is wrong
+            (the message states file, field, value, limit and what to change).
     """
     path = _find(robot)
     return _parsed(path, read_text(path))
@@ -54,7 +56,7 @@ def load_robot(robot: str | os.PathLike[str]) -> Robot:
 
 @functools.lru_cache(maxsize=32)
 def _parsed(path: Path, text: str) -> Robot:
-    """The robot, made once per text: robots cannot be changed, and YAML is slow to read."""
+    """Return the robot, cached by its text: robots are immutable, and YAML is slow to read."""
     try:
         return robot_from(parse_yaml(text), path)
     except ValueError as error:
@@ -69,7 +71,7 @@ def _find(robot: str | os.PathLike[str]) -> Path:
             return path
         raise ValueError(f"robot file {path} does not exist. Check the path.")
     if text.endswith(URDF_SUFFIXES):
-        from diffbot_description.described_robot import robot_file_for  # it reads robots with this
+        from diffbot_description.described_robot import robot_file_for  # it imports this module
 
         return robot_file_for(path)
     if text in known_robots():
@@ -84,20 +86,20 @@ def _find(robot: str | os.PathLike[str]) -> Path:
 def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     """Write a robot's file, which `load_robot` reads; return its path.
 
-    Use it for a robot that was changed in code, by `dataclasses.replace`:
+    Use it for a robot that was changed in code with `dataclasses.replace`:
 
         robot = load_robot("twil")
         heavy = replace(robot, name="heavy", body=replace(robot.body, mass=10.0))
         assert load_robot(save_robot(heavy, "heavy.yaml")).body == heavy.body
 
     Args:
-        robot: of any origin; its own path does not matter.
-        path: of the file, which ends in .yaml or .yml; its folder is made.
+        robot: Robot of any origin; its own path is not used for the file.
+        path: Path of the file, which ends in .yaml or .yml; its folder is created.
 
     Raises:
-        ValueError: the robot breaks a rule of robot files; the message names the field, its value,
-            the limit and what to change, or the path. Nothing is written then.
-        OSError: it cannot be written.
+        ValueError: The robot violates a rule of robot files, or the path is wrong; the message
+            states the field, its value, the limit and what to change. Nothing is written then.
+        OSError: The file cannot be written.
     """
     file = Path(path).expanduser().absolute()
     if file.suffix not in SUFFIXES:
@@ -122,8 +124,9 @@ def urdf(
 ) -> str:
     """Return the URDF of a robot as XML text.
 
-    Runs urdf/robot.urdf.xacro with the robot as it is, whatever its file says. ``hardware_plugin``
-    is the class of the ros2_control hardware, for example "gz_ros2_control/GazeboSimSystem".
+    Runs urdf/robot.urdf.xacro with the robot as it is in memory, which may differ from its file.
+    ``hardware_plugin`` is the class of the ros2_control hardware, for example
+    "gz_ros2_control/GazeboSimSystem".
     ``simulator`` names the simulator whose plugins are added, see SIMULATORS; ``controllers`` is
     the path of the controllers' YAML, for those with ros2_control. Raises ValueError for an unknown
     simulator, and for an ``appearance.urdf`` that cannot be read.
@@ -148,7 +151,7 @@ def urdf(
 
 @functools.lru_cache(maxsize=32)
 def _generated(source: str, content: str, *arguments: tuple[str, str]) -> str:
-    """The URDF, made once per content of a robot file: xacro takes a tenth of a second."""
+    """Return the URDF, cached by the content of a robot file: xacro takes a tenth of a second."""
     import xacro  # here, because it is slow to import and only this function needs it
 
     with TemporaryDirectory() as folder:
@@ -160,10 +163,11 @@ def _generated(source: str, content: str, *arguments: tuple[str, str]) -> str:
 
 
 def robot_from(data: Any, path: Path) -> Robot:
-    """The robot that the content of a robot file describes.
+    """Return the robot described by the content of a robot file.
 
     Raises:
-        ValueError: names the field, the value, the limit and what to change.
+        ValueError: The content is wrong; the message states the field, the value, the limit and
+            what to change.
     """
     robot = _read_section(Robot, data, path=path)
     _check_wheels(robot)
@@ -176,13 +180,13 @@ def robot_from(data: Any, path: Path) -> Robot:
 
 
 def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) -> Section:
-    """An instance of a dataclass of the schema.
+    """Return an instance of a dataclass of the schema.
 
     Args:
-        cls: the dataclass.
-        data: a mapping of its fields.
-        where: dotted name of the section, "" for the whole file.
-        given: fields that do not come from the mapping.
+        cls: The dataclass.
+        data: A mapping of its fields.
+        where: Dotted name of the section, "" for the whole file.
+        given: Fields that are not taken from the mapping.
     """
     if not isinstance(data, dict):
         section = where or "the file"
@@ -198,7 +202,7 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
 
 
 def _kinds(cls: type) -> dict[str, Any]:
-    """Types of a dataclass's fields, kept: to evaluate them takes longer than all the rest."""
+    """Return the types of a dataclass's fields, cached: their evaluation is the slowest step."""
     if cls not in _KINDS:
         _KINDS[cls] = get_type_hints(cls, include_extras=True)
     return _KINDS[cls]
@@ -231,24 +235,24 @@ def _check_keys(data: dict[Any, Any], needed: list[str], optional: list[str], wh
 
 
 def check_field(section: type, name: str, value: float, where: str) -> None:
-    """Refuse a number that a field of robot files cannot hold.
+    """Reject a number that is not valid for a field of robot files.
 
     Args:
-        section: of the schema, such as robot.Wheels.
-        name: of its field.
-        value: in the field's unit.
-        where: what the message calls it.
+        section: Section of the schema, such as robot.Wheels.
+        name: Name of its field.
+        value: Value in the field's unit.
+        where: Name of the value in the message.
 
     Raises:
-        ValueError: names the value, the limit and what to give.
+        ValueError: The number is invalid; the message states the value, the limit and what to give.
     """
     _read(_kinds(section)[name], value, where)
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:
-    """A value of a field: a section, a list of sections, or what a FieldSpec says."""
+    """Read the value of a field: a section, a list of sections, or a value with a FieldSpec."""
     if get_origin(kind) in (Union, types.UnionType):
-        # A key that may be absent; where it is there, it has its value.
+        # An optional key, which is present here: use its type without None.
         (kind,) = (part for part in get_args(kind) if part is not type(None))
     if isinstance(kind, type):
         return _read_section(kind, value, where)
@@ -306,7 +310,7 @@ def _read_number(kind: type[int] | type[float], value: Any, where: str, rule: Fi
 
 
 def _yaml_hint(value: Any) -> str:
-    """YAML 1.1 takes 1e7 for text; say how to write it."""
+    """Return advice on how to write a number that YAML 1.1 reads as text, such as 1e7."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -317,7 +321,7 @@ def _yaml_hint(value: Any) -> str:
 
 # Checks that concern several values of a robot at once.
 
-# Masses and inertias are often rounded in a file; this much excess is no error.
+# Relative tolerance for masses and inertias, which are often rounded in a file.
 ROUNDING = 1e-3
 
 
@@ -385,10 +389,10 @@ def _check_casters(robot: Robot) -> None:
 
 
 def support_span(robot: Robot) -> tuple[float, float]:
-    """Return the rearmost and the foremost x [m] on which the robot's middle line is supported.
+    """Return the rear and front ends, x [m], of the support polygon on the robot's centre line.
 
-    The contact points are the two wheels and all casters; the polygon around them is cut along
-    y = 0, where the centre of mass lies.
+    The contact points are the two wheels and all casters; their polygon is intersected with y = 0,
+    where the centre of mass lies.
     """
     half = robot.wheels.half_track
     points = [(0.0, half), (0.0, -half), *((c.x, c.y) for c in robot.casters)]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inertias of URDF links that no such part can have, and a better guess for each.
+"""Detection of implausible inertias of URDF links, and a better guess for each.
 
-Many descriptions carry inertias that were copied, rounded up for a simulator's stability or
-written in another unit. A part whose shapes reach R from its centre of mass has at most m R^2, and
-one of length L along an axis a mean square of at most L^2 / 4 along it, as if half of its mass sat
-at either end; a part of some weight that fills its shapes has not much less than a solid box of
-their size.
+Many descriptions contain inertias that were copied, rounded up for a simulator's stability or
+written in another unit. Bounds: a part whose shapes reach R from its centre of mass has at most
+m R^2. A part of length L along an axis has a mean square distance of at most L^2 / 4 along it, as
+if half of its mass were at either end. A heavy part has not much less than a solid box of its size.
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody
 LEAST_SHARE = 0.1
 # Links lighter than this share of the group cannot spoil it by an inertia that is too small.
 HEAVY_SHARE = 0.05
-_SLACK = 1.1  # shapes are often drawn a little too small
-# A wheel between a heavy hub and a thin rim, as shares of m r^2; a solid disc has 0.5.
+_SLACK = 1.1  # factor on sizes: shapes are often drawn a little too small
+# Plausible spin inertia of a wheel, from a heavy hub to a thin rim, as shares of m r^2; a solid
+# disc has 0.5.
 SPIN_SHARES = (0.25, 1.0)
 
 
@@ -41,7 +41,7 @@ def cylinder_inertia(mass: float, radius: float, width: float) -> tuple[float, f
 
 
 def bounds(shapes: Sequence[Shape]) -> tuple[Array, Array] | None:
-    """Return the lowest and highest coordinates (3,) of shapes; None for none."""
+    """Return the lowest and highest coordinates (3,) of shapes; None if there are none."""
     if not shapes:
         return None
     corners = [shape.corners for shape in shapes]
@@ -51,15 +51,17 @@ def bounds(shapes: Sequence[Shape]) -> tuple[Array, Array] | None:
 def group_body(
     links: Sequence[PlacedLink], shapes: ShapeReader, findings: DescriptionFindings
 ) -> RigidBody:
-    """Return links welded together, in the root link's frame; implausible inertias replaced.
+    """Return rigidly joined links as one body in the root link's frame.
+
+    Implausible inertias are replaced.
 
     Args:
-        links: that move as one.
-        shapes: what reads their shapes.
-        findings: gets what was replaced.
+        links: Links that move as one.
+        shapes: Reader of their shapes.
+        findings: Receives a note on each replaced inertia.
 
     Raises:
-        ValueError: an <inertial> holds no numbers, or a negative mass; names the link.
+        ValueError: An <inertial> contains no numbers or a negative mass; names the link.
     """
     bodies = [_own_body(link) for link in links]
     total = sum(body.mass for body in bodies)
@@ -74,7 +76,7 @@ def group_body(
 
 
 def raw_body(links: Sequence[PlacedLink]) -> RigidBody:
-    """Return links welded together, in the root link's frame, as the URDF has them."""
+    """Return rigidly joined links as one body in the root link's frame, as given in the URDF."""
     return sum(map(_own_body, links), RigidBody())
 
 
@@ -110,14 +112,14 @@ def _checked(
 
 
 def _reach(own: Sequence[Shape], com: Array, largest: Array | None) -> float | None:
-    """How far the part can be from its centre of mass, m; None where no shape tells."""
+    """Return the largest distance of the part from its centre of mass, m; None without shapes."""
     if own:
         return max(float(np.linalg.norm(shape.center - com)) + shape.reach for shape in own)
     return None if largest is None else float(np.linalg.norm(largest))
 
 
 def _fault(body: RigidBody, guess: Array, reach: float | None, heavy: bool) -> str | None:
-    """What is wrong with an inertia, in words, or None."""
+    """Describe what is wrong with an inertia; None if it is plausible."""
     low, middle, high = np.linalg.eigvalsh(body.inertia)
     if low < -ROUNDING * abs(high) or high > (low + middle) * (1 + ROUNDING):
         return "belong to no solid body (one is negative or above the sum of the others)"
@@ -130,11 +132,11 @@ def _fault(body: RigidBody, guess: Array, reach: float | None, heavy: bool) -> s
 
 
 def _beyond_ends(body: RigidBody, box: tuple[Array, Array] | None) -> str | None:
-    """What is wrong with an inertia that no masses inside of the part's box have, or None.
+    """Describe an inertia too large for masses inside the part's box; None if it is plausible.
 
     Args:
-        body: its inertia about its centre of mass, axes of the root link.
-        box: lowest and highest corner of the part's shapes, (3,) [m]; None where it has none.
+        body: Body with its inertia about its centre of mass, axes of the root link.
+        box: Lowest and highest corner of the part's shapes, (3,) [m]; None without shapes.
     """
     if box is None:
         return None

@@ -22,7 +22,7 @@ Part = TypeVar("Part")
 
 TEXTS = {
     "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
-    # As URDF joints are called, with the name of a robot in front of them.
+    # Names of URDF joints, which may be prefixed with the name of a robot.
     "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
     "path": (r"\S(.*\S)?", "that is not empty"),
     "effort": (
@@ -30,16 +30,16 @@ TEXTS = {
         "newton_metre, ampere or percent (a voltage is no torque: the wheel's speed takes a part)",
     ),
 }
-"""Pattern of each kind of text in a robot file, and the pattern in words."""
+"""Pattern of each kind of text in a robot file, and a description of the pattern."""
 
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """What a robot file may hold in one field: its unit, its meaning and its limits.
+    """Specification of one field of a robot file: its unit, its meaning and its limits.
 
     ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. The maxima
-    are far above any robot that rolls on a floor: they catch millimetres and grams. ``text`` says
-    what a text may be, see TEXTS.
+    are far above any robot that rolls on a floor: they detect values in millimetres or grams.
+    ``text`` is the kind of text, see TEXTS.
     """
 
     unit: str
@@ -66,7 +66,7 @@ class FieldSpec:
 
 @dataclass(frozen=True)
 class Wheels:
-    """The two driven wheels, mirror images of each other but for `radii`, which may be absent."""
+    """The two driven wheels, mirror images of each other except for the optional `radii`."""
 
     radius: Annotated[float, FieldSpec("m", "rolling radius under load", above=0, maximum=2)]
     separation: Annotated[
@@ -91,7 +91,7 @@ class Wheels:
 
     @property
     def half_track(self) -> float:
-        """Half the track, the papers' b [m]."""
+        """Half of the track, b in the papers, m."""
         return self.separation / 2
 
     @property
@@ -119,7 +119,7 @@ class BodyInertia:
 
 @dataclass(frozen=True)
 class Hull:
-    """Box around the body, for its picture and its contacts."""
+    """Bounding box of the body, for its display and its contacts."""
 
     front: Annotated[float, FieldSpec("m", "x of the front", minimum=-10, maximum=10)]
     rear: Annotated[float, FieldSpec("m", "x of the rear", minimum=-10, maximum=10)]
@@ -155,10 +155,10 @@ class Caster:
 
 @dataclass(frozen=True)
 class Joints:
-    """Names of the wheel joints in joint_states; the first of each side is in the URDF, too.
+    """Names of the wheel joints in joint_states; the first of each side is also in the URDF.
 
-    A side with several wheels counts as one, of their mean angle and speed and the sum of their
-    efforts. All that the file says of a wheel is of a side's wheels together then.
+    A side with several wheels is modelled as one wheel with their mean angle and speed and the sum
+    of their efforts. All values of a wheel in the file then apply to the side's wheels together.
     """
 
     left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]
@@ -168,7 +168,7 @@ class Joints:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, those of the left side first: the order of effort commands."""
+        """All joints, those of the left side first; the order of effort commands."""
         return (*self.left, *self.right)
 
     @property
@@ -177,25 +177,25 @@ class Joints:
         return self.left[0], self.right[0]
 
     def shared(self, pair: Pair) -> list[float]:
-        """What each joint gets of efforts [left, right]: equal parts of its side's."""
+        """Return the effort of each joint: equal parts of the side efforts [left, right]."""
         left, right = len(self.left), len(self.right)
         return [pair[0] / left] * left + [pair[1] / right] * right
 
     def repeated(self, pair: tuple[Part, Part]) -> list[Part]:
-        """What each joint has of angles or speeds [left, right] that a side's joints share."""
+        """Return the value of each joint for side values [left, right], such as angles."""
         return [pair[0]] * len(self.left) + [pair[1]] * len(self.right)
 
     def summed(self, efforts: Sequence[float]) -> Pair:
-        """Efforts [left, right] of those of the joints."""
+        """Return the side efforts [left, right] from the efforts of all joints."""
         count = len(self.left)
         return sum(efforts[:count]), sum(efforts[count:])
 
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction of each wheel, [left, right]; `dynamics.FrictionLaw` is the law that it enters.
+    """Friction of each wheel, [left, right]: parameters of `dynamics.FrictionLaw`.
 
-    What a robot does not have may be absent: None, or 0 for the rolling resistance.
+    Effects that a robot does not have may be absent: None, or 0 for the rolling resistance.
     """
 
     viscous: Annotated[
@@ -245,9 +245,9 @@ class Friction:
 
 @dataclass(frozen=True)
 class Turning:
-    """What the floor does against turning on the spot: wheels that slide sideways (skid steer).
+    """Resistance of the floor against turning, from wheels that slide sideways (skid steer).
 
-    A robot that has it is a skid-steer robot: estimators look for it.
+    A robot with this section is a skid-steer robot: estimators then identify the resistance.
     """
 
     viscous: Annotated[
@@ -261,7 +261,7 @@ class Turning:
 
 @dataclass(frozen=True)
 class MotorDrive:
-    """What lies between a commanded torque and the one that a motor gives, [left, right]."""
+    """Relation between a commanded torque and the torque of the motor, [left, right]."""
 
     effort_unit: Annotated[
         str, FieldSpec("", "unit of the wheels' efforts and effort commands", text="effort")
@@ -287,14 +287,14 @@ class MotorDrive:
     ] = (0.0, 0.0)
 
     def torque_of(self, effort: Pair) -> Pair:
-        """Torques of the wheels, N m, of efforts in `effort_unit`, [left, right]."""
+        """Return the wheel torques, N m, for efforts in `effort_unit`, [left, right]."""
         if self.torque_constant is None:
             return effort
         left, right = self.torque_constant
         return left * effort[0], right * effort[1]
 
     def effort_of(self, torque: Pair) -> Pair:
-        """Efforts in `effort_unit` of torques of the wheels, N m, [left, right]."""
+        """Return the efforts in `effort_unit` for wheel torques, N m, [left, right]."""
         if self.torque_constant is None:
             return torque
         left, right = self.torque_constant
@@ -303,9 +303,9 @@ class MotorDrive:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """How well the robot is measured: standard deviations, in percent of the value.
+    """Standard deviations of the robot's measured dimensions, in percent of the value.
 
-    0 takes a value as exact. What they do to K5..K8: diffbot_ident.torque.dimensions.
+    0 takes a value as exact. For their effect on K5..K8 see diffbot_ident.torque.dimensions.
     """
 
     radius: Annotated[
@@ -321,7 +321,7 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class Limits:
-    """What no node may exceed."""
+    """Limits that no node may exceed."""
 
     torque: Annotated[float, FieldSpec("N m", "largest torque per wheel", above=0, maximum=1e5)]
     traction: Annotated[
@@ -377,13 +377,13 @@ class Encoder:
     ]
 
     def counts_or(self, asked: int) -> int:
-        """Counts per wheel revolution that were asked for; the robot's own where asked < 0."""
+        """Return the requested counts per wheel revolution, or the robot's own if asked < 0."""
         return self.counts if asked < 0 else asked
 
 
 @dataclass(frozen=True)
 class Contact:
-    """Contact with the ground in physics engines."""
+    """Ground contact parameters for physics engines."""
 
     stiffness: Annotated[float, FieldSpec("N/m", "contact stiffness", above=0, maximum=1e12)]
     damping: Annotated[float, FieldSpec("N s/m", "contact damping", minimum=0, maximum=1e12)]
@@ -397,7 +397,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Appearance:
-    """Colours as red, green, blue; the shapes of a URDF instead of the drawn ones, if it names one.
+    """Colours as red, green, blue, and optionally a URDF whose shapes replace the drawn ones.
 
     A relative path starts at the robot file's folder.
     """
@@ -414,10 +414,10 @@ class Appearance:
 
 @dataclass(frozen=True)
 class Robot:
-    """One robot, as its YAML file describes it. Make one with `load_robot`.
+    """One robot, as described by its YAML file. Load it with `load_robot`.
 
-    Change one with `dataclasses.replace`, which checks nothing, and `save_robot`, which does.
-    ``path`` is the file that it was read from; it is not a key of the file.
+    Change it with `dataclasses.replace`, which checks nothing, and save it with `save_robot`, which
+    checks all values. ``path`` is the file it was read from, not a key of the file.
     """
 
     name: Annotated[str, FieldSpec("", "name of the robot")]
@@ -437,7 +437,7 @@ class Robot:
     uncertainty: Uncertainty = Uncertainty()
 
     def without_friction(self) -> Robot:
-        """This robot with ideal bearings, casters and motors; its file stays."""
+        """Return this robot with ideal bearings, casters and motors; its file stays unchanged."""
         return replace(
             self,
             friction=Friction(viscous=(0.0, 0.0), coulomb=(0.0, 0.0)),
@@ -460,15 +460,15 @@ class Robot:
 
     @cached_property
     def rim_limit(self) -> RimLimit:
-        """limits.wheel_velocity as a bound of v and omega together."""
+        """limits.wheel_velocity as a combined limit of v and omega."""
         most = self.limits.wheel_velocity
         return UNLIMITED_RIMS if most is None else self.geometry.rim_limit(most)
 
     @cached_property
     def model(self) -> RobotModel:
-        """What the plane motion depends on; the same as RobotModel.from_urdf of its URDF.
+        """Parameters of the planar motion; the same as RobotModel.from_urdf of the robot's URDF.
 
-        It has one radius, the mean where the two differ.
+        It has one wheel radius, the mean where the two differ.
         """
         wheels, body = self.wheels, self.body
         return RobotModel(

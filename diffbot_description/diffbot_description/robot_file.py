@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots to files: the content of a robot file, made from the robot that it would describe.
+"""Conversion of robots to the content of robot files.
 
-What reads a robot's description, such as the URDF, gets it from here and not from the file that the
-robot once came from: a robot may have been changed in code since.
+Consumers of a robot's description, such as the URDF, use this content instead of the file from
+which the robot was read, because the robot may have been changed in code since.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from diffbot_description.urdf_appearance import shapes_file
 
 
 def robot_data(robot: Robot) -> dict[str, Any]:
-    """Return the content of a file that describes this robot, wherever it is put.
+    """Return the content of a file that describes this robot, independent of the file's location.
 
-    What is as by default is left out, and the path of its ``appearance.urdf`` is absolute.
+    Default values are omitted, and the path of its ``appearance.urdf`` is absolute.
     """
     data: dict[str, Any] = _plain(robot)
     del data["path"]
     for side, names in data["joints"].items():
-        if isinstance(names, list) and len(names) == 1:  # as one writes it
+        if isinstance(names, list) and len(names) == 1:  # a single name is written without a list
             data["joints"][side] = names[0]
     if robot.appearance.urdf is not None:
         data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
@@ -39,7 +39,7 @@ def robot_text(data: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses, pairs and numbers of the schema as those that YAML has."""
+    """Convert dataclasses, pairs and numbers of the schema to types of YAML."""
     if is_dataclass(value):
         entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
         return {

@@ -21,16 +21,19 @@ from diffbot_description.urdf_tree import (
     pose,
 )
 
-# Largest slope of an axle and relative asymmetry of a wheel that count as rounding.
+# Slopes of an axle and relative asymmetries of a wheel up to this are taken as rounding.
 TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class UrdfWheel:
-    """A driven wheel; positions in the root link's frame.
+    """A driven wheel of a URDF; positions are in the root link's frame.
 
-    radius [m]; center (3,) [m], the point of the axle above the contact point; body: mass, centre
-    of mass and inertia of everything that turns with the wheel.
+    Attributes:
+        joint: Name of the wheel's joint.
+        radius: Wheel radius, m.
+        center: Point of the axle above the contact point, (3,), m.
+        body: Mass, centre of mass and inertia of everything that turns with the wheel.
     """
 
     joint: str
@@ -157,14 +160,17 @@ MIRRORED = ("radius", "mass", "inertia_spin")
 
 @dataclass(frozen=True)
 class RobotModel:
-    """What the plane motion of the robot depends on. Casters have no mass and no friction.
+    """Parameters of the planar motion of a robot. Casters have no mass and no friction.
 
     wheel_radius r [m]; half_track b [m], half the distance of the contact points; mass_body m_b
     [kg]; inertia_body I_b [kg m^2], yaw inertia about the body's own centre of mass; com_offset d
     [m], how far the body's centre of mass is ahead of the axle; wheel_mass m_w [kg] and
     wheel_inertia_spin J, wheel_inertia_yaw I_wz [kg m^2] of one wheel. I_wz + m_w b^2 is the yaw
     inertia of one wheel about the axle's midpoint: I_wz is the wheel's own if its centre of mass
-    is above its contact point. Raises ValueError for values that no robot can have.
+    is above its contact point.
+
+    Raises:
+        ValueError: No robot can have such a value.
     """
 
     wheel_radius: float
@@ -186,20 +192,20 @@ class RobotModel:
 
     @property
     def equivalent_mass(self) -> float:
-        """M_e [kg]: the mass that the wheels' forces accelerate, spinning wheels included."""
+        """M_e [kg]: equivalent mass of the forward motion, spinning wheels included."""
         spin = 2 * self.wheel_inertia_spin / self.wheel_radius**2
         return self.mass_body + 2 * self.wheel_mass + spin
 
     @property
     def equivalent_inertia(self) -> float:
-        """I_e [kg m^2]: yaw inertia about the axle's midpoint, spinning wheels included."""
+        """I_e [kg m^2]: equivalent yaw inertia about the axle's midpoint, with spinning wheels."""
         b = self.half_track
         body = self.inertia_body + self.mass_body * self.com_offset**2
         wheels = 2 * (self.wheel_inertia_yaw + self.wheel_mass * b**2)
         return body + wheels + 2 * self.wheel_inertia_spin * (b / self.wheel_radius) ** 2
 
     def with_payload(self, mass: float, x: float, yaw_inertia: float) -> RobotModel:
-        """Return the robot with a load fixed to its body, on the middle line.
+        """Return the robot with a load fixed to its body, on the centre line.
 
         mass [kg] and yaw_inertia [kg m^2] (about the load's own centre of mass) >= 0; x [m] ahead
         of the axle. Raises ValueError otherwise.
@@ -253,7 +259,7 @@ class RobotModel:
             inertia_body=float(body.inertia[2, 2]),
             com_offset=float(body.com[0] - middle[0]),
             wheel_mass=wheels[0].mass,
-            # Both wheels are equal up to rounding; the mean keeps left and right on a par.
+            # Both wheels are equal up to rounding; the mean treats left and right alike.
             wheel_inertia_spin=(wheels[0].inertia_spin + wheels[1].inertia_spin) / 2,
             wheel_inertia_yaw=sum(wheel_yaw) / 2 - wheels[0].mass * half_track**2,
         )

@@ -11,7 +11,7 @@ from diffbot_description.loading import load_robot, urdf
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0, or 2 after a message for a wrong robot."""
+    """Run the command; return 0, or 2 after a message for a wrong robot."""
     parser = argparse.ArgumentParser(prog="robot_urdf", description=__doc__)
     parser.add_argument("robot", help="a robot's name, its YAML, URDF or xacro file")
     arguments = parser.parse_args(argv)

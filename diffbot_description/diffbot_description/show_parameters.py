@@ -65,7 +65,7 @@ def format_rows(rows: Sequence[Row]) -> str:
 
 
 def _sides(robot: Robot) -> str:
-    """Which joints count as one wheel; empty where each side has one."""
+    """Return a text on which joints count as one wheel; empty if each side has one."""
     if len(robot.joints.names) == 2:
         return ""
     left, right = (", ".join(side) for side in (robot.joints.left, robot.joints.right))
@@ -73,7 +73,7 @@ def _sides(robot: Robot) -> str:
 
 
 def _described(arguments: argparse.Namespace) -> tuple[RobotModel, list[Row], str]:
-    """The model, the rows of the friction, and what counts as one wheel."""
+    """Return the model, the rows of the friction, and the text of `_sides`."""
     if not arguments.robot.endswith(URDF_SUFFIXES):
         robot = load_robot(arguments.robot)
     elif arguments.left or arguments.right or arguments.locked or arguments.wheel_radius:
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0, or 2 after a message for a wrong robot."""
+    """Run the command; return 0, or 2 after a message for a wrong robot."""
     arguments = _parser().parse_args(argv)
     try:
         model, friction, sides = _described(arguments)

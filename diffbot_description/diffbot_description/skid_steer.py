@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A URDF's robot with several driven wheels on each side: one wheel for each side, and its turning.
+"""URDF robots with several driven wheels on each side: one equivalent wheel per side.
 
-The wheels of a side become one wheel in their middle: mass, spin inertia, torque limit and friction
-are sums, and the inertia about the vertical has in it how far ahead and behind they stand. As the
-robot turns they slide sideways, which a moment against turning stands for; no URDF tells it.
+The wheels of a side become one wheel at their centre: mass, spin inertia, torque limit and friction
+are sums, and the inertia about the vertical includes their distances from the centre. As the robot
+turns the wheels slide sideways. A moment against turning models this; a URDF does not specify it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from diffbot_description.plausible_inertia import raw_body
 from diffbot_description.urdf_tree import RigidBody, UrdfTree
 from diffbot_description.urdf_wheels import Sides, Wheel
 
-# Sideways friction of sliding tyres, as a share of their load, where nobody knows better: little
-# enough that the excitation, of half the grip, turns the simulated robot well.
+# Assumed sideways friction of sliding tyres, as a share of their load. It is small enough that the
+# excitation, at half of the grip, turns the simulated robot well.
 SIDEWAYS = 0.05
-# Words of wheels that roll sideways, and of the simulators' plugins for robots that go sideways.
+# Words that indicate wheels that roll sideways, or simulator plugins for robots that move sideways.
 ROLLERS = re.compile(r"mecanum|omni|sweden|roller|planar_move", re.I)
 
 
 def check_slides(tree: UrdfTree, sides: Sides) -> None:
-    """Refuse wheels with rollers, which do not slide sideways but roll.
+    """Reject wheels with rollers, which roll sideways instead of sliding.
 
     Raises:
-        ValueError: says which wheels, and what is supported.
+        ValueError: States which wheels have rollers, and what is supported.
     """
     wheels = (*sides.left, *sides.right)
     names = [
@@ -41,7 +41,7 @@ def check_slides(tree: UrdfTree, sides: Sides) -> None:
         for link in wheel.links
         for name in (link.name, *(mesh.get("filename", "") for mesh in link.element.iter("mesh")))
     ]
-    # Joints of rollers hang on the links of a wheel.
+    # Joints of rollers are children of a wheel's links.
     links = {link.name for wheel in wheels for link in wheel.links}
     names += [joint.name for joint in tree.joints.values() if joint.parent in links]
     names += [plugin.get("filename", "") for plugin in tree.element.iter("plugin")]
@@ -57,7 +57,7 @@ def check_slides(tree: UrdfTree, sides: Sides) -> None:
 
 
 def one_wheel(side: Sequence[Wheel]) -> Wheel:
-    """The wheel that stands for those of a side; the only one as it is."""
+    """Return the equivalent wheel of a side; a single wheel is returned as it is."""
     first = side[0]
     if len(side) == 1:
         return first
@@ -77,13 +77,13 @@ def one_wheel(side: Sequence[Wheel]) -> Wheel:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """Of what the URDF gives all wheels of a side; None where it leaves one out."""
+    """Return the sum over all wheels of a side; None if the URDF omits the value of one."""
     given = [value for value in values if value is not None]
     return sum(given) if len(given) == len(values) else None
 
 
 def side_body(side: Sequence[Wheel]) -> RigidBody:
-    """The wheels of a side welded together, but for their spin, which each does by itself."""
+    """Return the wheels of a side as one body; the spin inertia is the sum of their own."""
     parts = [raw_body(wheel.links) for wheel in side]
     whole = sum(parts, RigidBody())
     inertia = whole.inertia.copy()
@@ -92,12 +92,12 @@ def side_body(side: Sequence[Wheel]) -> RigidBody:
 
 
 def apart(side: Sequence[Wheel]) -> float:
-    """Mean square of how far ahead of their middle the wheels of a side stand, m^2."""
+    """Return the mean square distance of a side's wheels from their centre along x, m^2."""
     return float(np.var([wheel.center[0] for wheel in side]))
 
 
 def add_turning(content: dict[str, Any], sides: Sides, findings: DescriptionFindings) -> None:
-    """Put the moment against turning into a robot file that has body and wheels."""
+    """Add the moment against turning to the content of a robot file with body and wheels."""
     distances = [
         abs(wheel.center[0] - np.mean([w.center[0] for w in side]))
         for side in (sides.left, sides.right)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The look of a robot from its own URDF: its shapes and meshes on the generated links.
+"""Appearance of a robot from its own URDF: its shapes and meshes on the generated links.
 
-The generated URDF keeps its masses, joints and contacts, which K5 to K8 and the engines need as
-they are; only what is seen changes. Movable joints other than the wheels' stand at zero.
+The generated URDF keeps its masses, joints and contacts, which K5 to K8 and the physics engines
+need unchanged; only the visuals are replaced. Movable joints other than the wheels' are at zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GREY = "0.6 0.6 0.63 1"
 def rpy_from_rotation(rotation: Array) -> tuple[float, float, float]:
     """Return URDF's fixed-axis roll, pitch, yaw [rad] of a rotation matrix (3, 3)."""
     pitch = math.asin(min(1.0, max(-1.0, -float(rotation[2, 0]))))
-    if abs(rotation[2, 0]) > 1 - 1e-12:  # gimbal lock: only the sum of roll and yaw counts
+    if abs(rotation[2, 0]) > 1 - 1e-12:  # gimbal lock: only a combination of roll and yaw matters
         return 0.0, pitch, math.atan2(-float(rotation[0, 1]), float(rotation[1, 1]))
     roll = math.atan2(float(rotation[2, 1]), float(rotation[2, 2]))
     return roll, pitch, math.atan2(float(rotation[1, 0]), float(rotation[0, 0]))
@@ -41,11 +41,11 @@ def with_shapes(generated: str, robot: Robot) -> str:
     """Return the generated URDF with the shapes of the robot's own URDF.
 
     Args:
-        generated: from urdf/robot.urdf.xacro.
-        robot: its ``appearance.urdf`` names the other one.
+        generated: URDF from urdf/robot.urdf.xacro.
+        robot: Robot whose ``appearance.urdf`` is the path of its own URDF.
 
     Raises:
-        ValueError: that file cannot be read, or lacks a wheel joint; names file and key.
+        ValueError: That file cannot be read, or lacks a wheel joint; states file and key.
     """
     path = shapes_file(robot)
     try:
@@ -64,7 +64,7 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
     wheels = [tree.joints[name].child for name in joints]
     middle = np.mean([tree.links[name].translation for name in wheels], axis=0)
     if len(joints) > 2:
-        # Several wheels of a side do not turn about the axle of the one that stands for them.
+        # Several wheels of a side do not turn about the axle of their equivalent wheel.
         joints = ()
     others = [name for name in tree.joints if name not in joints]
     painter = _Painter(tree, Packages(path))
@@ -89,14 +89,14 @@ def _with_shapes(generated: str, text: str, robot: Robot, path: Path) -> str:
 
 
 class _Painter:
-    """Makes visuals of another URDF's, with materials of its own."""
+    """Creates visuals from those of another URDF, with materials of its own."""
 
     def __init__(self, tree: UrdfTree, packages: Packages) -> None:
         self._packages = packages
         self._named = {
             material.get("name", ""): material for material in tree.element.findall("material")
         }
-        for link in tree.links.values():  # a colour that one link defines, another may name
+        for link in tree.links.values():  # a link may refer to a colour that another one defines
             for material in link.element.findall("visual/material"):
                 if material.find("color") is not None:
                     self._named.setdefault(material.get("name", ""), material)
@@ -104,7 +104,7 @@ class _Painter:
 
     @property
     def materials(self) -> list[Element]:
-        """The <material> elements that the visuals name."""
+        """The <material> elements to which the visuals refer."""
         found = []
         for rgba, name in self._colours.items():
             material = Element("material", name=name)
@@ -113,7 +113,7 @@ class _Painter:
         return found
 
     def visuals(self, group: Iterable[PlacedLink], origin: Array) -> list[Element]:
-        """The visuals of links, in a frame at `origin` (3,) [m] of the root link's."""
+        """Return the visuals of links, in a frame at `origin` (3,) [m] of the root link's frame."""
         found = [
             self._visual(visual, link, origin)
             for link in group
@@ -139,7 +139,7 @@ class _Painter:
         ElementTree.SubElement(made, "origin", xyz=_words(place), rpy=_words(turned))
         ElementTree.SubElement(made, "geometry").append(shape)
         rgba = self._rgba(visual)
-        # Other meshes than STL bring their own colours.
+        # Meshes other than STL contain their own colours.
         if rgba is not None or file is None or file.suffix.lower() == ".stl":
             name = self._colours.setdefault(rgba or _GREY, f"urdf_{len(self._colours)}")
             ElementTree.SubElement(made, "material", name=name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""URDF and xacro files: expanded with their arguments, and the packages that they name.
+"""URDF and xacro files: expansion with arguments, and the packages to which they refer.
 
-A package of `$(find ...)` or `package://` is looked for where ROS has it (AMENT_PREFIX_PATH,
-ROS_PACKAGE_PATH), then beside the file: in the package that holds it and in the folders around.
+A package of `$(find ...)` or `package://` is searched where ROS has it (AMENT_PREFIX_PATH,
+ROS_PACKAGE_PATH), then near the file: in the package that contains it and in neighbouring folders.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from xml.etree import ElementTree
 from diffbot_description.files import closest, read_text
 
 URDF_SUFFIXES = (".urdf", ".xacro")
-_LEVELS_ABOVE = 2  # of the package's folder, where neighbouring packages are looked for
-_DEEPEST = 5
-_MOST_FOLDERS = 4000
-_PASSED_OVER = ("build", "install", "log", "node_modules", "__pycache__")
-_MOST_MISSING = 60  # files and packages that xacro may miss before it is given up
+_LEVELS_ABOVE = 2  # folders above the package's folder that are searched for other packages
+_DEEPEST = 5  # maximum depth of the search for packages
+_MOST_FOLDERS = 4000  # maximum number of folders searched
+_SKIPPED = ("build", "install", "log", "node_modules", "__pycache__")  # folders not searched
+_MOST_MISSING = 60  # maximum number of missing files and packages for which xacro is run again
 _NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
 _ARGUMENT = re.compile(r"([A-Za-z_][\w.-]*):=(.*)", re.DOTALL)
 
 
 class Packages:
-    """Where the packages are that a file may name; looked up once, when the first is asked for.
+    """Locations of the packages to which a file refers; searched once, at the first query.
 
-    ``missing`` holds the packages that xacro asked for and that are nowhere.
+    ``missing`` lists the packages that xacro needed and that were not found.
 
     Args:
-        file: the URDF or xacro file, around which packages without an installation are searched.
+        file: The URDF or xacro file, near which packages that are not installed are searched.
     """
 
     def __init__(self, file: Path) -> None:
@@ -44,7 +44,7 @@ class Packages:
         self.missing: list[str] = []
 
     def find(self, name: str) -> Path | None:
-        """Return the folder of a package; None where it is nowhere."""
+        """Return the folder of a package; None if it is not found."""
         from ament_index_python.packages import get_package_share_directory
 
         try:
@@ -54,7 +54,7 @@ class Packages:
 
     @property
     def around(self) -> dict[str, Path]:
-        """Packages beside the file, and on ROS_PACKAGE_PATH, by name."""
+        """Packages near the file, and on ROS_PACKAGE_PATH, by name."""
         if self._around is None:
             self._around = {}
             for top in self._tops():
@@ -63,13 +63,13 @@ class Packages:
         return self._around
 
     def resolve(self, uri: str) -> Path | None:
-        """Return the file that a URDF's ``filename`` means; None where it is not found."""
+        """Return the file to which a URDF's ``filename`` refers; None if it is not found."""
         if uri.startswith("package://"):
             name, _, rest = uri.removeprefix("package://").partition("/")
             folder = self.find(name)
             path = folder / unquote(rest) if folder else None
         elif "://" in uri and not uri.startswith("file://"):
-            path = None  # model:// and http:// are a simulator's own
+            path = None  # only simulators resolve model:// and http://
         else:
             path = self._file.parent / unquote(uri.removeprefix("file://"))
         return path if path is not None and path.is_file() else None
@@ -77,7 +77,7 @@ class Packages:
     def _tops(self) -> Iterator[Path]:
         holder = next((p for p in self._file.parents if (p / "package.xml").is_file()), None)
         if holder is not None:
-            # The nearest first: of two packages of one name the nearer one counts.
+            # Nearest first: of two packages with the same name the nearer one is used.
             yield from [holder, *list(holder.parents)[:_LEVELS_ABOVE]]
         for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
             if entry:
@@ -85,15 +85,15 @@ class Packages:
 
 
 def _package_folders(top: Path) -> Iterator[Path]:
-    """Folders with a package.xml below `top`, within limits."""
+    """Yield the folders with a package.xml below `top`, within limits."""
     for count, (folder, below, names) in enumerate(os.walk(top)):
         depth = len(Path(folder).relative_to(top).parts)
         if "package.xml" in names:
             yield Path(folder)
-            below.clear()  # a package holds no other
+            below.clear()  # a package does not contain other packages
         if depth >= _DEEPEST or count > _MOST_FOLDERS:
             below.clear()
-        below[:] = sorted(b for b in below if not b.startswith(".") and b not in _PASSED_OVER)
+        below[:] = sorted(b for b in below if not b.startswith(".") and b not in _SKIPPED)
 
 
 def _package_name(folder: Path) -> str:
@@ -120,10 +120,10 @@ def read_urdf(
 ) -> str:
     """Return the URDF text of a .urdf or .xacro file.
 
-    A .urdf that holds xacro, as some do, is expanded too. ``arguments`` are xacro's.
+    A .urdf that contains xacro, as some do, is expanded too. ``arguments`` are xacro's.
 
     Raises:
-        ValueError: names the file, what xacro did not find, and what to write.
+        ValueError: States the file, what xacro did not find, and what to write.
     """
     if not path.exists():
         raise ValueError(f"file {path} does not exist. Check the path.")
@@ -142,7 +142,7 @@ def read_urdf(
 
 
 def with_absolute_meshes(urdf_text: str, packages: Packages) -> str:
-    """Return a URDF whose meshes are named by their paths, for a copy of it elsewhere."""
+    """Return a URDF with absolute paths of its meshes, so that it can be stored elsewhere."""
     root = ElementTree.fromstring(urdf_text)
     for mesh in root.iter("mesh"):
         file = packages.resolve(mesh.get("filename", ""))
@@ -152,7 +152,11 @@ def with_absolute_meshes(urdf_text: str, packages: Packages) -> str:
 
 
 def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str]) -> None:
-    """Xacro takes an argument that nothing reads without a word; a file it includes may read it."""
+    """Reject arguments that look misspelled.
+
+    Xacro silently accepts arguments that nothing reads. Other undeclared arguments are accepted
+    here too, because an included file may read them.
+    """
     for name in given:
         near = closest(name, declared)
         if name not in declared and near is not None and near not in given:
@@ -160,13 +164,13 @@ def _check_declared(path: Path, given: Mapping[str, str], declared: Sequence[str
 
 
 def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
-    """Run xacro, again for each package or file that it misses and that can be supplied."""
+    """Run xacro; repeat for each missing package or file that can be supplied."""
     with tempfile.TemporaryDirectory(prefix="diffbot-") as folder:
         supply = _Supply(Path(folder), packages)
         for _ in range(_MOST_MISSING):
             try:
                 text = _run_xacro(path, arguments, Path(folder))
-            except Exception as error:  # xacro evaluates expressions: anything can come out of it
+            except Exception as error:  # xacro evaluates expressions, which can raise anything
                 fault = _fault_text(error)
                 if not supply.mend(fault):
                     raise ValueError(_explained(path, fault, packages)) from error
@@ -181,7 +185,7 @@ def _run_xacro(path: Path, arguments: dict[str, str], prefix: Path) -> str:
     import xacro  # here, because it is slow to import and only this function needs it
 
     before = os.environ.get("AMENT_PREFIX_PATH")
-    # At the end: what is installed comes first.
+    # At the end, so that installed packages have priority.
     os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, (before, str(prefix))))
     try:
         with contextlib.redirect_stderr(io.StringIO()):
@@ -195,10 +199,10 @@ def _run_xacro(path: Path, arguments: dict[str, str], prefix: Path) -> str:
 
 
 class _Supply:
-    """An installation, in a folder of its own, of the packages beside a file.
+    """A temporary installation of the packages near a file, in a folder of its own.
 
-    A package that is nowhere becomes an empty one: files are often included for accessories that
-    are then not used. What it lacks is remembered in ``packages.missing``.
+    Packages that are not found become empty ones, because files are often included for accessories
+    that are then not used. They are listed in ``packages.missing``.
     """
 
     def __init__(self, folder: Path, packages: Packages) -> None:
@@ -211,7 +215,7 @@ class _Supply:
             (self._share / name).symlink_to(real)
 
     def mend(self, fault: str) -> bool:
-        """Supply what xacro missed; False where that cannot be."""
+        """Supply the package or file that xacro missed; return False if this is not possible."""
         if missing := _NO_PACKAGE.search(fault):
             name = missing[1]
             if (self._index / name).exists():
@@ -234,7 +238,7 @@ class _Supply:
         return self._from_source(name, rest)
 
     def _from_source(self, name: str, rest: Path) -> bool:
-        """A source folder may be laid out otherwise than its installation."""
+        """Link a file that is elsewhere in the source folder than in its installation."""
         real = self._packages.around.get(name)
         found = (
             []
@@ -258,7 +262,7 @@ class _Supply:
 
 
 def _fault_text(error: BaseException) -> str:
-    """What an exception and those behind it say, in one line."""
+    """Return the messages of an exception and its causes in one line."""
     parts: list[str] = []
     link: BaseException | None = error
     while link is not None and len(parts) < 4:
@@ -270,7 +274,7 @@ def _fault_text(error: BaseException) -> str:
 
 
 def _explained(path: Path, fault: str, packages: Packages) -> str:
-    """One sentence: what xacro missed and what to write."""
+    """Return a sentence about what xacro missed and what to write."""
     if missing := re.search(r"[Uu]ndefined substitution argument (\S+)", fault):
         name = missing[1].strip("'\".:")
         return f"{path}: needs the argument '{name}'. Give it: {name}:=VALUE after the file."

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of a URDF's links: boxes around them, and what is round about an axle.
+"""Shapes of a URDF's links: their bounding boxes, and whether they are round about an axle.
 
-Primitive shapes are exact; of a mesh (STL, OBJ, Collada) the box around its vertices counts.
+Primitive shapes are exact; for a mesh (STL, OBJ, Collada) the box around its vertices is used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_tree import Array, PlacedLink, numbers, pose
 
-LARGEST_MESH = 200_000_000  # bytes
-# A mesh is round when its two extents across the axle differ by less than this share.
+LARGEST_MESH = 200_000_000  # maximum size of a mesh file, bytes
+# A mesh is round if its two extents across the axle differ by less than this share.
 ROUNDNESS = 0.05
 _TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
 
@@ -28,8 +28,8 @@ class Shape:
     """A shape of a link, in the frame of the root link.
 
     kind: "box", "cylinder", "sphere" or "mesh"; role: "collision" or "visual"; half (3,) [m]: half
-    of its extents along its own axes; center (3,) [m]; rotation (3, 3): of its own axes. A
-    cylinder lies along its own z.
+    of its extents along its own axes; center (3,) [m]; rotation (3, 3): rotation of its own axes. A
+    cylinder's axis is its own z axis.
     """
 
     link: str
@@ -53,10 +53,10 @@ class Shape:
         return self.center - reach, self.center + reach
 
     def radius_about(self, axis: Array) -> float | None:
-        """Return the radius [m] of the shape about an axis (3,) through its middle.
+        """Return the radius [m] of the shape about an axis (3,) through its centre.
 
-        None for what is not round about it: a box, a mesh with unequal sides, a cylinder that
-        lies across.
+        None if it is not round about the axis: a box, a mesh with unequal sides, or a cylinder with
+        another axis.
         """
         if self.kind == "sphere":
             return float(self.half[0])
@@ -71,21 +71,21 @@ class Shape:
         return float(max(first, second))
 
     def width_along(self, axis: Array) -> float:
-        """Return the extent [m] of the shape along an axis (3,); 0 for a sphere, which has none."""
+        """Return the width [m] of the shape along an axis (3,); 0 for a sphere, which has none."""
         if self.kind == "sphere":
             return 0.0
         return float(2.0 * np.abs(self.rotation.T @ axis) @ self.half)
 
     @property
     def reach(self) -> float:
-        """Distance [m] from the middle to the farthest point."""
+        """Distance [m] from the centre to the farthest point."""
         return float(self.half[0] if self.kind == "sphere" else np.linalg.norm(self.half))
 
 
 class ShapeReader:
-    """Reads the shapes of links; meshes that cannot be read are remembered in ``unread``.
+    """Reads the shapes of links.
 
-    ``unread`` maps the file name in the URDF to why it was passed over.
+    ``unread`` maps file names of meshes in the URDF that could not be read to the reasons.
     """
 
     def __init__(self, packages: Packages) -> None:
@@ -103,7 +103,7 @@ class ShapeReader:
         return found
 
     def all_shapes(self, links: Iterable[PlacedLink]) -> list[Shape]:
-        """Return the collision shapes of each link, or its visual ones where it has no other."""
+        """Return the collision shapes of each link, or its visual ones if it has no others."""
         return [
             shape
             for link in links
@@ -125,7 +125,7 @@ class ShapeReader:
         return Shape(link.name, role, kind, half, place + turned @ middle, turned)
 
     def _size(self, shape: ElementTree.Element, owner: str) -> tuple[str, Array, Array] | None:
-        """Kind, half extents and middle of a shape, in its own frame."""
+        """Return kind, half extents and centre of a shape, in its own frame."""
         zero = np.zeros(3)
         if shape.tag == "box":
             return "box", numbers(shape, "size", 3, "", owner) / 2, zero
@@ -161,8 +161,9 @@ class ShapeReader:
 def mesh_box(path: Path) -> tuple[Array, Array]:
     """Return the lowest and the highest coordinates (3,) of the vertices of a mesh's file.
 
-    In the file's own unit for .stl and .obj, in m for .dae, which says its unit. Raises ValueError,
-    without the file's name, for other files, and for those that are broken or hold no vertex.
+    The unit is the file's own for .stl and .obj, and m for .dae, which specifies its unit. Raises
+    ValueError, without the file's name, for other files, and for those that are broken or contain
+    no vertices.
     """
     kind = path.suffix.lower()
     reader = {".stl": _stl, ".obj": _obj, ".dae": _dae}.get(kind)
@@ -182,11 +183,11 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
 
 
 def _stl(path: Path) -> Array:
-    """Vertices (n, 3) of a binary or text STL."""
+    """Return the vertices (n, 3) of a binary or text STL."""
     content = path.read_bytes()
     if len(content) >= 84:
         (count,) = struct.unpack_from("<I", content, 80)
-        # The head of a binary file may begin with "solid" too; its length tells.
+        # The header of a binary file may begin with "solid" too; its length distinguishes it.
         if len(content) == 84 + count * _TRIANGLE.itemsize:
             triangles = np.frombuffer(content, _TRIANGLE, offset=84)
             return triangles["numbers"][:, 1:].reshape(-1, 3).astype(np.float64)
@@ -214,9 +215,9 @@ def _lines(lines: Iterable[str], key: str) -> Array:
 
 
 def _dae(path: Path) -> Array:
-    """Vertices (n, 3), in m, of a Collada file's scene.
+    """Return the vertices (n, 3), in m, of a Collada file's scene.
 
-    Its up_axis is passed over, as viewers and simulators of URDFs do.
+    Its up_axis is ignored, as by viewers and simulators of URDFs.
     """
     try:
         root = ElementTree.parse(path).getroot()
@@ -258,7 +259,7 @@ def _dae_node(
     nodes: dict[str, ElementTree.Element],
     depth: int,
 ) -> Iterator[Array]:
-    """Vertices of a node and of those in it, as its transforms, in their order, place them."""
+    """Yield the vertices of a node and its children, transformed by its transforms in order."""
     if depth > 50:
         raise ValueError("nodes are nested too deeply")
     pose_of_node = outer

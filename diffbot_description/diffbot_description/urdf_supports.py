@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else than the wheels touches the ground: the casters of a URDF.
+"""Detection of the casters of a URDF: parts other than the wheels that touch the ground.
 
 A caster is a ball, a roller or a pad whose lowest point is at the height of the wheels' lowest
-points, or which is called one. All of them together must carry the centre of mass.
+points, or whose name indicates one. All casters together must support the centre of mass.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import Array, PlacedLink
 
 CALLED = re.compile(r"cast[eo]r|ball|omni|support|slider|skid_?pad|idler|swivel|wheel", re.I)
-# Gap to the ground up to which an unnamed shape, and a named one, counts as touching; shares of
-# the wheels' radius.
+# Largest gap to the ground at which a shape counts as touching, as shares of the wheels' radius:
+# for other shapes, and for those whose name indicates a caster.
 GAP = 0.06
 NAMED_GAP = 0.4
-ON_AXLE = 0.25  # a support this near to the axle is none, share of the wheels' radius
-LEVEL = 1e-3  # m; a gap that is none
-_HULL_SHARE = 0.9  # where a caster is put that the URDF lacks, on the way to the hull's end
+ON_AXLE = 0.25  # shapes closer to the axle are no casters, as a share of the wheels' radius
+LEVEL = 1e-3  # gaps up to this count as none, m
+_HULL_SHARE = 0.9  # position of an added caster, as a share of the distance to the hull's end
 
 
 @dataclass(frozen=True)
 class Support:
-    """A caster, from the middle of the axle on the ground; source says where it comes from."""
+    """A caster, relative to the axle's midpoint on the ground; `source` states its origin."""
 
     x: float
     y: float
@@ -39,13 +39,13 @@ class Support:
 def find_supports(
     links: Sequence[PlacedLink], shapes: ShapeReader, middle: Array, wheel_radius: float
 ) -> list[Support]:
-    """Return the casters among the links of the body, as they stand in the URDF.
+    """Return the casters among the links of the body, as given in the URDF.
 
     Args:
-        links: of the body.
-        shapes: what reads their shapes.
-        middle: (3,) of the axle, in the root link's frame.
-        wheel_radius: m.
+        links: Links of the body.
+        shapes: Reader of their shapes.
+        middle: Midpoint (3,) of the axle, in the root link's frame.
+        wheel_radius: Wheel radius, m.
     """
     found: list[Support] = []
     for link in links:
@@ -72,10 +72,11 @@ def _support(shape: Shape, named: bool, middle: Array, wheel_radius: float) -> S
     height = float(high[2] - low[2])
     radius = float(shape.half[0]) if shape.kind == "sphere" else height / 2
     if not named and radius > 1.2 * wheel_radius:
-        return None  # a round hull that comes close to the ground
-    x, y = (float(f"{value:.5f}") for value in (shape.center - middle)[:2])  # no 1e-7 m
+        return None  # a round hull close to the ground
+    # Rounded, to remove tiny values such as 1e-7 m.
+    x, y = (float(f"{value:.5f}") for value in (shape.center - middle)[:2])
     if abs(x) < ON_AXLE * wheel_radius:
-        return None  # beside the wheels it carries nothing
+        return None  # next to the wheels it carries no load
     return Support(x, y, radius, gap, f"{shape.role} {shape.kind} of link '{shape.link}'")
 
 
@@ -92,17 +93,17 @@ def standing(
 ) -> Stand:
     """Return the casters on which the robot stands level.
 
-    Those on the side of the centre of mass stand on the ground. Those on the other side hang a
-    little above it: on four points at one height it is chance which ones carry. But where the
-    centre of mass is so near to the axle that the robot would rock from one to the other whenever
-    it speeds up, all of them stand on the ground.
+    Those on the side of the centre of mass stand on the ground. Those on the other side are placed
+    slightly above it: with four points at one height it would be undefined which ones carry. If the
+    centre of mass is so close to the axle that the robot would rock between both sides whenever it
+    accelerates, all casters stand on the ground.
 
     Args:
-        supports: as found.
-        com: centre of mass of the whole robot, m ahead of the axle and above the ground.
-        hull: rear and front of the body, m.
-        wheel_radius: m.
-        acceleration: that the robot is driven with, m/s^2.
+        supports: Casters as found.
+        com: Centre of mass of the whole robot, m ahead of the axle and above the ground.
+        hull: Rear and front of the body, m.
+        wheel_radius: Wheel radius, m.
+        acceleration: Acceleration with which the robot is driven, m/s^2.
     """
     com_x, height = com
     ahead = com_x >= 0
@@ -117,7 +118,7 @@ def standing(
         (carrying if mine else others).append(used)
         stand.say(support, used)
     hanging = 0.0 if stand.rocks else 0.002
-    # Nearer to the axle than the centre of mass, they would be a see-saw.
+    # A caster must be further from the axle than the centre of mass, or the robot would tip.
     if not any(abs(support.x) > 1.2 * abs(com_x) + LEVEL for support in carrying):
         carrying.append(_missing(ahead, hull, com_x, 0.0, wheel_radius))
         stand.added.append(_sentence(carrying[-1]))
@@ -130,9 +131,13 @@ def standing(
 
 @dataclass
 class Stand:
-    """Casters on which a robot stands; what was changed as (where, found, used), what was added.
+    """Casters on which a robot stands, with the changes to those of the URDF.
 
-    rocks: the centre of mass is so near to the axle that casters on both sides carry.
+    Attributes:
+        rocks: Whether the centre of mass is so close to the axle that casters on both sides carry.
+        casters: The casters.
+        changed: Changed casters as (where, found, used).
+        added: A sentence for each added caster.
     """
 
     rocks: bool
@@ -141,7 +146,7 @@ class Stand:
     added: list[str] = field(default_factory=list)
 
     def say(self, found: Support, used: Support) -> None:
-        """Note a caster that is not used at its height."""
+        """Note a caster whose height is changed."""
         gap, where = found.clearance, f"caster ({found.source})"
         if used.clearance == 0.0 and abs(gap) > LEVEL:
             way = "above" if gap > 0 else "below"

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RigidBody:
-    """A rigid body; all vectors in one common frame.
+    """A rigid body; all vectors are in one common frame.
 
     mass [kg]; com (3,) [m], centre of mass; inertia (3, 3) [kg m^2] about the centre of mass.
     The default has no mass.
@@ -27,7 +27,7 @@ class RigidBody:
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
 
     def moved(self, rotation: Array, translation: Array) -> RigidBody:
-        """Return the body as seen from a frame in which its own frame has this pose."""
+        """Return the body in a frame in which its own frame has this pose."""
         return RigidBody(
             self.mass,
             rotation @ self.com + translation,
@@ -35,7 +35,7 @@ class RigidBody:
         )
 
     def __add__(self, other: RigidBody) -> RigidBody:
-        """Return both bodies welded together (theorem of Huygens and Steiner)."""
+        """Return both bodies rigidly joined (parallel axis theorem)."""
         mass = self.mass + other.mass
         if mass == 0:
             return RigidBody()
@@ -48,7 +48,7 @@ class RigidBody:
         return self.inertia + self.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
 
 
-# Inertias in URDF files are rounded; this much of the largest one is no error.
+# Tolerance for rounded inertias in URDF files, relative to the largest one.
 ROUNDING = 1e-3
 
 
@@ -91,7 +91,7 @@ def pose(parent: ElementTree.Element, owner: str) -> tuple[Array, Array]:
 def inertial(link: ElementTree.Element, solid: bool = True) -> RigidBody:
     """Return the rigid body of a <link> in the link's frame; massless without <inertial>.
 
-    ``solid``: raise ValueError for an inertia that belongs to no solid body.
+    ``solid``: whether to raise ValueError for an inertia that no solid body can have.
     """
     element = link.find("inertial")
     if element is None:
@@ -135,11 +135,11 @@ ROLLING_TYPES = ("continuous", "revolute")
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint: child frame in the parent's frame at zero position; ``axis`` in the child frame.
+    """A joint: pose of the child in the parent's frame at zero; ``axis`` in the child frame.
 
     ``effort`` [N m] and ``velocity`` [rad/s] are its limits, ``damping`` [N m s/rad] and
-    ``friction`` [N m] its <dynamics>, each None where the URDF has none; ``travel`` [rad] is how
-    far it turns. ``mimic`` is the joint that it follows, "" for none.
+    ``friction`` [N m] its <dynamics>, each None if the URDF has none; ``travel`` [rad] is its
+    range of motion. ``mimic`` is the joint that it follows, "" for none.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Joint:
 class PlacedLink:
     """A link and its pose in the frame of the root link, all joints at zero.
 
-    ``rigid``: no movable joint lies between it and the root link.
+    ``rigid``: whether there is no movable joint between it and the root link.
     """
 
     element: ElementTree.Element
@@ -204,7 +204,7 @@ class UrdfTree:
             raise ValueError(f"the URDF's first element is <{robot.tag}>, it must be <robot>.")
         self.element = robot
         self._elements = {link.get("name", ""): link for link in robot.findall("link")}
-        # A <joint> of <ros2_control> or <transmission> is no child of <robot>.
+        # Only direct children of <robot>: <ros2_control> and <transmission> contain <joint> too.
         self.joints = {j.name: j for j in map(_read_joint, robot.findall("joint"))}
         self._children: dict[str, list[Joint]] = {}
         self.root = self._find_root()
@@ -277,10 +277,10 @@ class UrdfTree:
     def rigid_group(
         self, link: str, stop: Collection[str], locked: Collection[str] = ()
     ) -> list[PlacedLink]:
-        """Return the links that move as one with ``link``, itself included.
+        """Return the links that move as one with ``link``, including itself.
 
-        ``stop``: joints not to look behind. ``locked``: movable joints that count as fixed.
-        Raises ValueError for a movable joint in neither with any mass behind it.
+        ``stop``: joints whose child links are not included. ``locked``: movable joints that count
+        as fixed. Raises ValueError for any other movable joint whose child links have mass.
         """
         group, waiting = [], [link]
         while waiting:
@@ -353,5 +353,5 @@ def _optional(parent: ElementTree.Element, tag: str, name: str, owner: str) -> f
     try:
         value = float(child.get(name, ""))
     except ValueError:
-        return float(numbers(child, name, 1, "", owner)[0])  # says what is wrong
+        return float(numbers(child, name, 1, "", owner)[0])  # raises an error with the details
     return value if math.isfinite(value) else None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which joints of a URDF are the driven wheels: found by what they are, names as a hint.
+"""Detection of the driven wheels of a URDF by their properties, with names as a hint.
 
-A wheel turns without end about the root link's y axis, hangs on the body without a swivel in
-between, and something round turns with it. What ros2_control, a transmission or a simulator's
-plugin commands is driven; what is called caster is not.
+A wheel's joint turns without limits about the root link's y axis, has no swivel between it and the
+body, and carries something round. Joints commanded by ros2_control, a transmission or a simulator's
+plugin are driven; those with names such as caster are not.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ from diffbot_description.findings import DescriptionFindings
 from diffbot_description.urdf_shapes import Shape, ShapeReader
 from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLink, UrdfTree
 
-# An rpy of 1.57 for half pi tilts an axle by 0.0008; a cambered wheel by much more.
+# Largest slope of an axle. An rpy of 1.57 instead of pi / 2 tilts an axle by 0.0008; a cambered
+# wheel has much more.
 SLOPE = 0.02
-# A wheel this much smaller than the largest one is a caster's.
+# Wheels whose radius is below this share of the largest one are those of casters.
 CASTER_SHARE = 0.67
-UNEVEN = 0.01  # relative difference of the two wheels that is worth a word
+UNEVEN = 0.01  # relative difference from which a note is made
 FULL_TURN = 2 * math.pi * 0.99
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
 _STEERS = re.compile(r"wheel|steer", re.I)
 _DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
-# What simulators' drives and hardware interfaces are told.
+# Parameters of simulators' drive plugins and of hardware interfaces.
 _TRACK_TAGS = {"wheel_separation", "wheelSeparation"}
 _RADIUS_TAGS = {"wheel_radius", "wheelRadius"}
 _DIAMETER_TAGS = {"wheel_diameter", "wheelDiameter"}
-_WIDTH_SHARE = 0.4  # of the radius, where no shape tells the width
+_WIDTH_SHARE = 0.4  # width of a wheel without a suitable shape, as a share of its radius
 
 
 @dataclass(frozen=True, eq=False)
 class Wheel:
-    """A wheel on its joint; positions in the root link's frame.
+    """A wheel with its joint; positions in the root link's frame.
 
-    sign: 1 when a positive joint angle rolls forward, -1 when backward. radius and width [m];
-    center (3,) [m]: of the round shape; links: everything that turns with it. radius_from and
-    width_from say where they come from.
+    sign: 1 if a positive joint angle rolls forward, -1 if backward. radius and width [m];
+    center (3,) [m]: centre of the round shape; links: everything that turns with it. radius_from
+    and width_from state the sources of radius and width.
     """
 
     joint: Joint
@@ -80,12 +81,12 @@ def commanded_joints(tree: UrdfTree) -> set[str]:
 
 
 def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFindings) -> None:
-    """Name what drive plugins and <ros2_control> take radius and track for, where joints differ.
+    """Note radius and track of drive plugins and <ros2_control> that differ from the wheels'.
 
     Args:
-        tree: the URDF.
-        pair: the wheels as their joints and shapes have them.
-        findings: gets one sentence for each measure that differs by more than UNEVEN.
+        tree: The URDF.
+        pair: The wheels, measured from joints and shapes.
+        findings: Receives one sentence for each measure that differs by more than UNEVEN.
     """
     for element in tree.element.iter():
         if element.tag not in ("plugin", "ros2_control"):
@@ -111,7 +112,7 @@ def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFi
 
 
 def _positive(text: str) -> float | None:
-    """A length that is told, m; None for what is no positive number."""
+    """Return a length, m, from a text; None if it is no positive number."""
     try:
         value = float(text)
     except ValueError:
@@ -120,7 +121,7 @@ def _positive(text: str) -> float | None:
 
 
 def _with_control_limits(tree: UrdfTree, joint: Joint) -> Joint:
-    """Return a joint with the limits of its command interfaces where these are the smaller ones."""
+    """Return a joint with the limits of its command interfaces where these are smaller."""
     found: dict[str, list[float]] = {"effort": [], "velocity": []}
     for element in tree.element.findall("ros2_control/joint"):
         if element.get("name") != joint.name:
@@ -157,14 +158,14 @@ def find_sides(
     """Return the driven wheels of each side.
 
     Args:
-        tree: the URDF.
-        shapes: what reads its shapes.
-        names: joints of the left and the right wheel, instead of a search.
-        radius: of the wheels, m, instead of their shapes'.
+        tree: The URDF.
+        shapes: Reader of its shapes.
+        names: Joints of the left and the right wheel, instead of a search.
+        radius: Radius of the wheels, m, instead of their shapes'.
 
     Raises:
-        ValueError: there are none, more on one side than on the other, or a named one is no wheel;
-            says what was found, and how to name them.
+        ValueError: There are none, or not equally many on both sides, or a named one is no wheel;
+            states what was found, and how to name the wheels.
     """
     if names is not None:
         left, right = (_named(tree, shapes, name, radius) for name in names)
@@ -207,7 +208,7 @@ def _turning(tree: UrdfTree) -> str:
 
 
 def _sign(tree: UrdfTree, joint: Joint) -> int:
-    """1 or -1 for an axle along the root's +y or -y, 0 for any other."""
+    """Return 1 or -1 for an axle along the root's +y or -y, 0 for any other."""
     axis = tree.axis(joint)
     if abs(axis[0]) > SLOPE or abs(axis[2]) > SLOPE:
         return 0
@@ -219,7 +220,7 @@ def _turns_freely(joint: Joint) -> bool:
 
 
 def _candidates(tree: UrdfTree) -> list[Joint]:
-    """Joints that can be driven wheels by their type, their axis and what they hang on."""
+    """Return the joints that can be driven wheels by their type, axis and parents."""
     free = [joint for joint in tree.joints.values() if _turns_freely(joint)]
     found = [joint for joint in free if _sign(tree, joint) and not _swivels(tree, joint)]
     if found:
@@ -235,7 +236,10 @@ def _candidates(tree: UrdfTree) -> list[Joint]:
 
 
 def _swivels(tree: UrdfTree, joint: Joint) -> bool:
-    """Whether a joint turns, or steers, between a wheel and the body; a suspension may be there."""
+    """Return whether a joint between a wheel and the body swivels or steers.
+
+    The joints of a suspension are allowed.
+    """
     return any(
         above.type in ROLLING_TYPES and (_turns_freely(above) or abs(tree.axis(above)[1]) < 0.5)
         for above in tree.joints_above(joint.name)
@@ -299,7 +303,10 @@ def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | No
 def _round_shape(
     links: Sequence[PlacedLink], shapes: ShapeReader, axis: Array, axle: Array
 ) -> Shape | None:
-    """The largest round shape on the axle: a primitive of the contact, of the picture, a mesh."""
+    """Return the largest round shape on the axle.
+
+    The order of preference is: collision primitive, visual primitive, collision mesh, visual mesh.
+    """
     for role, meshes in (
         ("collision", False),
         ("visual", False),
@@ -318,7 +325,7 @@ def _round_shape(
 
 
 def _rolls(shape: Shape, axis: Array, axle: Array) -> bool:
-    """Whether a shape is round about the axle, and not beside it."""
+    """Return whether a shape is round about the axle and centred on it."""
     radius = shape.radius_about(axis)
     if not radius:
         return False
@@ -386,9 +393,9 @@ def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
 
 @dataclass(frozen=True)
 class WheelPair:
-    """The two driven wheels and their means. middle (3,) [m]: of the axle, in the root's frame.
+    """The two driven wheels with mean values.
 
-    radius, track and width [m].
+    middle (3,) [m]: midpoint of the axle in the root link's frame; radius, track and width [m].
     """
 
     left: Wheel
@@ -408,9 +415,9 @@ def wheel_pair(left: Wheel, right: Wheel, findings: DescriptionFindings) -> Whee
     """Return the two wheels with their means.
 
     Args:
-        left: wheel of the left side, or what stands for several.
-        right: the same of the right side.
-        findings: gets where the measures come from, and what of the wheels differs.
+        left: Wheel of the left side, or the equivalent one of several.
+        right: The same of the right side.
+        findings: Receives the sources of the measures, and differences of the wheels.
     """
     middle = (left.center + right.center) / 2
     track = float(left.center[1] - right.center[1])

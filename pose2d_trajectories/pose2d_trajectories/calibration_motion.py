@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that tell most about wheel radii and track: `calibration`, and the squares of UMBmark.
+"""Motions that identify wheel radii and track best: `calibration`, and the squares of UMBmark.
 
-What tells of what, from poses of a sensor somewhere on the robot, or from a gyro:
+Motions that identify each quantity, from poses of a sensor anywhere on the robot, or from a gyro:
 
-    mean radius            far places and long ways between them, there and back
-    track                  turns on the spot, both ways: nothing but the track turns the robot there
-    radii's difference     long straights and arcs: it turns the robot with the way
-    delay                  starts and stops; forwards and backwards it has other signs
-    pose of the sensor     turns on the spot move it on a circle, straights tell its heading
+    mean radius            long paths between distant places, there and back
+    track                  turns on the spot in both directions: their angle depends on it most
+    radii's difference     long straights and arcs: it turns the robot in proportion to the path
+    delay                  starts and stops; its effect changes sign between forwards and backwards
+    pose of the sensor     turns on the spot move it on a circle, straights show its heading
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ from pose2d_trajectories.timing import (
 )
 
 SENSES = ("ccw", "cw")
-EIGHTH = 0.25 * math.pi  # of a turn, rad
-# Sense of the turn on the spot before it, whether it is curved, and whether it is driven forwards.
-# The first two have each kind of motion both ways, but for arcs, which six have both ways, too.
+EIGHTH = 0.25 * math.pi  # an eighth of a turn, rad
+# Sequence of crossings. Each has the sense of the turn on the spot before it, whether it is curved,
+# and its direction (1 forwards, -1 backwards). The first two contain each kind of motion in both
+# directions, except for arcs; all six contain arcs in both directions too.
 ELEMENTS = (
     *((1.0, False, -1.0), (-1.0, True, 1.0), (-1.0, False, -1.0)),
     *((1.0, False, 1.0), (1.0, True, -1.0), (-1.0, False, 1.0)),
 )
-# Fewest crossings. They shrink to SMALLEST of the square for these to end in time, and to GENTLY
-# for one more.
+# Minimum number of crossings; smallest size, as a share of the square, to which crossings shrink to
+# end in time; share to which they may shrink for one more crossing; and bisections of the size.
 FEWEST, SMALLEST, GENTLY, HALVINGS = 2, 0.3, 0.9, 20
 
 
 @dataclass(frozen=True)
 class CircularArc:
-    """Along a circle; the parameter is the path, m. It is driven from rest to rest.
+    """A circular arc; the parameter is the path, m. It is driven from rest to rest.
 
     Attributes:
-        x: start, m.
-        y: start, m.
-        heading: at the start, rad.
-        radius: m, > 0.
-        turn: rad, counter-clockwise positive.
+        x: Start, m.
+        y: Start, m.
+        heading: Heading at the start, rad.
+        radius: Radius, m, > 0.
+        turn: Turn, rad, counter-clockwise positive.
     """
 
     x: float
@@ -62,11 +63,11 @@ class CircularArc:
 
     @property
     def length(self) -> float:
-        """M."""
+        """Length of the arc, m."""
         return self.radius * abs(self.turn)
 
     def at(self, p: float) -> PathPoint:
-        """The point p m from the start."""
+        """Return the point p m from the start."""
         curvature = math.copysign(1.0 / self.radius, self.turn)
         heading = self.heading + curvature * p
         return PathPoint(
@@ -82,34 +83,34 @@ class CircularArc:
 
 @dataclass(frozen=True)
 class Reversed:
-    """A trajectory driven backwards: the same points, the robot facing the other way.
+    """A trajectory driven backwards: the same points with the robot facing the other way.
 
     Attributes:
-        forwards: the same driven forwards.
+        forwards: The same trajectory driven forwards.
     """
 
     forwards: Trajectory
 
     @property
     def duration(self) -> float:
-        """S."""
+        """Duration, s."""
         return self.forwards.duration
 
     def at(self, t: float) -> Reference:
-        """The reference at time t, s."""
+        """Return the reference at time t, s."""
         now = self.forwards.at(t)
         return Reference(now.x, now.y, now.theta - math.pi, -now.v, now.omega, -now.dv, now.domega)
 
 
 class Route:
-    """Straights, arcs and turns on the spot one after the other, each from rest to rest.
+    """A sequence of straights, arcs and turns on the spot, each from rest to rest.
 
     Args:
-        limits: all finite.
+        limits: Limits of speed and acceleration, all finite.
 
     Attributes:
-        parts: so far.
-        duration: of them, s.
+        parts: Parts added so far.
+        duration: Their total duration, s.
     """
 
     def __init__(self, limits: TrajectoryLimits) -> None:
@@ -119,7 +120,7 @@ class Route:
         self.duration = 0.0
 
     def straight(self, way: float) -> None:
-        """Straight on, m; below 0 backwards."""
+        """Add a straight of this length, m; negative: backwards."""
         limits, back = self._limits, way < 0.0
         path = Straight(self._x, self._y, self._heading + (math.pi if back else 0.0), abs(way))
         law = RampLaw.between(
@@ -128,7 +129,7 @@ class Route:
         self._add(PathTrajectory(path, law), back)
 
     def arc(self, radius: float, turn: float, back: bool = False) -> None:
-        """Along a circle (m) until the heading has turned (rad, counter-clockwise positive)."""
+        """Add an arc of a radius (m) and a turn (rad, counter-clockwise positive)."""
         limits = self._limits
         path = CircularArc(
             self._x, self._y, self._heading + (math.pi if back else 0.0), radius, turn
@@ -143,7 +144,7 @@ class Route:
         self._add(PathTrajectory(path, law), back)
 
     def turn(self, angle: float) -> None:
-        """On the spot, rad, counter-clockwise positive."""
+        """Add a turn on the spot, rad, counter-clockwise positive."""
         limits = self._limits
         law = RampLaw.between(
             abs(angle), 0.0, limits.angular_velocity, 0.0, limits.angular_acceleration
@@ -159,15 +160,15 @@ class Route:
 
 
 def crossings(half: float, count: int, limits: TrajectoryLimits) -> Route:
-    """From the middle of a square to a corner, and so many times to the opposite corner or back.
+    """Return the route from a square's centre to a corner, with crossings to the opposite corner.
 
-    Before each there is a whole turn on the spot. Crossings are straight or an S of two quarters of
-    a circle, forwards or backwards, by ELEMENTS.
+    Before each crossing there is a whole turn on the spot. Crossings are straight or S-shaped with
+    two quarter circles, forwards or backwards, as listed in ELEMENTS.
 
     Args:
-        half: half the side of the square, m.
-        count: of crossings, >= 1.
-        limits: all finite.
+        half: Half of the side of the square, m.
+        count: Number of crossings there and back, >= 1.
+        limits: Limits of speed and acceleration, all finite.
     """
     diagonal = math.sqrt(2.0) * half
     route = Route(limits)
@@ -179,7 +180,7 @@ def crossings(half: float, count: int, limits: TrajectoryLimits) -> Route:
             route.turn(sense * 8.0 * EIGHTH)
             route.straight(2.0 * way * diagonal)
             continue
-        # It leaves and arrives along a side, which is an eighth of a turn off the diagonal.
+        # The S starts and ends along a side, which is an eighth of a turn off the diagonal.
         route.turn(sense * 8.0 * EIGHTH - EIGHTH)
         route.arc(half, 2.0 * EIGHTH, way < 0.0)
         route.arc(half, -2.0 * EIGHTH, way < 0.0)
@@ -188,12 +189,12 @@ def crossings(half: float, count: int, limits: TrajectoryLimits) -> Route:
 
 
 def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Route:
-    """As many crossings as end in time, and two at least, somewhat smaller ones to fill the time.
+    """Return as many crossings as end in time, at least two; they may be smaller to fill the time.
 
     Args:
-        half: half the side of the square, m.
-        time: s.
-        limits: all finite.
+        half: Half of the side of the square, m.
+        time: Maximum time, s.
+        limits: Limits of speed and acceleration, all finite.
     """
     count = FEWEST
     while crossings(GENTLY * half, count + 1, limits).duration <= time:
@@ -219,16 +220,17 @@ def calibration(
     turn_acceleration: float = TURN_ACCELERATION,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
 ) -> Trajectory:
-    """What tells most about radii, track and delays, in a square around the start.
+    """Return the motion that identifies radii, track and delays best, in a square around the start.
 
-    From rest to rest. It begins in the middle, along a side, goes to a corner and from there to the
-    opposite one and back, straight or along an S, forwards or backwards, with a whole turn on the
-    spot in each corner. There are two crossings at least, which are smaller than the square, down
-    to 0.3 of it, where that makes them end in time.
+    It is driven from rest to rest. It begins in the centre, along a side, goes to a corner and from
+    there to the opposite one and back, straight or along an S, forwards or backwards, with a whole
+    turn on the spot in each corner. There are at least two crossings, which shrink down to 0.3 of
+    the square if this makes them end in time.
 
-    Standard deviations that no unbiased estimate can beat, from a pose source of 20 Hz, 1 cm, 0.5
-    degrees and unknown delay and mounting, in 60 s in 3 m by 3 m at 0.5 m/s and 1.5 rad/s, wheels
-    that slip by 1 mm per sqrt(m), and in brackets without slip (benchmarks/calibration_motion.py):
+    Lower bounds of the standard deviations of unbiased estimates, from a pose source of 20 Hz,
+    1 cm, 0.5 degrees and unknown delay and mounting, in 60 s in 3 m by 3 m at 0.5 m/s and
+    1.5 rad/s, with wheels that slip by 1 mm per sqrt(m), and in brackets without slip
+    (benchmarks/calibration_motion.py):
 
                                           left, right radius %        track %        delay ms
         calibration                     0.034, 0.029  (0.019, 0.019)  0.049 (0.019)  0.58 (0.34)
@@ -237,12 +239,12 @@ def calibration(
         umbmark                         0.034, 0.032  (0.027, 0.027)  0.091 (0.049)  0.74 (0.65)
 
     Args:
-        side: of the square that the middle of the axle stays in, m, > 0.
-        time: that it takes at most, if the smallest two crossings do not take longer, s, > 0.
-        speed: m/s, > 0.
-        acceleration: largest, m/s^2, > 0.
-        turn_rate: largest yaw rate, rad/s, > 0.
-        turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
+        side: Side of the square in which the midpoint of the axle stays, m, > 0.
+        time: Maximum duration, s, > 0; exceeded only if the smallest two crossings take longer.
+        speed: Maximum speed, m/s, > 0.
+        acceleration: Maximum acceleration, m/s^2, > 0.
+        turn_rate: Maximum yaw rate, rad/s, > 0.
+        turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
     """
     half = 0.5 * positive("side", side, "m")
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
@@ -260,19 +262,20 @@ def umbmark(
     turn_acceleration: float = TURN_ACCELERATION,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """A square with stops and turns on the spot, back to the pose of the start.
+    """Return a square with stops and turns on the spot, back to the start pose.
 
-    It is that of UMBmark (Borenstein and Feng 1996), which is driven both ways: where the robot
-    really stands at the end tells of radii and track. The first leg goes along x from the origin.
+    This is the square of UMBmark (Borenstein and Feng 1996), which is driven in both senses: radii
+    and track follow from the robot's true final positions. The first leg goes along x from the
+    origin.
 
     Args:
-        side: m, > 0; the paper drives 4 m.
+        side: Side of the square, m, > 0; 4 m in the paper.
         sense: 'ccw', which turns left at the corners, or 'cw'.
-        laps: squares one after the other, >= 1.
-        speed: m/s, > 0.
-        acceleration: largest, m/s^2, > 0.
-        turn_rate: largest yaw rate, rad/s, > 0.
-        turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
+        laps: Number of squares, >= 1.
+        speed: Maximum speed, m/s, > 0.
+        acceleration: Maximum acceleration, m/s^2, > 0.
+        turn_rate: Maximum yaw rate, rad/s, > 0.
+        turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
     """
     length = positive("side", side, "m")
     if sense not in SENSES:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of the nodes that say, at the robot's pace, what it should do.
+"""Base class of nodes that publish references or commands at the pace of the robot.
 
-With `driven_by` = joint_states such a node answers each message on `joint_states` with what is for
-its stamp plus `lead`; no clock is read, and in a lock-step simulation each state has its answer: a
-controller that waits for the one with the stamp of its state sees the same in every run. With
-`driven_by` = odom (nav_msgs/Odometry) it answers a robot that takes velocity commands. With
+With `driven_by` = joint_states such a node answers each message on `joint_states` with the content
+for its stamp plus `lead`. No clock is read, and in a lock-step simulation each state has its
+answer: a controller that waits for the one with the stamp of its state receives the same in every
+run. With `driven_by` = odom (nav_msgs/Odometry) it answers a robot with velocity commands. With
 `driven_by` = clock it publishes at `rate` by the node's clock (see use_sim_time).
 
-Its time begins once `listeners` subscribers are there. When the time of the stamps goes back, as
-after a reset of a simulator, it begins anew. It ends `hold` s after the end of what it has to say,
-or, with `leave_when_alone`, when nobody listens any more.
+Its time begins once `listeners` subscribers are present. When the time of the stamps goes back, as
+after a reset of a simulator, it begins again. It ends `hold` s after the end of its content, or,
+with `leave_when_alone`, when no subscriber is left.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from diffbot_node.own_run import OwnRun
 from diffbot_node.robot_messages import Presence, stamp_problem
 
 NANOSECONDS = 1_000_000_000
-# What the robot says, by the name of its topic.
+# Message types of the robot's state, by the name of their topic.
 STATES = {"joint_states": JointState, "odom": Odometry}
-# Stamps that are older by less, ns, come from another publisher of joint states and are left out.
+# Stamps older by less than this, ns, are skipped: they are from another publisher of joint states.
 DISORDER = NANOSECONDS // 10
-# How often the node looks who is there, s of wall time.
+# Wall time between two checks of subscribers and of the run, s.
 LOOK_PERIOD = 0.05
-# How long the last message may take to arrive, s of wall time: the process waits for it.
+# Maximum wall time for the last message to arrive, for which the process waits, s.
 ARRIVAL_PATIENCE = 1.0
 
 
 HOLD = (
-    "robot time to go on with the last value for after the end, s; the node ends then with status "
-    "0; negative: for ever"
+    "robot time for which the last value is published after the end, s; then the node ends with "
+    "status 0; negative: forever"
 )
 
 
 @dataclass(frozen=True)
 class PaceParameters:
-    """Of nodes that say what the robot should do."""
+    """Parameters of nodes that publish references or commands at the pace of the robot."""
 
     driven_by: str = parameter(
         "joint_states",
@@ -61,13 +61,13 @@ class PaceParameters:
     rate: float = parameter(100.0, "messages per s with driven_by = clock, Hz", above=0.0)
     lead: float = parameter(
         0.0,
-        "how far stamp and content are ahead of the state that is answered, s; with one control "
-        "period the answer is there before the state that it is for",
+        "lead of stamp and content over the answered state, s; with one control period each "
+        "answer is there before its state",
         minimum=0.0,
     )
     listeners: int = parameter(1, "subscribers to wait for before starting", minimum=0)
     hold: float = parameter(-1.0, HOLD)
-    leave_when_alone: bool = parameter(False, "end with status 0 when nobody who listened is left")
+    leave_when_alone: bool = parameter(False, "end with status 0 when all subscribers have left")
     patience: float = parameter(
         20.0,
         "with leave_when_alone: wall time to wait for the listeners, s; then status 1",
@@ -79,19 +79,19 @@ P_co = TypeVar("P_co", bound=PaceParameters, covariant=True)
 
 
 class PacedNode(Node, ABC, Generic[P_co]):
-    """Answers joint states, or ticks of the clock, until there is nothing left to say.
+    """Answers joint states, or ticks of the clock, until its content has ended.
 
     Args:
-        name: name of the node.
-        parameters: of the node.
+        name: Name of the node.
+        parameters: Class of the node's parameters.
 
-    A subclass sets before it returns from its constructor:
-        title: what it publishes, for messages.
-        duration: time after which that stays as it is, s; math.inf: never.
-        topics: its publishers; whoever subscribes to one of them is a listener.
+    A subclass sets in its constructor:
+        title: Name of its content, for messages.
+        duration: Time after which the content does not change any more, s; math.inf: never.
+        topics: Its publishers; subscribers of any of them are listeners.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     title: str
@@ -104,8 +104,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
         self.exit_code: int | None = None
         self.values: P_co = declare(self, parameters)
         self._lead = round(self.values.lead * NANOSECONDS)
-        self._start: int | None = None  # stamp for which the time is 0, ns
-        self._newest = 0  # stamp, ns
+        self._start: int | None = None  # stamp at which the time is 0, ns
+        self._newest = 0  # newest stamp, ns
         self._ended = False
         self._complaints = Complaints()
         self._listeners = Presence(self.values.patience)
@@ -115,18 +115,18 @@ class PacedNode(Node, ABC, Generic[P_co]):
             driver = self.values.driven_by
             subscribe_to_states(self, STATES[driver], driver, self._on_state)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        self.create_timer(LOOK_PERIOD, self._check_listeners, clock=steady)
 
     @abstractmethod
     def publish(self, stamp: Stamp, t: float) -> None:
-        """Publish what is for time t, s since the beginning, with this stamp."""
+        """Publish the content for time t, s since the beginning, with this stamp."""
 
     def listened_to(self) -> bool:
-        """Whether as many subscribers as wanted have one of the topics, in the node's own run."""
+        """Return whether one of the topics has the required subscribers, in the node's own run."""
         return self._count_listeners() >= self.values.listeners and not self._own_run.missing()
 
     def close(self) -> None:
-        """Wait for the last message: a process that ends at once takes it with it."""
+        """Wait until the last message is delivered; a process that ends at once would lose it."""
         for topic in self.topics:
             topic.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
 
@@ -144,7 +144,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
         self._advance(stamp.sec * NANOSECONDS + stamp.nanosec)
 
     def _advance(self, now: int) -> None:
-        """Publish what is for the stamp `now` plus the lead, ns."""
+        """Publish the content for the stamp `now` plus the lead, ns."""
         if self.exit_code is not None:
             return
         if self._start is not None and now < self._newest:
@@ -162,7 +162,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
                 return
             start = self._begin(at)
         self._newest = now
-        # A difference of whole numbers: exact to the ns however long ago 1970 is.
+        # A difference of integers is exact to the ns, also for stamps since 1970.
         t = (at - start) / NANOSECONDS
         self.publish(Time(nanoseconds=at).to_msg(), t)
         self._check_end(t)
@@ -182,12 +182,12 @@ class PacedNode(Node, ABC, Generic[P_co]):
         if hold >= 0.0 and t >= self.duration + hold:
             self.exit_code = 0
 
-    # Company.
+    # Listeners.
 
     def _count_listeners(self) -> int:
         return max(topic.get_subscription_count() for topic in self.topics)
 
-    def _look_around(self) -> None:
+    def _check_listeners(self) -> None:
         if self.exit_code is not None:
             return
         not_begun = self._start is None
@@ -197,7 +197,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
             return
         count, wanted = self._count_listeners(), max(self.values.listeners, 1)
         if self.values.leave_when_alone:
-            # Who has had all of them goes on with one.
+            # Once all listeners were present, one is enough to continue.
             self.exit_code = self._listeners.leave(
                 count >= (1 if self._listeners.met else wanted),
                 self.get_logger(),

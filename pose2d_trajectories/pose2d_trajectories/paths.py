@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves in the plane, with no time yet: closed ones, and lines through points with their corners.
+"""Curves in the plane, without time: closed curves, and polylines with rounded corners.
 
-The smooth step S(u) = 6 u^5 - 15 u^4 + 10 u^3 goes from 0 to 1 for u from 0 to 1; its first and
-second derivatives vanish at both ends, and S(1 - u) = 1 - S(u). Headings that change by it over the
-path have a continuous curvature, and speeds that change by it (see timing) a continuous
-acceleration, so that no torque has to jump.
+The smooth step S(u) = 6 u^5 - 15 u^4 + 10 u^3 rises from 0 to 1 for u from 0 to 1; its first and
+second derivatives vanish at both ends, and S(1 - u) = 1 - S(u). Headings that follow it over the
+path have a continuous curvature, and speeds that follow it (see timing) a continuous acceleration,
+so that the torque does not have to jump.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class PathPoint(NamedTuple):
     """A point of a curve, at the parameter p; primes are derivatives with respect to p.
 
     Attributes:
-        x: position, m.
-        y: position, m.
-        theta: direction of the tangent, rad; continuous in p.
-        ds: s', path per parameter, m, >= 0.
+        x: Position, m.
+        y: Position, m.
+        theta: Direction of the tangent, rad; continuous in p.
+        ds: s', path length per parameter, m, >= 0.
         dds: s'', m.
         dtheta: theta', rad.
         ddtheta: theta'', rad.
@@ -49,57 +49,59 @@ class Path(Protocol):
 
     @property
     def length(self) -> float:
-        """Parameter at the end; of closed curves, after one lap."""
+        """Parameter at the end; for closed curves, after one lap."""
 
     def at(self, p: float) -> PathPoint:
-        """The point at parameter p, 0 <= p <= length; closed curves take any p >= 0."""
+        """Return the point at parameter p, 0 <= p <= length; closed curves accept any p >= 0."""
 
 
 Number = TypeVar("Number", float, NDArray[np.float64])
 
-# Largest S', at u = 1/2: the peak of a ramp's acceleration is this times its mean.
+# Largest S', at u = 1/2: ratio of the peak to the mean acceleration of a ramp.
 MAX_SLOPE = 1.875
 # Largest |S''|, at u = (1 -+ 1 / sqrt 3) / 2.
 MAX_CURVATURE = 10.0 / math.sqrt(3.0)
 
 
 def step(u: Number) -> Number:
-    """S(u), 0 <= u <= 1."""
+    """Return S(u), 0 <= u <= 1."""
     return u * u * u * (10.0 - u * (15.0 - 6.0 * u))
 
 
 def step_slope(u: Number) -> Number:
-    """S'(u)."""
+    """Return S'(u)."""
     return 30.0 * u * u * (1.0 - u) * (1.0 - u)
 
 
 def step_curvature(u: Number) -> Number:
-    """S''(u)."""
+    """Return S''(u)."""
     return 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u)
 
 
 def step_integral(u: Number) -> Number:
-    """Integral of S from 0 to u; 1/2 at u = 1."""
+    """Return the integral of S from 0 to u; 1/2 at u = 1."""
     return u * u * u * u * (2.5 - u * (3.0 - u))
 
 
 @dataclass(frozen=True)
 class Circle:
-    """Around the origin, counter-clockwise, from (0, -radius); the parameter is the heading, rad.
+    """A counter-clockwise circle around the origin; the parameter is the heading, rad.
+
+    It starts at (0, -radius).
 
     Attributes:
-        radius: m, > 0.
+        radius: Radius, m, > 0.
     """
 
     radius: float
 
     @property
     def length(self) -> float:
-        """One lap, rad."""
+        """Parameter of one lap, rad."""
         return 2.0 * math.pi
 
     def at(self, p: float) -> PathPoint:
-        """The point at p, rad; any p."""
+        """Return the point at p, rad; any p."""
         r = self.radius
         return PathPoint(r * math.sin(p), -r * math.cos(p), p, r, 0.0, 1.0, 0.0)
 
@@ -111,12 +113,12 @@ class Lissajous:
     With p = 2 pi t / period and height < 0 it is the figure-8 of Lages (2018), section 6.2, in its
     smooth form; with height > 0 it is (8) of Siwek et al. (2023).
 
-    y' vanishes at p = 0 and pi only, and there x' > 0. The speed is therefore never 0, and the
-    direction never crosses +-pi: atan2 is continuous as it stands.
+    y' vanishes only at p = 0 and pi, and there x' > 0. Therefore the speed is never 0, and the
+    direction never crosses +-pi: atan2 is continuous without unwrapping.
 
     Attributes:
-        width: largest x, m, > 0.
-        height: y at p = 0, m, not 0; its sign says on which side the curve begins.
+        width: Largest x, m, > 0.
+        height: y at p = 0, m, not 0; its sign determines on which side the curve begins.
     """
 
     width: float
@@ -124,11 +126,11 @@ class Lissajous:
 
     @property
     def length(self) -> float:
-        """One lap, rad."""
+        """Parameter of one lap, rad."""
         return 2.0 * math.pi
 
     def at(self, p: float) -> PathPoint:
-        """The point at p, rad; any p."""
+        """Return the point at p, rad; any p."""
         sin, cos, sin2, cos2 = math.sin(p), math.cos(p), math.sin(2.0 * p), math.cos(2.0 * p)
         x, dx = self.width * sin2, 2.0 * self.width * cos2
         ddx, dddx = -4.0 * x, -4.0 * dx
@@ -143,11 +145,12 @@ class Lissajous:
 
 
 class Loop:
-    """Pieces one after the other, round and round; the parameter is the path, m.
+    """A closed curve of pieces, driven any number of laps; the parameter is the path, m.
 
     Args:
-        pieces: each begins where the one before ends, the first where the last ends; headings are
-            continuous but for the whole turns of a lap. Their parameter is the path, m.
+        pieces: Pieces of which each begins where the previous one ends, and the first where the
+            last ends. Headings are continuous except for whole turns of a lap. Their parameter is
+            the path, m.
     """
 
     def __init__(self, pieces: Sequence[Path]) -> None:
@@ -159,18 +162,19 @@ class Loop:
 
     @property
     def length(self) -> float:
-        """One lap, m."""
+        """Length of one lap, m."""
         return self._length
 
     def at(self, p: float) -> PathPoint:
-        """The point p m from the start; any p >= 0."""
+        """Return the point p m from the start; any p >= 0."""
         lap, rest = divmod(p, self._length)
         index = bisect_right(self._starts, rest) - 1
         point = self._pieces[index].at(rest - self._starts[index])
         return point._replace(theta=point.theta + lap * self._turn)
 
 
-# Gauss-Legendre points for the end of a corner; 20 give 1e-15 of its length up to turns of pi.
+# Gauss-Legendre quadrature on [0, 1] for points of a corner; 20 nodes have an error of 1e-15 of its
+# length for turns up to pi.
 _GAUSS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
 
@@ -180,10 +184,10 @@ class Straight:
     """A straight line; the parameter is the path, m.
 
     Attributes:
-        x: start, m.
-        y: start, m.
-        heading: rad.
-        length: m.
+        x: Start, m.
+        y: Start, m.
+        heading: Heading, rad.
+        length: Length, m.
     """
 
     x: float
@@ -192,24 +196,24 @@ class Straight:
     length: float
 
     def at(self, p: float) -> PathPoint:
-        """The point p m from the start."""
+        """Return the point p m from the start."""
         x, y = self.x + p * math.cos(self.heading), self.y + p * math.sin(self.heading)
         return PathPoint(x, y, self.heading, 1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Corner:
-    """A turn along a curve; the parameter is the path, m.
+    """A rounded corner; the parameter is the path, m.
 
-    The heading grows over the path by the smooth step, so that the curvature begins and ends with
-    0, as do its derivatives. An arc of a circle would ask for a jump of the yaw rate.
+    The heading follows the smooth step over the path, so that the curvature and its derivative are
+    0 at both ends. A circular arc would need a jump of the yaw rate.
 
     Attributes:
-        x: start, m.
-        y: start, m.
-        heading: at the start, rad.
-        turn: rad, |turn| < pi, counter-clockwise positive.
-        length: m, > 0.
+        x: Start, m.
+        y: Start, m.
+        heading: Heading at the start, rad.
+        turn: Turn, rad, |turn| < pi, counter-clockwise positive.
+        length: Length, m, > 0.
     """
 
     x: float
@@ -220,13 +224,13 @@ class Corner:
 
     @staticmethod
     def length_for(turn: float, rounding: float) -> float:
-        """Length of a corner, m.
-
-        Args:
-            turn: rad.
-            rounding: from the point where the two tangents meet to its beginning and end, m.
+        """Return the length of a corner, m.
 
         The chord of a corner of length 1 lies along turn / 2, as the smooth step is symmetric.
+
+        Args:
+            turn: Turn, rad.
+            rounding: Distance from the intersection of the two tangents to start and end, m.
         """
         chord = float(np.dot(_WEIGHTS, np.cos(turn * (step(_NODES) - 0.5))))
         return 2.0 * rounding * math.cos(0.5 * turn) / chord
@@ -242,7 +246,7 @@ class Corner:
         return MAX_CURVATURE * abs(self.turn) / self.length**2
 
     def at(self, p: float) -> PathPoint:
-        """The point p m from the start; the position by quadrature, to 1e-15 of the length."""
+        """Return the point p m from the start; its error by quadrature is 1e-15 of the length."""
         u = p / self.length
         angles = self.heading + self.turn * step(u * _NODES)
         return PathPoint(
@@ -261,10 +265,10 @@ class SpotTurn:
     """A turn on the spot; the parameter is the angle turned, rad.
 
     Attributes:
-        x: position, m.
-        y: position, m.
-        heading: at the start, rad.
-        turn: rad, counter-clockwise positive.
+        x: Position, m.
+        y: Position, m.
+        heading: Heading at the start, rad.
+        turn: Turn, rad, counter-clockwise positive.
     """
 
     x: float
@@ -278,14 +282,14 @@ class SpotTurn:
         return abs(self.turn)
 
     def at(self, p: float) -> PathPoint:
-        """After p rad."""
+        """Return the point after a turn of p rad."""
         sign = math.copysign(1.0, self.turn)
         return PathPoint(self.x, self.y, self.heading + sign * p, 0.0, 0.0, sign, 0.0)
 
 
-# A sharper turn cannot be rounded sensibly: the curve would be all but a turn on the spot.
+# Largest turn that can be rounded, rad: in a sharper one the robot would almost turn on the spot.
 SHARPEST = math.radians(160.0)
-# Smaller turns, rad, are rounding errors of points on one line.
+# Turns up to this, rad, are rounding errors of points on one line.
 STRAIGHT_ON = 1e-9
 
 
@@ -293,10 +297,10 @@ class Leg(NamedTuple):
     """The line from one point to the next.
 
     Attributes:
-        x: start, m.
-        y: start, m.
-        heading: rad; continuous over the legs, each turn being between -pi and pi.
-        length: m, > 0.
+        x: Start, m.
+        y: Start, m.
+        heading: Heading, rad; continuous over the legs, each turn being between -pi and pi.
+        length: Length, m, > 0.
     """
 
     x: float
@@ -306,10 +310,11 @@ class Leg(NamedTuple):
 
 
 def legs(points: Sequence[Sequence[float]]) -> list[Leg]:
-    """The legs between points (x, y) in m.
+    """Return the legs between points (x, y) in m.
 
     Raises:
-        ValueError: fewer than two points, one is not two finite numbers, or two in a row are one.
+        ValueError: There are fewer than two points, a point is not two finite numbers, or two
+            consecutive points coincide.
     """
     checked = [_point(index, point) for index, point in enumerate(points)]
     if len(checked) < 2:
@@ -339,7 +344,7 @@ def _point(index: int, point: Sequence[float]) -> tuple[float, float]:
 
 
 def half_leg_roundings(lines: Sequence[Leg], rounding: float) -> list[float]:
-    """The rounding of each corner, m: the wanted one, or half of a shorter leg beside it."""
+    """Return the rounding of each corner, m: the desired one, or half of a shorter adjacent leg."""
     return [
         min(rounding, 0.5 * before.length, 0.5 * after.length)
         for before, after in zip(lines, lines[1:], strict=False)
@@ -347,17 +352,18 @@ def half_leg_roundings(lines: Sequence[Leg], rounding: float) -> list[float]:
 
 
 def rounded(lines: Sequence[Leg], roundings: Sequence[float]) -> list[Straight | Corner]:
-    """Straights and smooth corners along the legs.
+    """Return straights and smooth corners along the legs.
 
     Args:
         lines: n legs.
-        roundings: for each of the n - 1 corners, how far from its point it begins and ends, m.
+        roundings: For each of the n - 1 corners, the distance from its point at which it begins and
+            ends, m.
 
     Raises:
-        ValueError: a turn is too sharp to be rounded.
+        ValueError: A turn is too sharp to be rounded.
     """
     pieces: list[Straight | Corner] = []
-    begun = 0.0  # of a leg, where its straight begins, m
+    begun = 0.0  # distance along the leg at which its straight begins, m
     for index, leg in enumerate(lines):
         cos, sin = math.cos(leg.heading), math.sin(leg.heading)
         turn = lines[index + 1].heading - leg.heading if index + 1 < len(lines) else 0.0

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set points: the pose_step command sends one, the pose2d_to_pose_stamped node shows them in RViz.
+"""Set points: the pose_step command sends one, pose2d_to_pose_stamped converts them for RViz.
 
 pose_step is pose_step.sh of Lages (2018), 5.1:
 
     ros2 run pose2d_trajectories pose_step X Y THETA --ros-args -r command:=CONTROLLER/command
 
-It publishes one geometry_msgs/Pose2D on `command` once somebody subscribes to it, and ends.
+It publishes one geometry_msgs/Pose2D on `command` once there is a subscriber, and ends.
 
 pose2d_to_pose_stamped, Lages (2018), 5.3, subscribes to `pose2d` (geometry_msgs/Pose2D, for example
 a controller's `command`) and publishes each as `pose_stamped` (geometry_msgs/PoseStamped), stamped
@@ -39,24 +39,24 @@ Parameter patience: wall time to wait for a subscriber, s (10)."""
 
 @dataclass(frozen=True)
 class PoseStepParameters:
-    """Of pose_step."""
+    """Parameters of pose_step."""
 
     patience: float = parameter(
         10.0, "wall time to wait for a subscriber of command, s", minimum=0.0
     )
 
 
-LOOK_PERIOD = 0.02  # s of wall time
-CONFIRMATION = 1.0  # s of wall time that a subscriber has at least
+LOOK_PERIOD = 0.02  # wall time between two checks of the subscriber, s
+CONFIRMATION = 1.0  # minimum wall time that a subscriber has to confirm, s
 
 
 class PoseStepNode(Node):
-    """Sends one set point: status 0 when it has arrived, 1 when it has not.
+    """Sends one set point; exit status 0 if it was delivered, otherwise 1.
 
     Args:
-        x: position in the odom frame, m.
-        y: as x, m.
-        theta: heading in the odom frame, rad.
+        x: Position in the odom frame, m.
+        y: As x, m.
+        theta: Heading in the odom frame, rad.
     """
 
     def __init__(self, x: float, y: float, theta: float) -> None:
@@ -69,12 +69,12 @@ class PoseStepNode(Node):
         self._sent = False
         self._end = time.monotonic() + self._patience
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_PERIOD, self._look_around, clock=steady)
+        self.create_timer(LOOK_PERIOD, self._send_when_subscribed, clock=steady)
 
     def close(self) -> None:
-        """Nothing has to be said at the end."""
+        """Do nothing: there is no final message."""
 
-    def _look_around(self) -> None:
+    def _send_when_subscribed(self) -> None:
         if self.exit_code is not None:
             return
         topic, pose = self._topic.topic_name, self._pose
@@ -87,7 +87,7 @@ class PoseStepNode(Node):
             self._topic.publish(pose)
             self._sent = True
             self._end = time.monotonic() + max(self._patience, CONFIRMATION)
-        # A process that ends at once takes the message with it.
+        # Wait for delivery: a process that ends at once would lose the message.
         if self._sent and self._topic.wait_for_all_acked(Duration()):
             self.get_logger().info(
                 f"sent to {topic}: x {pose.x:g} m, y {pose.y:g} m, theta {pose.theta:g} rad"
@@ -104,7 +104,7 @@ class PoseStepNode(Node):
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the `pose_step` command; returns the exit status, 130 when it is interrupted."""
+    """Run the `pose_step` command; return the exit status, 130 if it is interrupted."""
     args = sys.argv if args is None else args
     words = remove_ros_args(args)[1:]
     if set(words) & {"-h", "--help"}:
@@ -120,13 +120,13 @@ def main(args: list[str] | None = None) -> int:
 
 @dataclass(frozen=True)
 class PoseStampedParameters:
-    """Of pose2d_to_pose_stamped."""
+    """Parameters of pose2d_to_pose_stamped."""
 
     frame: str = parameter("odom", "frame of the poses")
 
 
 class PoseStampedNode(Node):
-    """Turns poses in the plane into poses in space."""
+    """Converts planar poses to stamped poses in space."""
 
     def __init__(self) -> None:
         super().__init__("pose2d_to_pose_stamped")
@@ -150,4 +150,4 @@ class PoseStampedNode(Node):
         self._topic.publish(message)
 
     def close(self) -> None:
-        """Nothing has to be said at the end."""
+        """Do nothing: there is no final message."""

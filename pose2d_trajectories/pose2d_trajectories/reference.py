@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a robot should do at one time, and a trajectory, which says so for all times."""
+"""References: the desired motion of a robot at one time, and trajectories of references."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from arc_odometry.geometry import check_finite
 
 @dataclass(frozen=True)
 class Reference:
-    """Pose, velocity and acceleration that a robot should have; the fields of PoseReference.msg.
+    """Desired pose, velocity and acceleration of a robot; the fields of PoseReference.msg.
 
-    They belong together as on a robot that rolls without slip: x' = v cos theta,
+    They are consistent as on a robot that rolls without slip: x' = v cos theta,
     y' = v sin theta, theta' = omega, v' = dv, omega' = domega. A set point has no velocity.
 
     Attributes:
-        x: position of the middle of the axle in the odom frame, m.
-        y: as x, m.
-        theta: heading, rad, counter-clockwise from the x axis. That of a trajectory is continuous
-            and counts whole turns; to a law they do not matter.
-        v: velocity along the robot's own x axis, m/s, negative backwards.
-        omega: yaw rate, rad/s.
-        dv: rate of change of v, m/s^2.
-        domega: rate of change of omega, rad/s^2.
+        x: Position of the midpoint of the axle in the odom frame, m.
+        y: As x, m.
+        theta: Heading, rad, counter-clockwise from the x axis. In a trajectory it is continuous and
+            counts whole turns; control laws ignore them.
+        v: Velocity along the robot's own x axis, m/s, negative backwards.
+        omega: Yaw rate, rad/s.
+        dv: Rate of change of v, m/s^2.
+        domega: Rate of change of omega, rad/s^2.
 
     Raises:
-        ValueError: a number is not finite.
+        ValueError: A number is not finite.
     """
 
     x: float = 0.0
@@ -46,21 +46,24 @@ class Reference:
 
     @property
     def pose(self) -> Pose:
-        """Where the robot should be."""
+        """Desired pose."""
         return Pose(self.x, self.y, self.theta)
 
     @property
     def velocity(self) -> Velocity:
-        """How fast it should be."""
+        """Desired velocity."""
         return Velocity(self.v, self.omega)
 
     @property
     def acceleration(self) -> Velocity:
-        """Rate of change of the velocity, m/s^2 and rad/s^2."""
+        """Desired acceleration, m/s^2 and rad/s^2."""
         return Velocity(self.dv, self.domega)
 
     def after(self, duration: float) -> Reference:
-        """The reference a duration (s) later, if its accelerations stay; off by duration^3."""
+        """Return the reference a duration (s) later for constant accelerations.
+
+        The error of the pose grows with duration^3.
+        """
         v, omega = self.v + self.dv * duration, self.omega + self.domega * duration
         path, turn = 0.5 * (self.v + v) * duration, 0.5 * (self.omega + omega) * duration
         return Reference(*Arc(path, turn).end(self.pose), v, omega, self.dv, self.domega)
@@ -70,13 +73,13 @@ FIELDS = tuple(field.name for field in fields(Reference))
 
 
 def check_reference(reference: Reference) -> None:
-    """Refuse a reference, or what has its attributes, with a number that is not finite.
+    """Reject a reference, or an object with its attributes, with a number that is not finite.
 
     Raises:
-        ValueError: names it.
+        ValueError: A number is not finite; the message names it.
     """
     r = reference
-    # A sum is finite only where all of it is; which one is not takes longer to say.
+    # Quick check: the sum is finite only if all numbers are. The slow check names the wrong one.
     if not math.isfinite(r.x + r.y + r.theta + r.v + r.omega + r.dv + r.domega):
         check_finite("reference", **{name: getattr(reference, name) for name in FIELDS})
 
@@ -86,16 +89,16 @@ class Trajectory(Protocol):
 
     @property
     def duration(self) -> float:
-        """Time at which the robot has come to rest for good, s; math.inf for endless ones."""
+        """Time at which the robot finally comes to rest, s; math.inf for endless trajectories."""
 
     def at(self, t: float) -> Reference:
-        """The reference at time t, s.
+        """Return the reference at time t, s.
 
-        Before 0 it rests at the start. From `duration` on it rests at the end.
+        Before 0 it is at rest at the start, from `duration` on at the end.
         """
 
 
-# What a robot has to do with, in SI units; beyond these the arithmetic would run out of numbers.
+# Range of positive quantities of robots, SI units; outside it, computations could overflow.
 SMALLEST, LARGEST = 1e-6, 1e6
 
 
@@ -106,10 +109,10 @@ def _number(name: str, value: object, unit: str) -> float:
 
 
 def zero_or_positive(name: str, value: object, unit: str) -> float:
-    """The value as a float.
+    """Return the value as a float.
 
     Raises:
-        ValueError: it is neither 0 nor between SMALLEST and LARGEST.
+        ValueError: It is neither 0 nor between SMALLEST and LARGEST.
     """
     number = _number(name, value, unit)
     if math.isfinite(number) and number < 0.0:
@@ -118,10 +121,10 @@ def zero_or_positive(name: str, value: object, unit: str) -> float:
 
 
 def finite(name: str, value: object, unit: str) -> float:
-    """The value as a float.
+    """Return the value as a float.
 
     Raises:
-        ValueError: it is no number or not finite.
+        ValueError: It is no number or not finite.
     """
     number = _number(name, value, unit)
     if not math.isfinite(number):
@@ -130,10 +133,10 @@ def finite(name: str, value: object, unit: str) -> float:
 
 
 def positive(name: str, value: object, unit: str) -> float:
-    """The value as a float.
+    """Return the value as a float.
 
     Raises:
-        ValueError: it is not between SMALLEST and LARGEST.
+        ValueError: It is not between SMALLEST and LARGEST.
     """
     number = _number(name, value, unit)
     if not (math.isfinite(number) and number > 0.0):

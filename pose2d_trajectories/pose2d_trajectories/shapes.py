@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trajectories, each in its own frame, driven forwards from t = 0.
 
-Closed ones take `laps` (whole; 0: for ever), `ramp_up` (time from rest to full speed, s; 0: in
-motion from the start, as in the papers) and `ramp_down` (time to rest after the last lap, s).
-Those between points begin and end at rest by themselves. All take `limits`, and where these
-demand it a trajectory is slower than asked for. Every bad option is a ValueError that names it.
+Closed ones have the options `laps` (integer; 0: endless), `ramp_up` (time from rest to full speed,
+s; 0: in motion from the start, as in the papers) and `ramp_down` (time to rest at the end of the
+last lap, s). Those between points begin and end at rest. All have `limits`; a trajectory is slower
+than specified where these require it. Every wrong option raises a ValueError that names it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from pose2d_trajectories.timing import (
     stop_and_turn,
 )
 
-RAMP_TIME = 2.0  # s, default
-# Beyond this ratio of width and height the ends of an 8 are so narrow that the robot would all
-# but turn on the spot there.
+RAMP_TIME = 2.0  # default of ramp_up and ramp_down, s
+# Largest ratio of width and height of an 8, either way: at the narrow ends of a longer one the
+# robot would almost turn on the spot.
 LARGEST_RATIO = 100.0
 CORNERS = ("smooth", "stop")
 
@@ -45,14 +45,14 @@ def figure_eight(
     ramp_down: float = RAMP_TIME,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008  (frozen)
 ) -> Trajectory:
-    """The 8 of Lages (2018), section 6.2: x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / period.
+    """Return the 8 of Lages (2018), section 6.2: x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / period.
 
-    From (0, -Ay), heading 0. The paper shows it in Fig. 29 and gives no formula.
+    It starts at (0, -Ay) with heading 0. The paper shows it in Fig. 29 and gives no formula.
 
     Args:
         amplitude_x: Ax, m, > 0.
         amplitude_y: Ay, m, > 0.
-        period: time of a lap, s, > 0.
+        period: Time of a lap, s, > 0.
     """
     return _eight(amplitude_x, -1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
 
@@ -67,14 +67,14 @@ def siwek_eight(
     ramp_down: float = RAMP_TIME,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """The 8 of Siwek et al. (2023), (8): x = Ax sin wx t, y = Ay cos wy t, wx = 2 wy.
+    """Return the 8 of Siwek et al. (2023), (8): x = Ax sin wx t, y = Ay cos wy t, wx = 2 wy.
 
-    wy = 2 pi / period, in the paper 0.125 rad/s. From (0, Ay), heading 0.
+    wy = 2 pi / period, in the paper 0.125 rad/s. It starts at (0, Ay) with heading 0.
 
     Args:
         amplitude_x: Ax, m, > 0.
         amplitude_y: Ay, m, > 0.
-        period: time of a lap, s, > 0.
+        period: Time of a lap, s, > 0.
     """
     return _eight(amplitude_x, 1.0, amplitude_y, period, laps, ramp_up, ramp_down, limits)
 
@@ -109,11 +109,11 @@ def circle(
     ramp_down: float = RAMP_TIME,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """A circle around the origin, counter-clockwise, from (0, -radius), heading 0.
+    """Return a counter-clockwise circle around the origin, from (0, -radius) with heading 0.
 
     Args:
-        radius: m, > 0.
-        speed: m/s, > 0.
+        radius: Radius, m, > 0.
+        speed: Speed, m/s, > 0.
     """
     path = Circle(positive("radius", radius, "m"))
     rate = positive("speed", speed, "m/s") / path.radius
@@ -130,14 +130,15 @@ def rounded_square(
     ramp_down: float = RAMP_TIME,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """A square around the origin, counter-clockwise, from (0, -side / 2), heading 0.
+    """Return a counter-clockwise square around the origin, from (0, -side / 2) with heading 0.
 
-    One speed all the way; the curvature is continuous.
+    The speed is constant and the curvature is continuous.
 
     Args:
-        side: m, > 0.
-        rounding: how far from a corner the curve begins and ends, m, > 0, at most side / 2.
-        speed: m/s, > 0.
+        side: Side of the square, m, > 0.
+        rounding: Distance from a corner at which its curve begins and ends, m, > 0, at most
+            side / 2.
+        speed: Speed, m/s, > 0.
     """
     half = 0.5 * positive("side", side, "m")
     rounding = positive("rounding", rounding, "m")
@@ -156,12 +157,12 @@ def line(
     acceleration: float = ACCELERATION,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """A straight line along x from the origin, from rest to rest.
+    """Return a straight line along x from the origin, from rest to rest.
 
     Args:
-        length: m, > 0.
-        speed: m/s, > 0; not reached where the line is too short.
-        acceleration: largest, m/s^2, > 0.
+        length: Length, m, > 0.
+        speed: Maximum speed, m/s, > 0; not reached if the line is too short.
+        acceleration: Maximum acceleration, m/s^2, > 0.
     """
     lines = legs([(0.0, 0.0), (positive("length", length, "m"), 0.0)])
     return stop_and_turn(lines, limits.within(speed, acceleration))
@@ -178,21 +179,21 @@ def waypoints(
     turn_acceleration: float = TURN_ACCELERATION,
     limits: TrajectoryLimits = TrajectoryLimits(),  # noqa: B008
 ) -> Trajectory:
-    """Straight from point to point, from rest to rest.
+    """Return straight lines from point to point, from rest to rest.
 
     Smooth corners pass the points between the first and the last at some distance.
 
     Args:
         points: (x, y) in m, at least two.
-        corners: 'smooth' cuts the corners by curves and does not stop; 'stop' stops at each point
-            and turns on the spot.
-        rounding: smooth: how far from a point its curve begins and ends, m, > 0; at most half of
-            the legs beside it, and less is taken where they are shorter.
-        speed: on straights, m/s, > 0; corners are slower where turn_rate or turn_acceleration
-            demand it, and short legs where acceleration does.
-        acceleration: largest, m/s^2, > 0.
-        turn_rate: largest yaw rate, rad/s, > 0.
-        turn_acceleration: largest yaw acceleration, rad/s^2, > 0.
+        corners: 'smooth' cuts the corners by curves without a stop; 'stop' stops at each point and
+            turns on the spot.
+        rounding: For smooth corners, the distance from a point at which its curve begins and ends,
+            m, > 0. It is reduced to half of a shorter adjacent leg.
+        speed: Speed on straights, m/s, > 0; corners are slower where turn_rate or turn_acceleration
+            require it, and short legs where acceleration does.
+        acceleration: Maximum acceleration, m/s^2, > 0.
+        turn_rate: Maximum yaw rate, rad/s, > 0.
+        turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
     """
     lines = legs(points)
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
@@ -205,15 +206,16 @@ def waypoints(
 
 
 class Placed:
-    """A trajectory in its own frame, as seen from the odom frame.
+    """A trajectory transformed from its own frame to the odom frame.
 
     Args:
-        trajectory: driven forwards, in its own frame.
-        x: origin of its frame, m.
-        y: origin of its frame, m.
-        theta: direction of its frame's x axis, rad.
-        backwards: the same points at the same times, the robot facing the other way (theta + pi,
-            v < 0), as with k = 1 in (8) of Siwek et al. (2023).
+        trajectory: Trajectory in its own frame, driven forwards.
+        x: Origin of its frame, m.
+        y: Origin of its frame, m.
+        theta: Direction of its frame's x axis, rad.
+        backwards: Whether the robot drives backwards: the same points at the same times with the
+            robot facing the other way (theta + pi, v < 0), as with k = 1 in (8) of Siwek et al.
+            (2023).
     """
 
     def __init__(
@@ -233,14 +235,14 @@ class Placed:
 
     @property
     def duration(self) -> float:
-        """Time until the end, s; math.inf when there is none."""
+        """Time until the end, s; math.inf for an endless trajectory."""
         return self._trajectory.duration
 
     def at(self, t: float) -> Reference:
-        """The reference at time t, s.
+        """Return the reference at time t, s.
 
         Raises:
-            ValueError: t is not a number, or infinite.
+            ValueError: t is not a finite number.
         """
         inner = self._trajectory.at(finite("t", t, "s"))
         return Reference(
@@ -262,15 +264,15 @@ TRAJECTORIES: dict[str, Callable[..., Trajectory]] = {
     )
 }
 
-# Meaning and unit of every option that a trajectory may have; each has those of its function.
+# Meaning and unit of all options of trajectories; each trajectory has those of its function.
 OPTIONS = {
     "amplitude_x": "largest x of an 8, m, > 0",
     "amplitude_y": "largest y of an 8, m, > 0",
     "period": "time of a lap of an 8, s, > 0; longer where limits demand it",
     "radius": "radius of the circle, m, > 0",
     "side": "side of the square, m, > 0",
-    "sense": "in which the squares of umbmark are driven: ccw (left turns) or cw",
-    "time": "that calibration takes, s, > 0; more where two small crossings need it",
+    "sense": "sense in which the squares of umbmark are driven: ccw (left turns) or cw",
+    "time": "time that calibration takes, s, > 0; more if two small crossings need it",
     "length": "length of the line, m, > 0",
     "points": "points of waypoints, m: pairs (x, y)",
     "corners": f"how waypoints are driven through: {' or '.join(CORNERS)}",
@@ -286,10 +288,10 @@ OPTIONS = {
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    """Names of the options that a trajectory takes.
+    """Return the names of a trajectory's options.
 
     Raises:
-        ValueError: there is no trajectory of that name; the message lists them.
+        ValueError: There is no trajectory of that name; the message lists them.
     """
     if name not in TRAJECTORIES:
         raise ValueError(f"trajectory = {name!r}: must be one of {', '.join(TRAJECTORIES)}")
@@ -306,19 +308,20 @@ def make_trajectory(
     limits: TrajectoryLimits | None = None,
     **options: Any,
 ) -> Trajectory:
-    """A trajectory in the odom frame.
+    """Return a trajectory in the odom frame.
 
     Args:
-        name: one of TRAJECTORIES.
-        x: where the origin of the trajectory's own frame is, m.
-        y: as x, m.
-        theta: direction of its frame's x axis, rad.
-        backwards: the same points at the same times, the robot facing the other way, v < 0.
-        limits: of speed and acceleration; None: none.
-        options: of the trajectory, see shapes.
+        name: One of TRAJECTORIES.
+        x: Origin of the trajectory's own frame, m.
+        y: As x, m.
+        theta: Direction of its frame's x axis, rad.
+        backwards: Whether the robot drives backwards, v < 0: the same points at the same times with
+            the robot facing the other way.
+        limits: Limits of speed and acceleration; None: none.
+        options: Options of the trajectory, see the functions of this module.
 
     Raises:
-        ValueError: a wrong name or option; the message names it and lists the right ones.
+        ValueError: A name or option is wrong; the message names it and lists the valid ones.
     """
     known = options_of(name)
     for option in options:

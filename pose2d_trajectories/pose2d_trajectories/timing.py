@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A path and a law of time make a trajectory, within limits of speed and acceleration.
+"""Time laws: trajectories from paths, within limits of speed and acceleration.
 
-A RampLaw says how the path's parameter grows: up to a rate, on with it, and down again. Where
-limits are given, the speeds are chosen corner by corner (`drive_through`), leg by leg
+A RampLaw defines the path's parameter over time: it ramps up to a rate, keeps it, and ramps down
+again. Within limits, the speeds are chosen corner by corner (`drive_through`), leg by leg
 (`stop_and_turn`) or lap by lap (`drive_laps`).
 """
 
@@ -30,7 +30,7 @@ from pose2d_trajectories.paths import (
 )
 from pose2d_trajectories.reference import Reference, Trajectory, positive, zero_or_positive
 
-# Defaults of what is driven from rest to rest.
+# Defaults of trajectories from rest to rest.
 SPEED = 0.3  # m/s
 ACCELERATION = 0.5  # m/s^2
 TURN_RATE = 1.0  # rad/s
@@ -46,16 +46,16 @@ UNITS = {
 
 @dataclass(frozen=True)
 class TrajectoryLimits:
-    """What a trajectory must not exceed; math.inf: no limit.
+    """Limits of a trajectory; math.inf: no limit.
 
     Attributes:
-        linear_velocity: largest |v|, m/s, > 0.
-        angular_velocity: largest |omega|, rad/s, > 0.
-        linear_acceleration: largest |dv/dt|, m/s^2, > 0.
-        angular_acceleration: largest |domega/dt|, rad/s^2, > 0.
+        linear_velocity: Maximum |v|, m/s, > 0.
+        angular_velocity: Maximum |omega|, rad/s, > 0.
+        linear_acceleration: Maximum |dv/dt|, m/s^2, > 0.
+        angular_acceleration: Maximum |domega/dt|, rad/s^2, > 0.
 
     Raises:
-        ValueError: a limit is not > 0, or too small.
+        ValueError: A limit is not > 0, or too small.
     """
 
     linear_velocity: float = math.inf
@@ -76,7 +76,7 @@ class TrajectoryLimits:
         turn_rate: float = TURN_RATE,
         turn_acceleration: float = TURN_ACCELERATION,
     ) -> TrajectoryLimits:
-        """What is asked for, or the limit where that is less.
+        """Return the limits reduced to the given values where these are smaller.
 
         Args:
             speed: m/s, > 0.
@@ -85,7 +85,7 @@ class TrajectoryLimits:
             turn_acceleration: rad/s^2, > 0.
 
         Raises:
-            ValueError: one is not > 0.
+            ValueError: A value is not > 0.
         """
         return TrajectoryLimits(
             min(self.linear_velocity, positive("speed", speed, "m/s")),
@@ -107,7 +107,7 @@ class PathParameter(NamedTuple):
 
 
 def _ramp(start: float, end: float, time: float, t: float) -> PathParameter:
-    """Phase t s after the beginning of a ramp from one rate to another that takes `time` s."""
+    """Return the parameter t s after the beginning of a ramp between two rates in `time` s."""
     u, change = t / time, end - start
     return PathParameter(
         start * t + change * time * step_integral(u),
@@ -118,15 +118,15 @@ def _ramp(start: float, end: float, time: float, t: float) -> PathParameter:
 
 @dataclass(frozen=True)
 class RampLaw:
-    """A rate with smooth ramps at both ends; the unit of p is that of the path's parameter.
+    """A constant rate with smooth ramps at both ends; p has the unit of the path's parameter.
 
     Attributes:
-        total: p at the end, > 0; math.inf: it never ends.
-        rate: of p between the ramps, per s, > 0.
-        ramp_up: time from start_rate to rate, s, >= 0.
-        ramp_down: time from rate to end_rate, s, >= 0.
-        start_rate: rate at t = 0, per s.
-        end_rate: rate at the end, per s.
+        total: p at the end, > 0; math.inf: endless.
+        rate: Rate of p between the ramps, per s, > 0.
+        ramp_up: Time from start_rate to rate, s, >= 0.
+        ramp_down: Time from rate to end_rate, s, >= 0.
+        start_rate: Rate at t = 0, per s.
+        end_rate: Rate at the end, per s.
     """
 
     total: float
@@ -138,12 +138,12 @@ class RampLaw:
 
     @classmethod
     def endless(cls, rate: float, ramp_up: float = 0.0) -> RampLaw:
-        """From rest in ramp_up s, then for ever; ramp_up = 0: at full rate from the start."""
+        """Return an endless law, from rest in ramp_up s; 0: at full rate from the start."""
         return cls(math.inf, rate, ramp_up, start_rate=0.0 if ramp_up else rate)
 
     @classmethod
     def timed(cls, total: float, rate: float, ramp_up: float, ramp_down: float) -> RampLaw:
-        """With ramps of given times, to rest at `total`; slower where there is no way for them."""
+        """Return a law with given ramp times to rest at `total`; slower on short paths."""
         rate = min(rate, 2.0 * total / (ramp_up + ramp_down))
         return cls(total, rate, ramp_up, ramp_down, start_rate=0.0 if ramp_up else rate)
 
@@ -151,17 +151,17 @@ class RampLaw:
     def between(
         cls, total: float, start: float, rate: float, end: float, acceleration: float
     ) -> RampLaw:
-        """From one rate to another with ramps whose largest slope is the acceleration.
+        """Return a law between two rates with ramps whose largest slope is the acceleration.
 
-        A ramp from a to b needs (a + b) / 2 times MAX_SLOPE |b - a| / acceleration of the way,
-        so that b^2 - a^2 grows with the way as in the usual trapezoid, by a smaller acceleration.
+        A ramp from a to b needs a path of (a + b) / 2 times MAX_SLOPE |b - a| / acceleration. So
+        b^2 - a^2 grows with the path as in a trapezoidal profile with a smaller acceleration.
 
         Args:
-            total: way, > 0; long enough to get from start to end.
-            start: rate at the beginning, 0 <= start <= rate.
-            rate: largest rate; less is reached on short ways.
-            end: rate at the end, 0 <= end <= rate.
-            acceleration: largest derivative of the rate, > 0.
+            total: Path, > 0; long enough to get from start to end.
+            start: Rate at the beginning, 0 <= start <= rate.
+            rate: Maximum rate; not reached on short paths.
+            end: Rate at the end, 0 <= end <= rate.
+            acceleration: Maximum derivative of the rate, > 0.
         """
         square = 0.5 * (start * start + end * end) + acceleration / MAX_SLOPE * total
         peak = max(min(rate, math.sqrt(square)), start, end)
@@ -169,7 +169,7 @@ class RampLaw:
         return cls(total, peak, up, down, start, end)
 
     def slowed(self, factor: float) -> RampLaw:
-        """The same p, with time running at `factor` (0 to 1) of its speed."""
+        """Return the law with the same p and all rates scaled by `factor` (0 to 1)."""
         return RampLaw(
             self.total,
             self.rate * factor,
@@ -181,16 +181,16 @@ class RampLaw:
 
     @property
     def duration(self) -> float:
-        """Time until the end, s; math.inf when there is none."""
+        """Time until the end, s; math.inf for an endless law."""
         ramps = 0.5 * (
             (self.start_rate + self.rate) * self.ramp_up
             + (self.end_rate + self.rate) * self.ramp_down
         )
-        # Rounding may leave less than nothing between two ramps that fill the way.
+        # If the two ramps fill the path, rounding may make the rest between them negative.
         return self.ramp_up + max(self.total - ramps, 0.0) / self.rate + self.ramp_down
 
     def at(self, t: float) -> PathParameter:
-        """Phase at time t, s; at rest before 0, at the end from `duration` on."""
+        """Return the parameter at time t, s; at rest before 0, at the end from `duration` on."""
         if t < 0.0:
             return PathParameter(0.0, 0.0, 0.0)
         rest = self.duration - t
@@ -199,7 +199,7 @@ class RampLaw:
         if t < self.ramp_up:
             return _ramp(self.start_rate, self.rate, self.ramp_up, t)
         if rest < self.ramp_down:
-            # Seen from the end, so that the end is met exactly.
+            # Computed backwards from the end, so that the end is reached exactly.
             p, dp, ddp = _ramp(self.end_rate, self.rate, self.ramp_down, rest)
             return PathParameter(self.total - p, dp, -ddp)
         way = 0.5 * (self.start_rate + self.rate) * self.ramp_up
@@ -208,11 +208,11 @@ class RampLaw:
 
 @dataclass(frozen=True)
 class PathTrajectory:
-    """Drives along a path; derivatives by the chain rule.
+    """A trajectory along a path; derivatives by the chain rule.
 
     Attributes:
-        path: where.
-        law: when; its p is the path's parameter.
+        path: Path.
+        law: Time law; its p is the path's parameter.
     """
 
     path: Path
@@ -220,11 +220,11 @@ class PathTrajectory:
 
     @property
     def duration(self) -> float:
-        """Time until the end, s; math.inf when there is none."""
+        """Time until the end, s; math.inf for an endless law."""
         return self.law.duration
 
     def at(self, t: float) -> Reference:
-        """The reference at time t, s."""
+        """Return the reference at time t, s."""
         p, dp, ddp = self.law.at(t)
         x, y, theta, ds, dds, dtheta, ddtheta = self.path.at(p)
         return Reference(
@@ -239,10 +239,10 @@ class PathTrajectory:
 
 
 class Chain:
-    """Each part begins when, where and as fast as the one before ends.
+    """A sequence of trajectories; each begins when, where and as fast as the previous one ends.
 
     Args:
-        parts: at least one; all but the last end.
+        parts: Parts, at least one; all but the last have an end.
     """
 
     def __init__(self, parts: Sequence[Trajectory]) -> None:
@@ -255,16 +255,16 @@ class Chain:
         return self._duration
 
     def at(self, t: float) -> Reference:
-        """The reference at time t, s."""
+        """Return the reference at time t, s."""
         if t >= self._duration:
-            # Asked at its own end, for the sum of the durations may be less by rounding.
+            # Use the last part's own end, as rounding may make the sum of the durations smaller.
             return self._parts[-1].at(self._parts[-1].duration)
         index = max(bisect_right(self._starts, t) - 1, 0)
         return self._parts[index].at(t - self._starts[index])
 
 
 def corner_speed(corner: Corner, limits: TrajectoryLimits) -> float:
-    """Largest speed, m/s, at which a corner keeps the limits, driven at constant speed."""
+    """Return the largest constant speed, m/s, at which a corner keeps the limits."""
     return min(
         limits.linear_velocity,
         limits.angular_velocity / corner.max_curvature,
@@ -273,10 +273,10 @@ def corner_speed(corner: Corner, limits: TrajectoryLimits) -> float:
 
 
 def joint_speeds(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) -> list[float]:
-    """Speeds where the pieces meet, m/s: n + 1 for n pieces, 0 at both ends.
+    """Return the speeds at the ends of n pieces, m/s: n + 1 values, 0 at both ends.
 
-    Corners have one speed throughout. The usual two passes: forwards no straight may gain, then
-    backwards none may lose more speed than its length allows (see RampLaw.between).
+    Corners have a constant speed. The usual two passes: in the forward pass no straight may gain,
+    in the backward pass none may lose more speed than its length allows (see RampLaw.between).
     """
     gain = 2.0 * limits.linear_acceleration / MAX_SLOPE  # of the squared speed per m
     speeds = [0.0, *[limits.linear_velocity] * (len(pieces) - 1), 0.0]
@@ -298,11 +298,11 @@ def joint_speeds(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) 
 
 
 def drive_through(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) -> Chain:
-    """From rest to rest without a stop, slower in corners where the limits demand it.
+    """Return a trajectory from rest to rest without a stop, slower in corners if limits require it.
 
     Args:
-        pieces: as `rounded` gives them, with a straight at each end.
-        limits: all finite; linear_velocity is the speed on straights.
+        pieces: Pieces as returned by `rounded`, with a straight at each end.
+        limits: Limits, all finite; linear_velocity is the speed on straights.
     """
     speeds = joint_speeds(pieces, limits)
     parts = []
@@ -318,11 +318,11 @@ def drive_through(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits)
 
 
 def stop_and_turn(lines: Sequence[Leg], limits: TrajectoryLimits) -> Chain:
-    """From rest to rest along each leg, with a turn on the spot between two.
+    """Return a trajectory from rest to rest along each leg, with turns on the spot between legs.
 
     Args:
-        lines: the legs.
-        limits: all finite.
+        lines: The legs.
+        limits: Limits, all finite.
     """
     parts = []
     for index, leg in enumerate(lines):
@@ -341,9 +341,9 @@ def stop_and_turn(lines: Sequence[Leg], limits: TrajectoryLimits) -> Chain:
     return Chain(parts)
 
 
-SAMPLES = 4096
-# Local maxima of the samples that are looked at closely, and how closely: 0.618^30 = 5e-7 of two
-# samples' distance, which leaves 1e-12 of the value, since a maximum is flat.
+SAMPLES = 4096  # number of intervals at which peaks are searched
+# Number of local maxima of the samples that are refined, and of refining iterations: 0.618^30 =
+# 5e-7 of the samples' distance leaves an error of 1e-12 of the value, since a maximum is flat.
 CANDIDATES = 8
 ITERATIONS = 30
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -358,9 +358,9 @@ class Peaks(NamedTuple):
     domega: float
 
     def time_factor(self, limits: TrajectoryLimits) -> float:
-        """How much faster time may run while the limits hold; math.inf where there are none.
+        """Return the factor by which time may run faster within the limits; math.inf without any.
 
-        With time at a factor f, velocities are f times and accelerations f^2 times as large.
+        With time scaled by f, velocities are f times and accelerations f^2 times as large.
         """
         shares = (
             _share(limits.linear_velocity, self.v),
@@ -376,7 +376,7 @@ def _share(limit: float, peak: float) -> float:
 
 
 def find_peaks(trajectory: Trajectory, start: float, end: float) -> Peaks:
-    """The peaks between two times, s: from samples, refined by golden sections.
+    """Return the peaks between two times, s: from samples, refined by golden-section search.
 
     A peak narrower than (end - start) / SAMPLES may be missed.
     """
@@ -406,7 +406,7 @@ def _peak(trajectory: Trajectory, name: str, times: list[float], samples: list[R
 
 
 def _golden(function: Callable[[float], float], low: float, high: float) -> float:
-    """Largest value of a function with one maximum between low and high; golden sections."""
+    """Return the maximum of a function with one peak in [low, high], by golden-section search."""
     inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
     values = [function(t) for t in inner]
     for _ in range(ITERATIONS):
@@ -424,19 +424,19 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
 def drive_laps(
     path: Path, rate: float, laps: int, ramp_up: float, ramp_down: float, limits: TrajectoryLimits
 ) -> PathTrajectory:
-    """Drive a closed path, at a rate or, where limits demand it, more slowly.
+    """Return a trajectory along a closed path, slower than the rate if the limits require it.
 
-    First a whole lap is slowed until it keeps the limits. Where the ramps then break one, they are
-    made as long as the acceleration limits demand for them alone, and should path and ramp
-    together still break one, all is slowed once more, to 0.7 at the least.
+    First the rate is reduced until a whole lap keeps the limits. If the ramps then exceed a limit,
+    they are made as long as the acceleration limits require for the ramps alone. If path and ramp
+    together still exceed a limit, everything is slowed down once more, by a factor of at least 0.7.
 
     Args:
-        path: closed.
-        rate: of the path's parameter, per s, > 0.
-        laps: >= 1; 0: for ever.
-        ramp_up: time from rest to the rate, s, or more; 0: in motion from the start.
-        ramp_down: time from the rate to rest at the end, s, > 0, or more.
-        limits: that hold afterwards.
+        path: Closed path.
+        rate: Rate of the path's parameter, per s, > 0.
+        laps: Number of laps, >= 1; 0: endless.
+        ramp_up: Time from rest to the rate, s, which may be extended; 0: in motion from the start.
+        ramp_down: Time from the rate to rest at the end, s, > 0, which may be extended.
+        limits: Limits that the result keeps.
     """
     if isinstance(laps, bool) or not isinstance(laps, Integral) or laps < 0:
         raise ValueError(f"laps = {laps!r}: must be a whole number >= 0; 0 drives for ever")
@@ -448,14 +448,14 @@ def drive_laps(
     rate = min(rate, lap.time_factor(limits))
     law = _law(path, rate, laps, up, down)
     factor = _factor(PathTrajectory(path, law), limits)
-    if factor > 1.0 - 1e-9:  # but for rounding, the ramps keep the limits
+    if factor > 1.0 - 1e-9:  # the ramps keep the limits, up to rounding
         return PathTrajectory(path, law.slowed(factor))
-    # Time of a ramp per rate that the acceleration limits ask for, wherever on the path it is.
+    # Time of a ramp per rate that the acceleration limits require anywhere on the path.
     slowness = MAX_SLOPE * max(
         lap.v / limits.linear_acceleration, lap.omega / limits.angular_acceleration
     )
     if laps and slowness:
-        # Higher rates would leave no way between such ramps.
+        # Higher rates would leave no path between such ramps.
         rate = min(rate, math.sqrt((1.0 if up else 2.0) * laps * path.length / slowness))
     shortest = rate * slowness
     law = _law(path, rate, laps, max(up, shortest) if up else 0.0, max(down, shortest))
@@ -469,7 +469,7 @@ def _law(path: Path, rate: float, laps: int, up: float, down: float) -> RampLaw:
 
 
 def _factor(trajectory: PathTrajectory, limits: TrajectoryLimits) -> float:
-    """By how much time has to slow down for the ramps to keep the limits, 1 or less."""
+    """Return the factor, <= 1, by which time must slow down for the ramps to keep the limits."""
     law, end = trajectory.law, trajectory.duration
     ramps = []
     if law.ramp_up:

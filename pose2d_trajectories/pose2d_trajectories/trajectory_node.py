@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trajectory_publisher node: a trajectory as messages, at the robot's pace (see PacedNode).
+"""The trajectory_publisher node: publishes a trajectory at the robot's pace (see PacedNode).
 
 Publishes `command` (geometry_msgs/Pose2D, the pose alone, as in Lages (2018), 5.3) and `reference`
 (diffbot_msgs/PoseReference: pose, velocity and acceleration). After the end of the trajectory its
@@ -25,24 +25,24 @@ PREFIX = "max_"
 
 
 def _limit(name: str) -> float:
-    """A parameter for this field of TrajectoryLimits."""
+    """Return a parameter for this field of TrajectoryLimits."""
     what = name.replace("_", " ")
     return parameter(0.0, f"largest {what}, {UNITS[name]}; 0: no limit", minimum=0.0)
 
 
 @dataclass(frozen=True)
 class SpeedParameters(PaceParameters):
-    """Of nodes whose trajectory has limits of speed."""
+    """Parameters of nodes whose trajectory has speed limits."""
 
     max_linear_velocity: float = _limit("linear_velocity")
     max_angular_velocity: float = _limit("angular_velocity")
 
 
 def limits(values: SpeedParameters) -> TrajectoryLimits:
-    """The limits that a node's parameters give; fields without a parameter have none.
+    """Return the limits given by a node's parameters; fields without a parameter have none.
 
     Raises:
-        ValueError: a limit is too small or too large.
+        ValueError: A limit is too small or too large.
     """
     given = {name: getattr(values, PREFIX + name, 0.0) for name in UNITS}
     return TrajectoryLimits(**{name: value for name, value in given.items() if value})
@@ -57,20 +57,18 @@ T = TypeVar("T", int, float, str, tuple[float, ...])
 
 
 def _option(name: str, absent: T) -> T:
-    """A parameter for an option of a trajectory; none has the value for one that is not given."""
+    """Return a parameter for an option of a trajectory; `absent` stands for one not given."""
     return parameter(absent, OPTIONS[name] + _FORM.get(name, "; -1: the trajectory's own"))
 
 
 @dataclass(frozen=True)
 class TrajectoryParameters(SpeedParameters):
-    """Of trajectory_publisher."""
+    """Parameters of trajectory_publisher."""
 
-    trajectory: str = parameter(
-        "figure_eight", "what the robot is to drive", choices=tuple(TRAJECTORIES)
-    )
+    trajectory: str = parameter("figure_eight", "trajectory to drive", choices=tuple(TRAJECTORIES))
     frame: str = parameter("odom", "frame of the trajectory, for the header of reference")
-    x: float = parameter(0.0, "where the origin of the trajectory's own frame is, m")
-    y: float = parameter(0.0, "where the origin of the trajectory's own frame is, m")
+    x: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")
+    y: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")
     theta: float = parameter(0.0, "direction of the x axis of the trajectory's own frame, rad")
     backwards: bool = parameter(
         False, "same points at the same times, the robot facing the other way"
@@ -98,10 +96,10 @@ class TrajectoryParameters(SpeedParameters):
 
 
 def options(values: TrajectoryParameters) -> dict[str, Any]:
-    """The options that the parameters give, for make_trajectory.
+    """Return the options given by the parameters, for make_trajectory.
 
     Raises:
-        ValueError: points are not pairs.
+        ValueError: The points are not pairs.
     """
     given = {name: getattr(values, name) for name in OPTIONS}
     found = {k: v for k, v in given.items() if v != getattr(TrajectoryParameters, k)}
@@ -116,10 +114,10 @@ def options(values: TrajectoryParameters) -> dict[str, Any]:
 
 
 class TrajectoryNode(PacedNode[TrajectoryParameters]):
-    """ROS side of a trajectory.
+    """ROS interface of a trajectory.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self) -> None:
@@ -159,14 +157,14 @@ class TrajectoryNode(PacedNode[TrajectoryParameters]):
 # The velocity_steps node: steps of [v, omega] at the robot's pace (see PacedNode).
 #
 # Publishes `cmd_vel` (geometry_msgs/TwistStamped, or Twist with `stamped` = false). It ends `hold`
-# s after the beginning of the last step; interrupted on the way, it sends zero velocity first.
+# s after the beginning of the last step; if it is interrupted, it sends zero velocity first.
 
 EMPTY = "times, linear and angular all empty: a demonstration"
 
 
 @dataclass(frozen=True)
 class VelocityStepsParameters(SpeedParameters):
-    """Of velocity_steps."""
+    """Parameters of velocity_steps."""
 
     times: tuple[float, ...] = parameter(
         (), f"when each step begins, s, increasing; {EMPTY}", minimum=0.0
@@ -181,10 +179,10 @@ class VelocityStepsParameters(SpeedParameters):
 
 
 class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
-    """ROS side of VelocitySteps.
+    """ROS interface of VelocitySteps.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     title = "the sequence of steps"
@@ -215,7 +213,7 @@ class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
         self._send(*self.steps.at(t))
 
     def close(self) -> None:
-        """Leave nobody with a robot in motion."""
+        """Command zero velocity if the robot is in motion."""
         if self._last != (0.0, 0.0):
             self._send(0.0, 0.0)
         super().close()

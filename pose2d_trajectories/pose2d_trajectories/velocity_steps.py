@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A velocity that changes in steps, to see how a controller of [v, omega] answers."""
+"""A velocity that changes in steps, to test the response of a controller of [v, omega]."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pose2d_trajectories.reference import finite
 from pose2d_trajectories.timing import UNITS, TrajectoryLimits
 
-# A demonstration of decoupling, s, m/s, rad/s: at rest; drive; turn as well; stop driving while
-# turning; drive backwards while turning; stop turning; rest. Each step changes one velocity, so
-# that any change of the other one is what the controller has not decoupled.
+# Demonstration of decoupling, in s, m/s, rad/s: rest; drive; drive and turn; stop driving while
+# turning; drive backwards while turning; stop turning; rest. Each step changes only one velocity,
+# so that any change of the other one shows imperfect decoupling by the controller.
 DEMONSTRATION = (
     (0.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5),  # times
     (0.0, 0.4, 0.4, 0.0, -0.4, -0.4, 0.0),  # linear
@@ -23,13 +23,13 @@ class VelocitySteps:
     """Holds a velocity from the time of each step to that of the next; at rest before the first.
 
     Args:
-        times: when each step begins, s, >= 0, increasing; at least one.
-        linear: velocity along the robot's x axis from then on, m/s; one for each step.
-        angular: yaw rate from then on, rad/s; one for each step.
-        limits: of the velocities; those of the accelerations mean nothing to steps.
+        times: Start time of each step, s, >= 0, increasing; at least one.
+        linear: Velocity along the robot's x axis from then on, m/s; one for each step.
+        angular: Yaw rate from then on, rad/s; one for each step.
+        limits: Limits of the velocities; those of the accelerations are not used.
 
     Raises:
-        ValueError: a number is wrong; the message has its name and index, value and limit.
+        ValueError: A number is wrong; the message states its name and index, value and limit.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class VelocitySteps:
 
     @property
     def duration(self) -> float:
-        """When the last step begins, s."""
+        """Start time of the last step, s."""
         return self._times[-1]
 
     @property
@@ -64,7 +64,7 @@ class VelocitySteps:
         return self._steps[-1] == (0.0, 0.0)
 
     def at(self, t: float) -> tuple[float, float]:
-        """The velocity (v in m/s, omega in rad/s) at time t, s."""
+        """Return the velocity (v in m/s, omega in rad/s) at time t, s."""
         index = bisect_right(self._times, t) - 1
         return self._steps[index] if index >= 0 else (0.0, 0.0)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control laws: motion in, torques out; no ROS."""
+"""Control laws that compute wheel torques from the robot's motion; independent of ROS."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Velocities that bring the robot to a pose at rest: the polar law, made practical.
+"""Velocities that drive the robot to a pose at rest: the polar law, adapted for practical use.
 
-Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot as seen from its goal,
-(e, psi, alpha) the same in polar coordinates, eta = [v, omega] the velocities that the law wants.
+Lages (2018), (7)-(15), and Lages (2017), (74)-(83). x_bar is the robot's pose in the goal's frame,
+(e, psi, alpha) the same in polar coordinates, eta = [v, omega] the desired velocities.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ class ApproachGains:
     """Gains of the approach.
 
     Attributes:
-        gamma1: rate at which the distance shrinks, 1/s, > 0; gamma_1 of the papers.
-        gamma2: rate at which the heading turns to the way, 1/s, > 0; gamma_2.
-        ratio: lambda_3 / lambda_2, how much the direction of arrival counts, > 0.
-        linear_velocity: largest |v|, m/s, > 0, or infinite.
-        angular_velocity: largest |omega|, rad/s, > 0, or infinite.
-        deceleration: with which the robot can come to rest at the goal, m/s^2, > 0, or infinite.
-        angular_deceleration: likewise when it turns to its way, rad/s^2, > 0, or infinite.
-        lateral_acceleration: largest |v omega|, m/s^2, > 0, or infinite: what tyres hold and the
-            robot does not tip over at; v gives way to it.
-        rims: how fast those of the wheels may move; v and omega give way together.
-        near: distance, m, > 0, at which the robot has arrived: from there on it only turns to the
-            goal's heading and drives on its own axis.
+        gamma1: Rate at which the distance decays, 1/s, > 0; gamma_1 of the papers.
+        gamma2: Rate at which the heading turns towards the goal, 1/s, > 0; gamma_2.
+        ratio: lambda_3 / lambda_2, weight of the direction of arrival, > 0.
+        linear_velocity: Maximum |v|, m/s, > 0, or infinite.
+        angular_velocity: Maximum |omega|, rad/s, > 0, or infinite.
+        deceleration: Deceleration with which the robot can stop at the goal, m/s^2, > 0, or
+            infinite.
+        angular_deceleration: Likewise for turning towards the goal, rad/s^2, > 0, or infinite.
+        lateral_acceleration: Maximum |v omega|, m/s^2, > 0, or infinite, at which the tyres do not
+            slide and the robot does not tip over; v is reduced to keep it.
+        rims: Limit of the wheels' rim speed; v and omega are reduced together to keep it.
+        near: Distance, m, > 0, at which the robot has arrived: from there on it only turns to the
+            goal's heading and drives along its own axis.
 
     Raises:
-        ValueError: a number is outside its limits.
+        ValueError: A number is outside its limits.
     """
 
     gamma1: float = 5.0
@@ -69,16 +70,16 @@ class ApproachGains:
 
 
 def offset_to_origin(pose: Pose, reference: Pose) -> Pose:
-    """x_bar of (7) in the 2018 and (74) in the 2017 paper: m, m, rad; theta is not wrapped."""
+    """Return x_bar of (7) in the 2018 and (74) in the 2017 paper: m, m, rad; theta not wrapped."""
     dx, dy = pose.x - reference.x, pose.y - reference.y
     cos, sin = math.cos(reference.theta), math.sin(reference.theta)
     return Pose(cos * dx + sin * dy, -sin * dx + cos * dy, pose.theta - reference.theta)
 
 
 def to_goal(pose: Pose, goal: Pose, near: float) -> tuple[float, float]:
-    """What a robot that has arrived still has to go: along its axis, m, and to turn, rad.
+    """Return the distance left along the robot's axis, m, and the turn left, rad, at the goal.
 
-    Infinite where it is further away than LEAVE times `near`, m.
+    Both are infinite if the robot is further away than LEAVE times `near`, m.
     """
     x, y, theta = offset_to_origin(pose, goal)
     if math.hypot(x, y) > LEAVE * near:
@@ -89,7 +90,7 @@ def to_goal(pose: Pose, goal: Pose, near: float) -> tuple[float, float]:
 def moving_offset(
     pose: Pose, u: Velocity, reference: Pose, motion: Velocity
 ) -> tuple[Dual, Dual, Dual]:
-    """x_bar and its rate while the robot moves with u and the reference with `motion`."""
+    """Return x_bar and its rate while the robot moves with u and the reference with `motion`."""
     x, y, theta = offset_to_origin(pose, reference)
     theta = math.remainder(theta, math.tau)
     return (
@@ -99,20 +100,21 @@ def moving_offset(
     )
 
 
-# What the robot's heading is compared with: the way to the goal, or from it (backwards).
+# Driving directions: the heading is aligned with the direction to the goal or, backwards, from it.
 FORWARDS, BACKWARDS = 1, -1
 DIRECTIONS = {"forwards": (FORWARDS,), "backwards": (BACKWARDS,), "either": (FORWARDS, BACKWARDS)}
 
-LEAVE = 2.0  # times ApproachGains.near, beyond which a robot that has arrived sets out again
+# A robot that has arrived starts again beyond this multiple of ApproachGains.near (hysteresis).
+LEAVE = 2.0
 
 
 class PolarError(NamedTuple):
-    """Where the robot is as seen from the goal, (8)-(10) of the 2018 paper, (75)-(77) of 2017.
+    """Robot's pose relative to the goal, (8)-(10) of the 2018 paper, (75)-(77) of the 2017 one.
 
     Attributes:
-        e: distance, m.
-        psi: direction of the way, rad, in the goal's frame.
-        alpha: heading of the robot relative to that, rad.
+        e: Distance, m.
+        psi: Direction of the line between robot and goal in the goal's frame, rad.
+        alpha: Heading of the robot relative to that line, rad.
     """
 
     e: float
@@ -121,24 +123,25 @@ class PolarError(NamedTuple):
 
 
 class Approach:
-    """eta = [v, omega] towards a goal at rest, and its rate of change; (14), (15) made practical.
+    """eta = [v, omega] towards a goal at rest, and its rate of change; (14), (15), made practical.
 
-    What is added to the published law, and why:
+    Additions to the published law, with their reasons:
 
-    - Both driving directions. psi is the direction of the way to the goal, atan2(-y, -x), when the
-      robot drives forwards, and atan2(y, x), as published, when backwards. (14) is the same
-      for both: eta_1 = gamma_1 times the distance ahead. With "either", the direction and the
-      whole turns are those of the smallest Lyapunov function lambda_2 alpha^2 + lambda_3 psi^2;
-      it is left only for one that is smaller by a margin, so that V never grows by a choice.
+    - Both driving directions. psi is the direction to the goal, atan2(-y, -x), when the robot
+      drives forwards, and atan2(y, x), as published, when it drives backwards. (14) is the same for
+      both: eta_1 = gamma_1 times the distance ahead. With "either", the direction and the number
+      of whole turns minimise the Lyapunov function lambda_2 alpha^2 + lambda_3 psi^2. They change
+      only if another choice makes it smaller by a margin, so that a change never increases V.
     - Bounded speed: gamma_1 becomes a function of the distance and gamma_2 one of alpha, such that
-      the robot can brake (see braking_gain). (32) holds for any positive gamma_1, gamma_2, so
-      stability stays. Where omega is still beyond its bound, v and omega slow down together.
-    - Near the goal the direction of the way is noise and its rate grows as 1 / e. A robot that has
-      arrived there takes psi for 0: it turns to the goal's heading and drives on its own axis
-      until it is beside the goal. What is off sideways then, less than `near`, stays.
+      the robot can brake (see braking_gain). (32) holds for any positive gamma_1, gamma_2, so the
+      law remains stable. If omega still exceeds its limit, v and omega are reduced together.
+    - Near the goal the direction to it is noise and its rate grows as 1 / e. A robot that has
+      arrived there sets psi to 0: it turns to the goal's heading and drives along its own axis
+      until it is beside the goal. A lateral error, smaller than `near`, remains.
     """
 
-    MARGIN = 0.7  # of V, that another choice has to be below
+    # Another direction is chosen only if its V is below this share of the present one's.
+    MARGIN = 0.7
 
     def __init__(self, gains: ApproachGains, direction: str = "either") -> None:
         if direction not in DIRECTIONS:
@@ -155,13 +158,14 @@ class Approach:
         self.error = PolarError(0.0, 0.0, 0.0)
 
     def velocity(self, x: Dual, y: Dual, theta: Dual, v: float = 0.0) -> tuple[Dual, Dual]:
-        """The velocities eta and their dual.
+        """Return the velocities eta and their rates.
 
         Args:
-            x: of the robot in the goal's frame, (7) or (74), m.
-            y: as x, m.
-            theta: heading relative to the goal's, rad.
-            v: present velocity of the robot, m/s, for the bound of the lateral acceleration.
+            x: Position of the robot in the goal's frame, (7) or (74), m.
+            y: As x, m.
+            theta: Heading relative to the goal's, rad.
+            v: Present velocity of the robot, m/s, for the limits of lateral acceleration and rim
+                speed.
         """
         gains = self.gains
         e = dual.hypot(x, y)
@@ -180,10 +184,11 @@ class Approach:
         return self.bounded(eta1, eta2, v)
 
     def bounded(self, eta1: Dual, eta2: Dual, v: float) -> tuple[Dual, Dual]:
-        """Velocities within the bounds; where omega is too much both slow down, on one circle.
+        """Return the velocities within the limits.
 
-        A robot at speed v slows down before it turns: after a step of the reference eta_1 may be
-        small long before v is.
+        If omega is too large, both are reduced by the same factor, which keeps the circle. The
+        robot's present velocity v limits omega too, so that it slows down before it turns: after a
+        step of the reference eta_1 may be small long before v is.
         """
         most = self.gains.angular_velocity
         if abs(eta2.value) > most:
@@ -205,8 +210,9 @@ class Approach:
         return eta1, eta2
 
     def _angles(self, e: Dual, x: Dual, y: Dual, theta: Dual) -> tuple[Dual, Dual]:
-        """(psi, alpha) of the driving direction chosen."""
-        # Not a smooth transition: a robot beside its goal would rest where half a psi holds it.
+        """Choose the driving direction and return its (psi, alpha)."""
+        # A smooth transition of psi to 0 would let a robot beside its goal settle at a heading
+        # between the goal's and the direction to it.
         self._arrived = e.value <= self.gains.near * (LEAVE if self._arrived else 1.0)
         if self._arrived:
             self._psi = None
@@ -217,7 +223,7 @@ class Approach:
             candidates.append((self._cost(psi, theta), direction, psi))
         cost, direction, psi = min(candidates, key=lambda c: c[0])
         if self._psi is not None:
-            # The present choice, continued: its psi may pass +-pi.
+            # Continue the present choice; its psi may go beyond +-pi.
             _, own, kept = next(c for c in candidates if c[1] == self.direction)
             turns = math.tau * round((self._psi - kept.value) / math.tau)
             kept = kept + turns
@@ -232,16 +238,16 @@ class Approach:
 
 
 def braking_gain(distance: Dual, gain: float, deceleration: float, most: float) -> Dual:
-    """Rate at which a distance may shrink, speed / distance, 1/s, that a robot can brake from.
+    """Return the gain speed / distance, 1/s, from which a robot can still brake to the goal.
 
-    The speed is gain times the distance near the goal and, where that would ask for more than
-    the deceleration a, sqrt(2 a distance - (a / gain)^2), which meets it with the same slope.
+    Near the goal the speed is gain times the distance. Where this would need more than the
+    deceleration a, it is sqrt(2 a distance - (a / gain)^2), which joins with the same slope.
 
     Args:
-        distance: >= 0, m or rad.
-        gain: near the goal, 1/s.
+        distance: Distance, >= 0, m or rad.
+        gain: Gain near the goal, 1/s.
         deceleration: a, in the distance's unit per s^2, or infinite.
-        most: largest speed, or infinite.
+        most: Maximum speed, or infinite.
     """
     if gain * gain * distance.value <= deceleration:
         if gain * distance.value <= most:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published backstepping law, Lages (2018), (8)-(34), and its Listing 3 to the letter."""
+"""The published backstepping law, Lages (2018), (8)-(34), exactly as in its Listing 3."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pose2d_trajectories.reference import check_reference
 
 @dataclass(frozen=True)
 class NonsmoothGains:
-    """lambda_1..5 and gamma_1..4; the defaults are those of section 6.
+    """Gains lambda_1..5 and gamma_1..4; the defaults are those of section 6.
 
     Attributes:
-        lambdas: weights of V_1, (28), each > 0; only their ratios matter for the law.
-        gammas: rates, 1/s, each > 0.
+        lambdas: Weights of V_1, (28), each > 0; only their ratios matter for the law.
+        gammas: Rates, 1/s, each > 0.
 
     Raises:
-        ValueError: a gain is not finite or not > 0, or their number is wrong.
+        ValueError: A gain is not finite or not > 0, or their number is wrong.
     """
 
     lambdas: tuple[float, ...] = (200.0, 6.0, 6.0, 500.0, 10000.0)
@@ -46,19 +46,19 @@ class NonsmoothGains:
 
 
 def polar_error(offset: Pose) -> PolarError:
-    """(8)-(10) of the 2018, (75)-(77) of the 2017 paper; psi from -pi to pi, alpha not wrapped."""
+    """Return (8)-(10) of 2018, (75)-(77) of 2017; psi from -pi to pi, alpha not wrapped."""
     psi = math.atan2(offset.y, offset.x)
     return PolarError(math.hypot(offset.x, offset.y), psi, offset.theta - psi)
 
 
 def eta(error: PolarError, gains: NonsmoothGains) -> Velocity:
-    """(14), (15): velocities that stabilise the kinematics, m/s and rad/s."""
+    """Return the velocities (14), (15) that stabilise the kinematics, m/s and rad/s."""
     first, second = eta_rates(Dual(error.e), Dual(error.psi), Dual(error.alpha), gains)
     return Velocity(first.value, second.value)
 
 
 def eta_rates(e: Dual, psi: Dual, alpha: Dual, gains: NonsmoothGains) -> tuple[Dual, Dual]:
-    """(14), (15) and how fast they change."""
+    """Return (14), (15) with their rates of change."""
     gamma1, gamma2 = gains.gammas[:2]
     ratio = gains.lambdas[2] / gains.lambdas[1]
     cos = dual.cos(alpha)
@@ -68,9 +68,9 @@ def eta_rates(e: Dual, psi: Dual, alpha: Dual, gains: NonsmoothGains) -> tuple[D
 
 
 def backstep_command(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> Velocity:
-    """v_bar of (30), (31), m/s^2 and rad/s^2; backstep: e_1, e_2 of (22), (23).
+    """Return v_bar of (30), (31), m/s^2 and rad/s^2; backstep: e_1, e_2 of (22), (23).
 
-    At e = 0, where (30) is undefined, its terms with 1 / e are left out, as in Listing 3.
+    At e = 0, where (30) is undefined, its terms with 1 / e are omitted, as in Listing 3.
     """
     l1, l2, l3, l4, l5 = gains.lambdas
     e, psi, alpha = error
@@ -81,7 +81,7 @@ def backstep_command(error: PolarError, backstep: Velocity, gains: NonsmoothGain
 
 
 def polar_rates(error: PolarError, u: Velocity) -> tuple[Dual, Dual, Dual]:
-    """e, psi, alpha with their rates, (16)-(18), while the robot moves with u; e > 0."""
+    """Return e, psi, alpha with their rates, (16)-(18), for a robot moving with u; e > 0."""
     turn = math.sin(error.alpha) / error.e * u.v
     return (
         Dual(error.e, math.cos(error.alpha) * u.v),
@@ -91,12 +91,14 @@ def polar_rates(error: PolarError, u: Velocity) -> tuple[Dual, Dual, Dual]:
 
 
 def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Velocity:
-    """The command v of (33), (34) with **plus** eta', as (24), (25) demand; the paper prints minus.
+    """Return the command v of (33), (34) with **plus** eta', as (24), (25) require.
+
+    The paper prints minus.
 
     Args:
-        error: e > 0.
-        u: velocity now.
-        gains: of the law.
+        error: Polar error with e > 0.
+        u: Present velocity.
+        gains: Gains of the law.
     """
     eta1, eta2 = eta_rates(*polar_rates(error, u), gains)
     backstep = Velocity(u.v - eta1.value, u.omega - eta2.value)
@@ -105,7 +107,7 @@ def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Veloc
 
 
 def lyapunov(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> float:
-    """V_1 of (28)."""
+    """Return the Lyapunov function V_1 of (28)."""
     l1, l2, l3, l4, l5 = gains.lambdas
     return 0.5 * (
         l1 * error.e**2
@@ -117,15 +119,16 @@ def lyapunov(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> fl
 
 
 class PublishedBackstepping(DrivetrainLaw):
-    """Listing 3 with its quirks; see StandardBackstepping for one to use.
+    """Listing 3 with its quirks; use StandardBackstepping in practice.
 
-    - eta' is the backward difference of eta, which is 0 before the first sample: a spike of torque
-      there and at each step of the reference.
-    - alpha and the heading are not wrapped. It parks in reverse (alpha = psi = 0 drives backwards).
-    - A call that is not within 5 % of time_step after the last accepted one is ignored and the
-      torque stays. As the time goes on counting, one lost sample is one too many: all calls
-      after it are ignored too, and the last torque is held for ever, or for `longest_hold`.
-    - f(u) is that of the instant; no limit but the one asked for.
+    - eta' is the backward difference of eta, which is 0 before the first sample. This causes a
+      torque spike there and at each step of the reference.
+    - alpha and the heading are not wrapped. The law parks in reverse (alpha = psi = 0 drives
+      backwards).
+    - A call whose time after the last accepted one differs from time_step by more than 5 % is
+      ignored, and the torque stays. As this time keeps growing, all calls after one lost sample are
+      ignored too, and the last torque is held forever, or for `longest_hold`.
+    - f(u) is that of the instant. The torque is limited only by the given `torque_limit`.
 
     Where the listing compares with DBL_EPSILON before it divides by alpha, the series of
     sinc is used: the value is the same.
@@ -133,14 +136,14 @@ class PublishedBackstepping(DrivetrainLaw):
     Args:
         dynamics: K5..K8, published or physical.
         gains: lambda, gamma.
-        time_step: period that the law is made for, s, > 0.
-        torque_limit: of a wheel, N m, > 0; infinite as published.
-        wheels: what is known of them, of which the friction counts; None: nothing.
-        longest_hold: how long the torque may stay while calls are ignored, s, > 0; infinite as
-            published.
+        time_step: Nominal control period of the law, s, > 0.
+        torque_limit: Torque limit of a wheel, N m, > 0; infinite as published.
+        wheels: Known wheels, of which only the friction is used; None: unknown.
+        longest_hold: Maximum time for which the torque may stay while calls are ignored, s, > 0;
+            infinite as published.
 
     Attributes:
-        ignored: calls ignored in a row up to now; 0 when the last one was taken.
+        ignored: Number of calls ignored in a row; 0 if the last one was accepted.
 
     Raises:
         ValueError: time_step, torque_limit or longest_hold is not > 0.
@@ -165,7 +168,7 @@ class PublishedBackstepping(DrivetrainLaw):
         self.reset()
 
     def reset(self) -> None:
-        """As the listing's starting()."""
+        """Reset the law, as starting() of the listing does."""
         self.drivetrain.reset()
         self._eta = REST
         self._since = 0.0
@@ -174,15 +177,15 @@ class PublishedBackstepping(DrivetrainLaw):
         self.record: BackstepRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Torque [left, right] in N m; that of before where the listing ignores the call.
+        """Return the torque [left, right], N m; the previous one if the listing ignores the call.
 
         Args:
-            state: its velocity as odometry gives it, the mean over the last period.
-            reference: its pose only.
-            dt: time since the update before, s, > 0.
+            state: State with the velocity of odometry, the mean over the last period.
+            reference: Reference, of which only the pose is used.
+            dt: Time since the previous update, s, > 0.
 
         Raises:
-            ValueError: the reference or dt is not finite, dt <= 0; nothing has changed then. Or
+            ValueError: The reference or dt is not finite, or dt <= 0; nothing has changed then. Or
                 calls have been ignored for longer than `longest_hold`.
         """
         check_reference(reference)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backstepping controller to use: Lages (2018), (5)-(34), corrected and made practical.
+"""The recommended backstepping controller: Lages (2018), (5)-(34), corrected for practical use.
 
-The outer part says which velocity eta the robot should have: Approach far from its reference, the
-tracker on a moving one. The inner part, VelocityServo, makes the robot have it.
+The outer part computes the desired velocity eta: Approach far from the reference, the tracker near
+a moving one. The inner part, VelocityServo, makes the robot's velocity follow eta.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class TrackerGains:
     """Gains of the tracker.
 
     Attributes:
-        along: rate at which the error along the robot's axis shrinks, 1/s, > 0.
-        reach: distance driven in which the error across shrinks by e, m, > 0.
-        turning: least rate at which the heading error shrinks, 1/s, > 0.
+        along: Rate at which the error along the robot's axis decays, 1/s, > 0.
+        reach: Distance driven in which the lateral error decays by the factor e, m, > 0.
+        turning: Minimum rate at which the heading error decays, 1/s, > 0.
 
     Raises:
-        ValueError: a gain is outside its limits.
+        ValueError: A gain is outside its limits.
     """
 
     along: float = 4.5
@@ -55,21 +55,21 @@ class TrackerGains:
 def tracking_velocity(
     x: Dual, y: Dual, theta: Dual, v: Dual, omega: Dual, gains: TrackerGains
 ) -> tuple[Dual, Dual]:
-    """Velocities eta = [v, omega] that follow a reference in either driving direction.
+    """Return velocities eta = [v, omega] that follow a reference in either driving direction.
 
     eta_1 = v cos(theta) + k1 x, eta_2 = omega + b v sinc(theta) y + k3 theta (Samson 1993),
     b = 1 / reach^2, k3 = 2 sqrt(omega^2 + b v^2 + (turning / 2)^2). With
-    V = b (x^2 + y^2) / 2 + theta^2 / 2, V' = -b k1 x^2 - k3 theta^2: the error shrinks from
-    anywhere, across the path too while v is not 0. Without an error the reference's own
-    velocity is left, so that a robot on the path has no lag.
+    V = b (x^2 + y^2) / 2 + theta^2 / 2, V' = -b k1 x^2 - k3 theta^2: the error decays from
+    anywhere; the lateral error decays while v is not 0. Without an error eta is the reference's
+    own velocity, so that a robot on the path has no lag.
 
     Args:
-        x: of the reference in the robot's frame, m.
-        y: as x, m.
-        theta: reference's heading minus the robot's, rad, within +-pi.
-        v: velocity of the reference, m/s, and its rate of change.
-        omega: yaw rate of the reference, rad/s, and its rate of change.
-        gains: k1 and the rest.
+        x: Position of the reference in the robot's frame, m.
+        y: As x, m.
+        theta: Reference's heading minus the robot's, rad, within +-pi.
+        v: Velocity of the reference, m/s, and its rate of change.
+        omega: Yaw rate of the reference, rad/s, and its rate of change.
+        gains: Gains of the tracker, k1 = along.
     """
     b = 1.0 / gains.reach**2
     k3 = 2.0 * dual.sqrt(omega * omega + b * v * v + 0.25 * gains.turning**2)
@@ -80,18 +80,18 @@ def tracking_velocity(
 
 @dataclass(frozen=True)
 class ServoLimits:
-    """What the servo may ask of the robot; infinite: no limit.
+    """Limits of the servo's commands; infinite: no limit.
 
     Attributes:
-        torque: largest |torque| of a wheel, N m, > 0.
-        linear_acceleration: largest |dv/dt| asked for, m/s^2, > 0.
-        angular_acceleration: largest |domega/dt| asked for, rad/s^2, > 0.
-        linear_velocity: |v| that the acceleration must not lead beyond, m/s, > 0.
-        angular_velocity: |omega| likewise, rad/s, > 0.
-        rims: of the wheels, for v and omega together.
+        torque: Maximum |torque| of a wheel, N m, > 0.
+        linear_acceleration: Maximum commanded |dv/dt|, m/s^2, > 0.
+        angular_acceleration: Maximum commanded |domega/dt|, rad/s^2, > 0.
+        linear_velocity: Maximum |v| to which the acceleration may lead, m/s, > 0.
+        angular_velocity: Maximum |omega| likewise, rad/s, > 0.
+        rims: Limit of the wheels' rim speed, which bounds v and omega together.
 
     Raises:
-        ValueError: a limit is not > 0.
+        ValueError: A limit is not > 0.
     """
 
     torque: float = math.inf
@@ -114,16 +114,16 @@ class ServoLimits:
 
 @dataclass(frozen=True)
 class VelocityServo:
-    """v = eta' - (1 - p) / T (u - eta), (24), (25) with the gain that sampling allows.
+    """Velocity servo v = eta' - (1 - p) / T (u - eta): (24), (25) with a sampled-data gain.
 
-    With torque held over a period T the backstepping error becomes e(k+1) = p e(k) but for
-    O(T^2): p, from 0 to 1, is the pole that the continuous gains gamma_3, gamma_4 only hope for.
-    The cross terms of (30), (31) are left out: they are small against the servo with the published
-    gains, and the one with sin(alpha) / e is unbounded at the goal.
+    With torque held over a period T the backstepping error becomes e(k+1) = p e(k) up to O(T^2).
+    So p, from 0 to 1, is the pole of the sampled loop, which the continuous gains gamma_3, gamma_4
+    do not ensure. The cross terms of (30), (31) are omitted: they are small compared with the servo
+    at the published gains, and the one with sin(alpha) / e is unbounded at the goal.
 
     Attributes:
-        settling_time: of the velocity, to 1 % of its error, s, > 0.
-        limits: of torque and acceleration.
+        settling_time: Time in which the velocity error decays to 1 %, s, > 0.
+        limits: Limits of torque, acceleration and velocity.
     """
 
     settling_time: float = 0.05
@@ -133,13 +133,15 @@ class VelocityServo:
         check_positive("velocity servo", settling_time=self.settling_time)
 
     def unbounded(self, u: Velocity, eta: Velocity, rate: Velocity, dt: float) -> Velocity:
-        """The command v of (24), (25) within the limits of velocity, m/s^2 and rad/s^2.
+        """Return the command v of (24), (25) within the velocity limits, m/s^2 and rad/s^2.
+
+        It is not yet bounded by the acceleration limits.
 
         Args:
-            u: velocity now.
-            eta: velocity wanted now.
+            u: Present velocity.
+            eta: Desired velocity at this instant.
             rate: eta', m/s^2 and rad/s^2.
-            dt: control period, s.
+            dt: Control period, s.
 
         Raises:
             ValueError: eta or its rate is not finite.
@@ -148,7 +150,7 @@ class VelocityServo:
         check_finite("eta' is beyond floating point", v=rate.v, omega=rate.omega)
         gain = (1.0 - ACCURACY ** (dt / self.settling_time)) / dt
         limits = self.limits
-        # eta stops at its bound of speed, but eta' of the sample before does not know that.
+        # eta is within its speed limit, but following eta' could lead beyond it.
         coming = limits.rims.within(
             Velocity(
                 within(eta.v + rate.v / gain, limits.linear_velocity),
@@ -158,7 +160,7 @@ class VelocityServo:
         return Velocity(gain * (coming.v - u.v), gain * (coming.omega - u.omega))
 
     def acceleration(self, unbounded: Velocity) -> Velocity:
-        """The command within the limits of acceleration, too, m/s^2 and rad/s^2."""
+        """Return the command within the acceleration limits, m/s^2 and rad/s^2."""
         limits = self.limits
         return Velocity(
             within(unbounded.v, limits.linear_acceleration),
@@ -174,9 +176,10 @@ class VelocityServo:
         dt: float,
         at_goal: bool = False,
     ) -> Torque:
-        """(5) with the mean of f over the period, within the limit, [left, right], N m.
+        """Return the torque of (5) within its limit, [left, right], N m.
 
-        Where the robot comes to rest, `at_goal`, it goes through Drivetrain.turned_round.
+        f is averaged over the period. With `at_goal`, where the robot stops at its goal, the torque
+        is filtered by Drivetrain.turned_round.
         """
         acceleration = self.acceleration(unbounded)
         drift = drivetrain.dynamics.mean_drift(u, acceleration, dt)
@@ -188,7 +191,7 @@ class VelocityServo:
 
 
 class Mode(str, Enum):
-    """The published law, or the part of the standard one that is at work."""
+    """The published law, or the active part of the standard law."""
 
     PUBLISHED = "published"
     APPROACH = "approach"
@@ -197,26 +200,26 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True)
 class BackstepRecord:
-    """Every variable that Listing 3 publishes, under the names of its status message.
+    """All variables that Listing 3 publishes, with the names of its status message.
 
     Attributes:
         set_point: x_r, m, m, rad.
-        process_value: pose of the robot, m, m, rad.
-        process_value_dot: its rate of change, m/s, m/s, rad/s.
+        process_value: Pose of the robot, m, m, rad.
+        process_value_dot: Its rate of change, m/s, m/s, rad/s.
         error: set_point - process_value, m, m, rad; the published law does not wrap the heading.
-        time_step: period that the law took, s.
-        command: torque [left, right], N m.
+        time_step: Period that the law used, s.
+        command: Torque [left, right], N m.
         gammas: gamma_i of the law, 1/s: all four (published), or gamma_1, gamma_2 (standard).
         lambdas: lambda_i of the law: all five (published), or lambda_2, lambda_3 (standard, where
-            only their ratio counts).
+            only their ratio matters).
         polar_error: e, psi, alpha.
         backstep_set_point: eta, m/s and rad/s.
-        backstep_set_point_dot: its rate of change as the law knows it.
+        backstep_set_point_dot: Its rate of change as computed by the law.
         backstep_process_value: u, m/s and rad/s.
         backstep_error: u - eta, (22), (23).
         backstep_command: v_bar, (30), (31), m/s^2 and rad/s^2.
         linear_dynamics_command: v, (33), (34), m/s^2 and rad/s^2.
-        mode: which law, or which part of it, was at work.
+        mode: Active law, or active part of it.
     """
 
     set_point: Pose
@@ -238,13 +241,13 @@ class BackstepRecord:
 
 
 def pose_rate(pose: Pose, u: Velocity) -> Pose:
-    """Rate of change of a pose, m/s, m/s, rad/s; (1), (2)."""
+    """Return the rate of change of a pose, m/s, m/s, rad/s; (1), (2)."""
     return Pose(u.v * math.cos(pose.theta), u.v * math.sin(pose.theta), u.omega)
 
 
 @dataclass(frozen=True)
 class BacksteppingSettings:
-    """What a law was made with; see StandardBackstepping."""
+    """Constructor arguments of a law; see StandardBackstepping."""
 
     dynamics: DynamicParameters
     gains: ApproachGains
@@ -256,35 +259,35 @@ class BacksteppingSettings:
     wheels: KnownWheels | None
 
 
-STANDSTILL = 1e-3  # m/s (or rad/s); a slower reference is at rest
+STANDSTILL = 1e-3  # a reference slower than this, m/s or rad/s, is at rest
 
 
 class StandardBackstepping(DrivetrainLaw):
-    """Parks at poses and follows trajectories, both ways round, without spikes and lag.
+    """Parks at poses and follows trajectories, forwards or backwards, without spikes or lag.
 
-    The outer part says which velocity eta the robot should have, the inner part (VelocityServo)
-    makes it have it. While the reference rests or is far, eta is that of Approach, towards where
-    the reference will be 1 / gamma1 later. Near a moving reference it is that of the tracker, with
-    feed-forward. eta' is exact and knows the reference's own motion, so that a step of it
-    gives no derivative of the step.
+    The outer part computes the desired velocity eta, the inner part (VelocityServo) makes the
+    robot follow it. While the reference is at rest or far away, eta is that of Approach, towards
+    the reference's position 1 / gamma1 later. Near a moving reference it is that of the tracker,
+    with feed-forward. eta' is computed analytically from the reference's own motion, so that a step
+    of the reference is not differentiated.
 
     Args:
         dynamics: K5..K8; they may be replaced between two updates.
-        gains: of the approach, with the bounds of speed.
-        tracker: gains of the tracker.
-        servo: of the velocity, with the limits of torque and acceleration.
-        direction: in which the robot arrives at a set point: "forwards", "backwards" or "either".
-            The tracker drives as its reference does.
-        capture: distance to a moving reference, m, > 0, within which the tracker takes over. It
-            hands back beyond twice that.
-        mean_velocity: whether State.velocity is the mean over the last period (encoders).
-        wheels: what is known of them: friction, encoders and delay; None: nothing.
+        gains: Gains of the approach, with the speed limits.
+        tracker: Gains of the tracker.
+        servo: Velocity servo, with the limits of torque and acceleration.
+        direction: Direction in which the robot arrives at a set point: "forwards", "backwards" or
+            "either". The tracker drives in the reference's direction.
+        capture: Distance to a moving reference, m, > 0, below which the tracker takes over. Beyond
+            twice this distance the approach takes over again.
+        mean_velocity: Whether State.velocity is the mean over the last period (encoders).
+        wheels: Known properties of the wheels: friction, encoders and delay; None: unknown.
 
     Attributes:
-        settings: as given.
+        settings: The arguments as given.
 
     Raises:
-        ValueError: an argument is outside its limits.
+        ValueError: An argument is outside its limits.
     """
 
     def __init__(
@@ -317,15 +320,15 @@ class StandardBackstepping(DrivetrainLaw):
         self.record: BackstepRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Torque [left, right] in N m for the period that begins; `record` then says why.
+        """Return the torque [left, right], N m, for the next period; `record` holds all variables.
 
         Args:
-            state: of the robot now.
-            reference: for the same instant.
-            dt: time since the update before, s, > 0.
+            state: Present state of the robot.
+            reference: Reference for the same instant.
+            dt: Time since the previous update, s, > 0.
 
         Raises:
-            ValueError: the reference or dt is not finite, dt <= 0, or numbers are so large that the
+            ValueError: The reference or dt is not finite, dt <= 0, or numbers are so large that the
                 torque is not finite.
         """
         check_reference(reference)
@@ -378,13 +381,13 @@ class StandardBackstepping(DrivetrainLaw):
         return torque
 
     def _left_to_goal(self, pose: Pose, reference: Reference) -> tuple[float, float]:
-        """Way (m) and turn (rad) that are left to a set point nearby; infinite without one."""
+        """Return distance (m) and turn (rad) left to a near set point; infinite without one."""
         if reference.velocity != REST:
             return math.inf, math.inf
         return to_goal(pose, reference.pose, self._approach.gains.near)
 
     def _next_mode(self, pose: Pose, reference: Reference) -> Mode:
-        """TRACK near a moving reference and roughly in its direction, else APPROACH."""
+        """Return TRACK near a moving reference and roughly aligned with it, otherwise APPROACH."""
         if max(abs(reference.v), abs(reference.omega)) < STANDSTILL:
             return Mode.APPROACH
         distance = math.hypot(reference.x - pose.x, reference.y - pose.y)
@@ -394,17 +397,20 @@ class StandardBackstepping(DrivetrainLaw):
         return Mode.TRACK if distance < self._capture and turned < 0.5 * math.pi else Mode.APPROACH
 
     def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
-        """Eta towards where the reference will be, which cancels the lag of (14), v / gamma_1."""
+        """Return eta towards the reference's position 1 / gamma_1 later, which removes (14)'s lag.
+
+        With the present position the robot would lag by v / gamma_1.
+        """
         ahead = 1.0 / self._approach.gains.gamma1
         goal = Arc(reference.v * ahead, reference.omega * ahead).end(reference.pose)
         offset = moving_offset(pose, u, goal, reference.velocity)
         return self._approach.velocity(*offset, u.v)
 
     def _track(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
-        """Eta of the tracker within the bounds of speed."""
+        """Return eta of the tracker within the speed limits."""
         self._approach.reset()
         v, omega = Dual(reference.v, reference.dv), Dual(reference.omega, reference.domega)
-        # The reference as seen from the robot: the roles of (7) exchanged.
+        # The reference in the robot's frame: (7) with the roles exchanged.
         x, y, theta = moving_offset(reference.pose, reference.velocity, pose, u)
         eta1, eta2 = tracking_velocity(x, y, theta, v, omega, self._tracker)
         return self._approach.bounded(eta1, eta2, u.v)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The standard backstepping law for many robots at once, with a robot axis.
+"""The standard backstepping law for many robots at once, on arrays.
 
-StandardBackstepping with arrays for numbers: the tracker's formula, the dual numbers and the model
-are the same code; what branches there is chosen by masks here. test_robot_blocks.py compares whole
-drives with those of one robot.
+StandardBackstepping with arrays instead of numbers: the tracker's formula, the dual numbers and the
+model are the same code; masks replace its branches. test_robot_blocks.py compares whole drives with
+those of single robots.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Mask = NDArray[np.bool_]
 
 
 class BlockBackstepping:
-    """The laws of n robots in one.
+    """The laws of n robots combined.
 
     Args:
-        laws: new ones, n of them, that know their wheels and take mean velocities, such as
-            tuned_backstepping makes with mean_velocity=True and wheels; nothing of them changes.
+        laws: n new laws with known wheels and mean velocities, such as those that
+            tuned_backstepping makes with mean_velocity=True and wheels; they are not changed.
 
     Attributes:
-        drivetrain: between the laws and the wheels.
+        drivetrain: Layer between the laws and the wheels.
 
     Raises:
-        ValueError: one is not such a law, or as of BlockDrivetrain.
+        ValueError: A law is not of this kind, or BlockDrivetrain rejects it.
     """
 
     def __init__(self, laws: Sequence[StandardBackstepping]) -> None:
@@ -70,14 +70,14 @@ class BlockBackstepping:
     def update(
         self, poses: Array, mean: Array, torque: Array, reference: Reference, dt: float
     ) -> Array:
-        """Torques [left, right] in N m for the period that begins, shape (2, n).
+        """Return the torques [left, right], N m, for the next period, shape (2, n).
 
         Args:
-            poses: by odometry, rows x, y, theta, m and rad, shape (3, n).
-            mean: velocities over the period that ends, rows v, omega, shape (2, n).
-            torque: that acted over it, shape (2, n).
-            reference: of all, for the same instant.
-            dt: time since the update before, s, > 0.
+            poses: Poses by odometry, rows x, y, theta, m and rad, shape (3, n).
+            mean: Mean velocities over the period that ends, rows v, omega, shape (2, n).
+            torque: Torques that acted over it, N m, shape (2, n).
+            reference: Common reference of all robots, for the same instant.
+            dt: Time since the previous update, s, > 0.
         """
         pose, u = self.drivetrain.motion(poses, mean, torque, dt)
         self._choose(pose, reference)
@@ -108,7 +108,7 @@ class BlockBackstepping:
         return limited
 
     def _choose(self, pose: Array, reference: Reference) -> None:
-        """Which robots track; see StandardBackstepping._next_mode."""
+        """Choose which robots track; see StandardBackstepping._next_mode."""
         if max(abs(reference.v), abs(reference.omega)) < STANDSTILL:
             self._tracks[:] = False
             return
@@ -118,7 +118,7 @@ class BlockBackstepping:
         self._tracks = np.where(self._tracks, distance < 2.0 * self._capture, near)
 
     def _wanted(self, pose: Array, u: Array, reference: Reference) -> tuple[Dual, Dual]:
-        """Eta of each robot, and its rate."""
+        """Return eta of each robot with its rate."""
         if not self._tracks.any():
             return self._near(pose, u, reference)
         self._approach.forget(self._tracks)
@@ -147,7 +147,7 @@ class BlockBackstepping:
     def _tracked(self, pose: Array, u: Array, reference: Reference) -> tuple[Dual, Dual]:
         """See StandardBackstepping._track."""
         motion = (reference.v, reference.omega)
-        # The reference as seen from the robot: the roles of (7) exchanged.
+        # The reference in the robot's frame: (7) with the roles exchanged.
         x, y, theta = _moving_offset(tuple(reference.pose), motion, pose, u)
         v = self._same(reference.v, reference.dv)
         omega = self._same(reference.omega, reference.domega)
@@ -182,7 +182,7 @@ class _BlockApproach:
         self._arrived = np.zeros(len(allowed), dtype=bool)
 
     def forget(self, which: Mask) -> None:
-        """See Approach.reset, of some robots."""
+        """See Approach.reset; for some robots."""
         self._psi[which] = np.nan
         self._arrived[which] = False
         self._direction[which] = self._first[which]
@@ -244,7 +244,7 @@ class _BlockApproach:
             way: np.where(self._allowed[way], self._cost(psi, theta), np.inf)
             for way, psi in ways.items()
         }
-        # The first of the allowed ones where both cost the same.
+        # Forwards is chosen where both cost the same.
         backwards = costs[BACKWARDS] < costs[FORWARDS]
         psi = dual.where(backwards, ways[BACKWARDS], ways[FORWARDS])
         cost = np.minimum(costs[BACKWARDS], costs[FORWARDS])
@@ -287,7 +287,7 @@ def _braking_gain(distance: Dual, gain: Any, deceleration: Any, most: Any) -> Du
 
 
 def _where_positive(x: Dual) -> Dual:
-    """X, and 1 where it is 0, so that nothing is divided by 0 where the quotient is not used."""
+    """Return x, with 1 in place of 0, which avoids divisions by 0 where the result is not used."""
     one: Any = np.ones_like(x.value)
     return dual.where(_array(x.value) > 0.0, x, Dual(one, 0.0 * one))
 
@@ -311,7 +311,7 @@ def _moving_offset(pose: Any, u: Any, reference: Any, motion: Any) -> tuple[Dual
 
 
 def _limited(torque: Array, limit: Array) -> Array:
-    """See feedback_linearization.limit_torque."""
+    """See drivetrain.limit_torque."""
     steering = within_each(0.5 * (torque[1] - torque[0]), -limit, limit)
     room = limit - np.abs(steering)
     drive = within_each(0.5 * (torque[0] + torque[1]), -room, room)
@@ -319,7 +319,7 @@ def _limited(torque: Array, limit: Array) -> Array:
 
 
 def _arrays(records: Sequence[Any]) -> SimpleNamespace:
-    """One record whose fields are arrays of the records' fields, shape (n,)."""
+    """Return one record whose fields are arrays of the records' fields, shape (n,)."""
     names = records[0].__dataclass_fields__
     return SimpleNamespace(
         **{name: np.array([getattr(record, name) for record in records]) for name in names}

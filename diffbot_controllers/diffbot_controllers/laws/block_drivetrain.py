@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drivetrains of many robots at once: observer, friction, rest, with a robot axis.
+"""The drivetrains of many robots at once: observer, friction and rest on arrays.
 
-The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robots';
+The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robot;
 wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
-friction is viscous and Coulomb friction of the wheels: laws for anything else are driven one by
-one.
+friction is only viscous and Coulomb friction of the wheels. Laws that need more must be simulated
+one by one.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class BlockDrivetrain:
     """Observers and friction of n robots; see Drivetrain.
 
     Args:
-        dynamics: K5 to K8 of each.
-        wheels: of each; n of them.
+        dynamics: K5 to K8 of each robot, n of them.
+        wheels: Known wheels of each robot, n of them.
 
     Attributes:
-        k: K5 to K8 with arrays for numbers, shape (n,) each.
-        bias: acceleration that the model does not know and the torque makes up for, shape (2, n).
+        k: K5 to K8 with arrays instead of numbers, shape (n,) each.
+        bias: Unmodelled acceleration that the torque compensates, shape (2, n).
 
     Raises:
-        ValueError: a law predicts a delay, observes nothing, or knows static friction or a floor
-            that resists turning.
+        ValueError: A law predicts a delay, has no observer, or has static friction or a floor that
+            resists turning.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class BlockDrivetrain:
                     "friction or a floor that resists turning, which a block does not know; drive "
                     "it alone: simulate_drive"
                 )
-        # The methods of one robot's parameters serve for arrays, too.
+        # The methods of DynamicParameters work for arrays too.
         self.k: Any = DynamicParameters(*np.array([k.checked() for k in dynamics]).T)
         geometries = [each.geometry for each in wheels]
         self.radius = np.array([(g.left_radius, g.right_radius) for g in geometries]).T
@@ -101,7 +101,7 @@ class BlockDrivetrain:
         self._quietest = np.array([quietest(each.counts) for each in wheels])
         self._rise = np.array([each.rise for each in wheels])
         self._acted = np.zeros((2, len(wheels)))
-        self._ways = np.zeros((2, len(wheels)))  # the last torques that were not 0
+        self._last_nonzero = np.zeros((2, len(wheels)))  # last torques that were not 0
         self.most_torque = np.minimum(torque, limit)
         self.counts = np.array([each.counts for each in wheels])
         counts = np.array([min(each.counts or FINEST, FINEST) for each in wheels])
@@ -117,19 +117,19 @@ class BlockDrivetrain:
         return np.stack((2.0 * torque * self.k.k7, -2.0 * torque * self.k.k8))
 
     def wheel_velocity(self, u: Array) -> Array:
-        """Wheel speeds, rad/s, of body velocities, m/s and rad/s, shape (2, n) both."""
+        """Return wheel speeds, rad/s, for body velocities, m/s and rad/s, shape (2, n) both."""
         turn = self.half_track * u[1]
         speeds: Array = np.stack((u[0] - turn, u[0] + turn)) / self.radius
         return speeds
 
     def motion(self, poses: Array, mean: Array, torque: Array, dt: float) -> tuple[Array, Array]:
-        """Poses, shape (3, n), and velocities, shape (2, n), now; see MotionObserver.motion.
+        """Return present poses, (3, n), and velocities, (2, n); see MotionObserver.motion.
 
         Args:
-            poses: by odometry, rows x, y, theta, m and rad, shape (3, n).
-            mean: velocities over the period that ends, shape (2, n).
-            torque: that acted over it, [left, right], N m, shape (2, n).
-            dt: s.
+            poses: Poses by odometry, rows x, y, theta, m and rad, shape (3, n).
+            mean: Mean velocities over the period that ends, shape (2, n).
+            torque: Torques that acted over it, [left, right], N m, shape (2, n).
+            dt: Period, s.
         """
         axes = self._axes
         rate, held = self.rate(axes.u, torque, axes.d, dt)
@@ -141,9 +141,10 @@ class BlockDrivetrain:
     def torque(
         self, u: Array, wanted: Array, acceleration: Array, unbounded: Array, dt: float
     ) -> Array:
-        """Torques that give accelerations, not limited yet, N m, shape (2, n).
+        """Return the torques for accelerations, not limited yet, N m, shape (2, n).
 
-        Arguments as of Drivetrain.torque, with the mean drift over the period; shape (2, n) each.
+        The arguments are those of Drivetrain.torque, shape (2, n) each; the drift is its mean over
+        the period.
         """
         drift = np.stack(self.k.mean_drift(_rows(u), _rows(acceleration), dt)) + self.bias
         torque = np.stack(self.k.torque(_rows(acceleration), _rows(drift)))
@@ -175,28 +176,28 @@ class BlockDrivetrain:
         return within_each(before + within_each(torque - before, -step, step), -limit, limit)
 
     def turned_round(self, torque: Array, at_goal: Mask) -> Array:
-        """See Drivetrain.turned_round, of the robots that are at a goal; shape (2, n)."""
-        least = TURN_ROUND * self.friction.breakaway(-self._ways)
-        back = (torque * self._ways < 0.0) & (np.abs(torque) < least)
+        """See Drivetrain.turned_round; for the robots at a goal, shape (2, n)."""
+        least = TURN_ROUND * self.friction.breakaway(-self._last_nonzero)
+        back = (torque * self._last_nonzero < 0.0) & (np.abs(torque) < least)
         return np.where(at_goal & back, 0.0, torque)
 
     def command(self, torque: Array) -> None:
         """See Drivetrain.command; shape (2, n)."""
-        self._ways = np.where(torque != 0.0, torque, self._ways)
+        self._last_nonzero = np.where(torque != 0.0, torque, self._last_nonzero)
 
     def rests(self, ahead: Array, turn: Array, u: Array) -> Mask:
-        """Whether robots may rest; see Drivetrain.rests."""
+        """Return which robots may rest; see Drivetrain.rests."""
         speeds = self.wheel_velocity(u)
         dry = [self.friction.dry(speeds, np.full_like(speeds, way)) for way in (1.0, -1.0)]
         friction = np.minimum(*dry).sum(axis=0)
         return self._standstill.update(ahead, turn, u, self.k.k7 * friction, -self.k.k8 * friction)
 
     def leave(self) -> None:
-        """No robot is at a goal."""
+        """Note that no robot is at a goal."""
         self._standstill.leave()
 
     def rate(self, u: Array, torque: Array, bias: Array, dt: float) -> tuple[Array, Mask]:
-        """Mean accelerations over a period from u on, and whether friction holds both wheels."""
+        """Return mean accelerations over a period from u on, and where friction holds the robot."""
         driven = self.k.input_acceleration(torque)
         free = np.stack(driven) + np.stack(self.k.mean_drift(_rows(u), driven, dt)) + bias
         end, now = self.wheel_velocity(u + dt * free), self.wheel_velocity(u)
@@ -207,11 +208,11 @@ class BlockDrivetrain:
         self, torque: Array, u: Array, wanted: Array, acceleration: Array, dt: float
     ) -> Array:
         """See FrictionFeedforward.add."""
-        now, wish = self.wheel_velocity(u), self.wheel_velocity(wanted)
-        aim = self.wheel_velocity(u + acceleration * dt)
-        to = np.where(np.abs(aim) * self.radius < SLOW, wish, aim)
-        share = within_each(to * self.radius / SMOOTH, -1.0, 1.0)
-        mean = 0.5 * (now + aim)
+        now, desired = self.wheel_velocity(u), self.wheel_velocity(wanted)
+        final = self.wheel_velocity(u + acceleration * dt)
+        target = np.where(np.abs(final) * self.radius < SLOW, desired, final)
+        share = within_each(target * self.radius / SMOOTH, -1.0, 1.0)
+        mean = 0.5 * (now + final)
         total = torque + self.friction.viscous * mean + share * self.friction.dry(mean, share)
         starts = (np.abs(now) * self.radius <= STILL) & (share != 0.0)
         if not starts.any():
@@ -222,7 +223,7 @@ class BlockDrivetrain:
         extra = np.where(self._extra * way < 0.0, 0.0, self._extra)
         most = MOST * hold
         extra = within_each(extra + share * hold * dt / START, -most, most)
-        # Without any friction a robot's torque stays as it is: hold and extra are 0 then.
+        # A robot without friction keeps its torque: its hold and extra are 0.
         start = way * np.maximum(way * total, np.abs(share) * BREAK * hold) + extra
         some = (self.friction.viscous > 0.0) | (hold > 0.0)
         starts &= some.any(axis=0)
@@ -231,12 +232,12 @@ class BlockDrivetrain:
 
 
 class BlockFirstReading:
-    """Puts right the odometry of n robots; see FirstReading.
+    """Corrects the odometry of n robots; see FirstReading.
 
     Args:
-        drivetrain: of the robots; nothing of it changes.
-        poses: at the first reading, rows x, y, theta, m and rad, shape (3, n).
-        angles: of the wheels then, rad, shape (2, n).
+        drivetrain: Drivetrain of the robots; it is not changed.
+        poses: Poses at the first reading, rows x, y, theta, m and rad, shape (3, n).
+        angles: Wheel angles at the first reading, rad, shape (2, n).
     """
 
     def __init__(self, drivetrain: BlockDrivetrain, poses: Array, angles: Array) -> None:
@@ -250,13 +251,13 @@ class BlockFirstReading:
         )
 
     def put_right(self, poses: Array, angles: Array, torque: Array, dt: float) -> Array:
-        """The poses by odometry, put right by what has become known.
+        """Return odometry's poses, corrected by newly determined offsets.
 
         Args:
-            poses: by odometry, rows x, y, theta, m and rad, shape (3, n).
-            angles: of the wheels, rad, shape (2, n).
-            torque: commanded for the period that ends, N m, shape (2, n).
-            dt: its time, s.
+            poses: Poses by odometry, rows x, y, theta, m and rad, shape (3, n).
+            angles: Wheel angles, rad, shape (2, n).
+            torque: Torques commanded for the period that ends, N m, shape (2, n).
+            dt: Its duration, s.
         """
         if self._filters.is_done:
             return poses
@@ -276,7 +277,7 @@ class BlockFirstReading:
 
 
 class _BlockAxes:
-    """The filters of both axes, shape (2, n); see observer._Axis."""
+    """The filters of both axes, shape (2, n); see motion._Axis."""
 
     def __init__(self, variance: Array, largest: Array) -> None:
         self._variance, self._largest = variance, largest
@@ -285,7 +286,7 @@ class _BlockAxes:
         self._begun = False
 
     def update(self, read: Array, acceleration: Array, noise: Array, held: Mask, dt: float) -> None:
-        """Take in readings; see observer._Axis.update."""
+        """Process readings; see motion._Axis.update."""
         pp, pu, pd, uu, ud, dd = self._cov
         q = noise
         if not self._begun:
@@ -332,7 +333,7 @@ class _BlockStandstill:
         self.leave()
 
     def leave(self) -> None:
-        """No robot is at a goal."""
+        """Note that no robot is at a goal."""
         self._rests = np.zeros(len(self._holds), dtype=bool)
 
     def update(self, ahead: Array, turn: Array, u: Array, stop_v: Array, stop_omega: Array) -> Mask:
@@ -349,14 +350,14 @@ class _BlockStandstill:
 def friction_over_block(
     law: FrictionLaw[Array], mobility: Array, speeds: Array, free: Array, dt: float
 ) -> tuple[Array, Mask]:
-    """Friction of wheels over a period, N m, and whether each stood; see friction_over.
+    """Return the wheels' friction over a period, N m, and which were held; see friction_over.
 
     Args:
-        law: of the wheels, arrays of shape (2, n).
-        mobility: accelerations of the wheels per torque, shape (2, 2, n).
-        speeds: at the beginning, rad/s, shape (2, n).
-        free: at the end, were there no friction, rad/s, shape (2, n).
-        dt: s.
+        law: Friction law of the wheels, with arrays of shape (2, n).
+        mobility: Accelerations of the wheels per torque, shape (2, 2, n).
+        speeds: Speeds at the beginning, rad/s, shape (2, n).
+        free: Speeds at the end without friction, rad/s, shape (2, n).
+        dt: Period, s.
     """
     standing = np.abs(speeds) < 1e-9
     forward, backward = law.coulomb, law.coulomb
@@ -385,7 +386,7 @@ def friction_over_block(
 def _relaxed(
     torque: Array, low: Array, high: Array, mobility: Array, free: Array, dt: float
 ) -> Mask:
-    """One sweep over both wheels, in place; returns which robots' torques still changed."""
+    """Do one sweep over both wheels in place; return which robots' torques still changed."""
     change = np.zeros(torque.shape[1])
     for i in (0, 1):
         gain = dt * mobility[i, i]
@@ -399,7 +400,7 @@ def _relaxed(
 def _stacked(
     laws: Sequence[tuple[FrictionLaw[float], FrictionLaw[float]]],
 ) -> FrictionLaw[Array]:
-    """Laws of n robots' wheels as one with arrays of shape (2, n)."""
+    """Combine the laws of n robots' wheels into one with arrays of shape (2, n)."""
 
     def of(value: str, way: float) -> Array:
         return np.array(
@@ -412,5 +413,5 @@ def _stacked(
 
 
 def _rows(pair: Array) -> Any:
-    """Rows [v, omega] as what the methods of DynamicParameters take."""
+    """Return rows [v, omega] as the Velocity that methods of DynamicParameters accept."""
     return Velocity(pair[0], pair[1])

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between a law and the wheels: the motion from a State, the torque from an acceleration.
+"""The layer between a control law and the wheels: state estimation and torque computation.
 
-Every torque law has one. Without KnownWheels it is what the papers have: VelocityEstimate and
-G^-1 (u' - f). With them the motion is the observer's, one torque delay ahead where there is one,
-the torque holds friction, and, with `integral`, what the model has not explained; and it rises no
-faster than they say. `limit_torque` keeps it within its limit.
+Every torque law has a Drivetrain. Without KnownWheels it does what the papers do: VelocityEstimate
+and G^-1 (u' - f). With KnownWheels the motion is estimated by the observer and, with a torque
+delay, predicted one delay ahead. The torque then compensates friction and, with `integral`,
+accelerations that the model does not explain, and its rate is limited. `limit_torque` keeps it
+within its limit.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from diffbot_controllers.laws.motion import (
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 
-# Share of what friction holds that a torque which turns round at the goal has at the least.
+# Minimum torque for a change of sign at the goal, as a share of the wheel's breakaway torque.
 TURN_ROUND = 0.5
 
 
 class Drivetrain:
-    """See the module.
+    """Computes motion and torque for a law, as described in the module docstring.
 
     Args:
         dynamics: K5..K8.
-        mean: whether State.velocity is the mean over the last period (encoders); else it is
-            taken as it is, and there is no observer and no prediction.
-        wheels: None: nothing is known of them.
-        integral: whether accelerations that the observer cannot explain are made up for.
+        mean: Whether State.velocity is the mean over the last period (encoders). If not, it is
+            used as it is, and there is no observer and no prediction.
+        wheels: Known properties of the wheels; None: unknown.
+        integral: Whether accelerations that the model cannot explain are compensated.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Drivetrain:
         self._predictor = ReferencePredictor()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
-        self._ways = NO_TORQUE  # the last torque of each wheel that was not 0
+        self._last_nonzero = NO_TORQUE  # last torque of each wheel that was not 0
 
     @property
     def dynamics(self) -> DynamicParameters:
@@ -73,7 +74,7 @@ class Drivetrain:
 
     @property
     def friction(self) -> Laws | None:
-        """Friction of the wheels in use; it may be replaced, too. None: it is not known."""
+        """Friction of the wheels in use; it may be replaced too. None: unknown."""
         return None if self._feedforward is None else self._feedforward.laws
 
     @friction.setter
@@ -92,35 +93,35 @@ class Drivetrain:
         self._predictor.reset()
         self._bias = REST
         self._acted = self._commanded = NO_TORQUE
-        self._ways = NO_TORQUE
+        self._last_nonzero = NO_TORQUE
         if self._feedforward is not None and self._standstill is not None:
             self._feedforward.reset()
             self._standstill.reset()
 
     def first_reading(self) -> FirstReading | None:
-        """What puts right an odometry that begins; None: of this robot it cannot be known."""
+        """Return a correction of the odometry's start; None if this robot does not allow one."""
         estimate = self._estimate
         if not isinstance(estimate, MotionObserver) or not estimate.wheels.counts:
             return None
         return FirstReading(estimate.dynamics, estimate.wheels)
 
     def reference(self, reference: Reference, dt: float) -> Reference:
-        """The reference for the time of `motion`.
+        """Return the reference for the time of `motion`.
 
         Args:
-            reference: for now.
-            dt: time since the update before, s.
+            reference: Reference for the present instant.
+            dt: Time since the previous update, s.
         """
         estimate = self._estimate
         delay = estimate.wheels.delay if isinstance(estimate, MotionObserver) else 0.0
         return self._predictor.at(reference, delay, dt)
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """When the torque that is commanded now will act.
+        """Return the motion at the time when the torque commanded now will act.
 
         Args:
-            state: of the robot now.
-            dt: time since the update before, s.
+            state: Present state of the robot.
+            dt: Time since the previous update, s.
         """
         self._acted = self.acted(state)
         if state.torque is None:
@@ -140,18 +141,19 @@ class Drivetrain:
         dt: float,
         unbounded: Velocity | None = None,
     ) -> Torque:
-        """Torque that gives an acceleration, not limited yet, [left, right], N m.
+        """Return the torque for an acceleration, not limited yet, [left, right], N m.
 
-        Where a law's bounds keep it from braking as it would, friction is not made up for in full:
-        friction that is described too large would drive the robot against a law at its bounds.
+        While a law's acceleration limits reduce its braking, friction is not compensated in full.
+        Otherwise friction that is described too large would drive the robot on against a law that
+        already brakes at its limit.
 
         Args:
-            u: velocity as of `motion`.
-            wanted: velocity that the law wants.
-            acceleration: that it asks for, m/s^2 and rad/s^2.
+            u: Velocity from `motion`.
+            wanted: Velocity desired by the law.
+            acceleration: Acceleration commanded by the law, m/s^2 and rad/s^2.
             drift: f over the period, m/s^2 and rad/s^2.
-            dt: control period, s.
-            unbounded: acceleration before the law's bounds; None: it has none.
+            dt: Control period, s.
+            unbounded: Acceleration before the law's limits; None: the law has no limits.
         """
         bias = self._bias
         drift = Velocity(drift.v + bias.v, drift.omega + bias.omega)
@@ -166,15 +168,14 @@ class Drivetrain:
         return left, right
 
     def slew_limited(self, torque: Torque, limit: float, dt: float) -> Torque:
-        """The torque no further from the one before than `rise` of the wheels allows, N m.
+        """Limit the change of the torque to what `rise` of the wheels allows, N m.
 
-        A torque that jumps goes through the gears as a shock and says nothing that the robot could
-        follow: in 60 ms it hardly moves.
+        A step of the torque shocks the gears without benefit: within 60 ms the robot hardly moves.
 
         Args:
-            torque: within the limit, [left, right], N m.
-            limit: of a wheel, N m; infinite: torque is as it is.
-            dt: control period, s.
+            torque: Torque within the limit, [left, right], N m.
+            limit: Limit of a wheel, N m; infinite: the torque is returned as it is.
+            dt: Control period, s.
         """
         if self._rise <= 0.0 or math.isinf(limit):
             return torque
@@ -186,30 +187,33 @@ class Drivetrain:
         return within(left, limit), within(right, limit)
 
     def turned_round(self, torque: Torque) -> Torque:
-        """The torque, but none of a wheel that turns round with less than TURN_ROUND of friction.
+        """Set small torques that change their sign to 0, for a robot at its goal.
 
-        For a robot at its goal. Its friction brakes it there: what the wheels still need is about
-        0, or a wheel is to stand, and the encoders' rounding decides on the sign. A gearbox goes
-        through its play with each change of it.
+        A torque that reverses is small if it is below TURN_ROUND of the wheel's breakaway torque.
+        At the goal friction brakes the robot: the torque still needed is about 0, or a wheel must
+        stand still, and the encoders' rounding decides the sign. Each change of sign would drive
+        a gearbox through its backlash.
 
         Args:
-            torque: of a law, [left, right], N m.
+            torque: Torque of a law, [left, right], N m.
         """
         if self._feedforward is None:
             return torque
         left, right = (
             0.0 if wanted * way < 0.0 and abs(wanted) < TURN_ROUND * law.breakaway(-way) else wanted
-            for wanted, way, law in zip(torque, self._ways, self._feedforward.laws, strict=True)
+            for wanted, way, law in zip(
+                torque, self._last_nonzero, self._feedforward.laws, strict=True
+            )
         )
         return left, right
 
     def rests(self, ahead: float, turn: float, motion: ObservedMotion) -> bool:
-        """Whether the robot may rest where it is, held by its friction, without torque.
+        """Return whether the robot may rest where it is, held by its friction, without torque.
 
         Args:
-            ahead: way to the goal along the robot's axis, m.
-            turn: to the goal's heading, rad.
-            motion: of the robot.
+            ahead: Distance to the goal along the robot's axis, m.
+            turn: Turn to the goal's heading, rad.
+            motion: Motion of the robot.
         """
         if self._feedforward is None or self._standstill is None:
             return False
@@ -218,42 +222,47 @@ class Drivetrain:
         return self._standstill.update(ahead, turn, motion.velocity, stop)
 
     def acted(self, state: State) -> Torque:
-        """Torque commanded over the period that ends now, [left, right], N m."""
+        """Return the torque that acted over the period that ends now, [left, right], N m.
+
+        It is that of the state or, if the state has none, the last commanded one.
+        """
         return self._commanded if state.torque is None else state.torque
 
     def command(self, torque: Torque) -> None:
-        """Remember the torque of the period that begins, N m."""
+        """Store the torque commanded for the next period, N m."""
         self._commanded = torque
-        left, right = (wanted or before for wanted, before in zip(torque, self._ways, strict=True))
-        self._ways = left, right
+        left, right = (
+            wanted or before for wanted, before in zip(torque, self._last_nonzero, strict=True)
+        )
+        self._last_nonzero = left, right
 
 
 def limit_torque(torque: Torque, limit: float) -> Torque:
-    """Torques [left, right] within +-limit, N m; steering first.
+    """Limit the torques [left, right] to +-limit, N m; steering has priority.
 
-    The difference of the torques turns the robot, their sum drives it. A robot that turns as asked
-    but drives too slowly stays on its way; one that drives as asked but turns too slowly leaves
-    it. So the difference gets what it needs, and the sum what the difference leaves.
+    The difference of the torques turns the robot, their sum drives it. A robot that turns as
+    commanded but drives too slowly stays on its path; one that drives as commanded but turns too
+    slowly leaves it. So the difference is served first, and the sum gets the remaining torque.
 
     Raises:
-        ValueError: a torque is not finite, the work of numbers beyond any robot. Clipping would
-            make full torque of it.
+        ValueError: A torque is not finite, from numbers beyond those of any robot. Clipping it
+            would command full torque.
     """
     left, right = torque
     check_finite("torque is beyond floating point", left=left, right=right)
     steering = within(0.5 * (right - left), limit)
     room = limit - abs(steering)
     drive = within(0.5 * (left + right), room)
-    # Rounding must not carry a torque beyond its limit.
+    # Rounding must not move a torque beyond its limit.
     left, right = drive - steering, drive + steering
     return within(left, limit), within(right, limit)
 
 
 class DrivetrainLaw:
-    """A law that has a drivetrain: what is known of the robot may be replaced between updates.
+    """A law with a drivetrain; the robot's parameters may be replaced between updates.
 
     Attributes:
-        drivetrain: between the law and the wheels.
+        drivetrain: Layer between the law and the wheels.
     """
 
     drivetrain: Drivetrain
@@ -269,7 +278,7 @@ class DrivetrainLaw:
 
     @property
     def friction(self) -> Laws | None:
-        """Friction of the wheels in use; None: it is not known."""
+        """Friction of the wheels in use; None: unknown."""
         return self.drivetrain.friction
 
     @friction.setter
@@ -278,11 +287,11 @@ class DrivetrainLaw:
 
 
 class ReferencePredictor:
-    """The reference when the torque that is commanded now will act.
+    """Predicts the reference at the time when the torque commanded now will act.
 
-    Its accelerations go on changing as they did over the last two periods, where these agree in
-    their sign: by the smaller rate. Constant accelerations would make the robot lag in a curve that
-    becomes tighter.
+    The jerk is extrapolated: it is the smaller of those of the last two periods if these have the
+    same sign, otherwise 0. With constant accelerations the robot would lag in a curve that becomes
+    tighter.
     """
 
     def __init__(self) -> None:
@@ -294,12 +303,12 @@ class ReferencePredictor:
         self._jerk = REST
 
     def at(self, reference: Reference, delay: float, dt: float) -> Reference:
-        """The reference a delay later.
+        """Return the reference one delay later.
 
         Args:
-            reference: for now.
-            delay: s; 0: the reference as it is.
-            dt: time since the update before, s.
+            reference: Reference for the present instant.
+            delay: Delay, s; 0: the reference is returned as it is.
+            dt: Time since the previous update, s.
         """
         if delay <= 0.0:
             return reference
@@ -321,7 +330,7 @@ class ReferencePredictor:
 
 
 def _yielding(torque: float, total: float, asked: float) -> float:
-    """The total torque, of which friction's part gives way to what the bounds left out, N m."""
+    """Reduce the friction part of the total torque by the torque that the limits removed, N m."""
     friction, missing = total - torque, asked - torque
     if friction * missing >= 0.0:
         return total
@@ -329,7 +338,7 @@ def _yielding(torque: float, total: float, asked: float) -> float:
 
 
 def _smaller(a: float, b: float) -> float:
-    """The smaller of two numbers of one sign; else 0."""
+    """Return the number of smaller magnitude if both have the same sign, otherwise 0."""
     if a * b <= 0.0:
         return 0.0
     return a if abs(a) < abs(b) else b

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dual numbers: values that know how fast they change, exactly and by one set of formulas.
+"""Dual numbers: values with their exact time derivatives (forward-mode differentiation).
 
-A Dual is a value with its derivative in time (forward-mode differentiation). A law that is written
-once, on Duals, gives its velocity and that velocity's rate of change, eta and eta' of
-Lages (2018), (33)-(34), and the two cannot disagree.
+A law that is written once with Duals gives its velocity and that velocity's rate of change, eta
+and eta' of Lages (2018), (33)-(34), and the two are always consistent.
 
-The functions take numbers, and arrays of them for many robots at once; a law that has no branches
-serves for both.
+The functions accept numbers, or arrays for many robots at once; a law without branches works for
+both.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Dual:
     value: float
     rate: float = 0.0
 
-    # An array times a Dual is the Dual's business.
+    # NumPy must leave array * Dual to Dual.__rmul__.
     __array_ufunc__ = None
 
     def __neg__(self) -> Dual:
@@ -66,32 +65,32 @@ class Dual:
 
 
 def sin(x: Dual) -> Dual:
-    """Sine; x in rad."""
+    """Return the sine; x in rad."""
     m = _functions(x)
     return Dual(m.sin(x.value), m.cos(x.value) * x.rate)
 
 
 def cos(x: Dual) -> Dual:
-    """Cosine; x in rad."""
+    """Return the cosine; x in rad."""
     m = _functions(x)
     return Dual(m.cos(x.value), -m.sin(x.value) * x.rate)
 
 
 def sinc(x: Dual) -> Dual:
-    """sin(x) / x, by its series near 0; x in rad."""
+    """Return sin(x) / x, by its series near 0; x in rad."""
     if isinstance(x.value, np.ndarray):
         return Dual(sincs(x.value), sinc_derivatives(x.value) * x.rate)
     return Dual(sinc_value(x.value), sinc_derivative(x.value) * x.rate)
 
 
 def sqrt(x: Dual) -> Dual:
-    """Square root; x > 0."""
+    """Return the square root; x > 0."""
     root = _functions(x).sqrt(x.value)
     return Dual(root, 0.5 * x.rate / root)
 
 
 def hypot(x: Dual, y: Dual) -> Dual:
-    """Length of (x, y); its rate at length 0, where it has none, is the speed of (x, y)."""
+    """Return the length of (x, y); at length 0, its rate is defined as the speed of (x, y)."""
     if isinstance(x.value, np.ndarray):
         lengths = np.hypot(x.value, y.value)
         zero = lengths == 0.0
@@ -104,39 +103,39 @@ def hypot(x: Dual, y: Dual) -> Dual:
 
 
 def atan2(y: Dual, x: Dual) -> Dual:
-    """Angle of (x, y), rad; (x, y) not (0, 0), or, in an array, rate 0 there."""
+    """Return the angle of (x, y), rad; not for (0, 0), except in an array, with rate 0 there."""
     length: Any = _functions(x).hypot(x.value, y.value)
     if isinstance(x.value, np.ndarray):
         length = np.where(length == 0.0, 1.0, length)
         angle = np.arctan2(y.value, x.value)
     else:
         angle = math.atan2(y.value, x.value)
-    # Divided twice: the square of a length below 1e-154 would be 0.
+    # Divide twice, as the square of a length below 1e-154 would underflow to 0.
     turn = (x.value / length) * (y.rate / length) - (y.value / length) * (x.rate / length)
     return Dual(angle, turn)
 
 
 def wrap(x: Dual) -> Dual:
-    """The angle x less whole turns, from -pi to pi, rad."""
+    """Wrap the angle x to -pi to pi, rad."""
     return Dual(wrapped(x.value), x.rate)
 
 
 def wrapped(angle: Any) -> Any:
-    """An angle, or an array of them, less whole turns, from -pi to pi, rad."""
+    """Wrap an angle, or an array of angles, to -pi to pi, rad."""
     if isinstance(angle, np.ndarray):
         return angle - math.tau * np.rint(angle / math.tau)
     return math.remainder(angle, math.tau)
 
 
 def absolute(x: Dual) -> Dual:
-    """|x|."""
+    """Return |x|."""
     if isinstance(x.value, np.ndarray):
         return where(x.value < 0.0, -x, x)
     return -x if x.value < 0.0 else x
 
 
 def clamp(x: Dual, limit: float) -> Dual:
-    """X within +-limit, where it stays for the time being."""
+    """Clamp x to +-limit; its rate is 0 while it is clamped."""
     if isinstance(x.value, np.ndarray):
         inside = np.abs(x.value) <= limit
         return where(inside, x, Dual(np.copysign(limit, x.value), 0.0))
@@ -146,7 +145,7 @@ def clamp(x: Dual, limit: float) -> Dual:
 
 
 def where(condition: Any, x: Dual, y: Dual) -> Dual:
-    """X where an array of conditions holds, else y."""
+    """Return x where an array of conditions is true, otherwise y."""
     return Dual(
         cast(Any, np.where(condition, x.value, y.value)),
         cast(Any, np.where(condition, x.rate, y.rate)),
@@ -154,5 +153,5 @@ def where(condition: Any, x: Dual, y: Dual) -> Dual:
 
 
 def _functions(x: Dual) -> Any:
-    """The module whose functions take the value of x."""
+    """Return the module, math or numpy, whose functions accept the value of x."""
     return np if isinstance(x.value, np.ndarray) else math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Feedback linearization and PI on the body velocity, Lages (2017), (61)-(72)."""
+"""Feedback linearization with PI control of the body velocity, Lages (2017), (61)-(72)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import ObservedMotion, State, check_period
 from diffbot_description import DynamicParameters, Torque
 
-ACCURACY = 0.01  # settled: within 1 % of the step
+ACCURACY = 0.01  # a loop has settled when its error is within this share of the step
 
 
 @dataclass(frozen=True)
 class PiGains:
-    """nu = kp (weight r - u) + ki z, z' = r - u by forward Euler; (65) of Lages (2017).
+    """PI gains: nu = kp (weight r - u) + ki z, z' = r - u by forward Euler; (65) of Lages (2017).
 
     Attributes:
-        kp: 1/s, > 0.
-        ki: 1/s^2, >= 0.
-        weight: share of the reference in the proportional part, > 0 to 1.
+        kp: Proportional gain, 1/s, > 0.
+        ki: Integral gain, 1/s^2, >= 0.
+        weight: Set point weight, the share of the reference in the proportional part, > 0 to 1.
 
     Raises:
-        ValueError: a gain is outside its limits.
+        ValueError: A gain is outside its limits.
     """
 
     kp: float
@@ -45,20 +45,20 @@ class PiGains:
             )
 
     def at(self, dt: float) -> PiGains:
-        """These gains, whatever the control period dt, s."""
+        """Return these gains for any control period dt, s."""
         return self
 
 
-# (71), (72): from (69), which knows neither the double pole nor the zero of (67).
+# Gains of (71), (72), computed from (69), which neglects the double pole and the zero of (67).
 PUBLISHED = PiGains(184.0, 8464.0)
 
 
 @dataclass(frozen=True)
 class PiDesign:
-    """Gains that settle a step within 1 % in a given time, for the control period at hand.
+    """Gains that settle a step within 1 % in a given time, for the present control period.
 
-    The loop is u(k+1) = u(k) + T nu(k), z(k+1) = z(k) + T (r - u(k)), which forward Euler makes
-    exact, for torque is held over the period. Its poles q obey
+    The loop is u(k+1) = u(k) + T nu(k), z(k+1) = z(k) + T (r - u(k)). Forward Euler is exact here,
+    as the torque is held over the period. The poles q satisfy
 
         q^2 + (T kp - 2) q + 1 - T kp + T^2 ki = (q - q1)(q - q2),
 
@@ -67,16 +67,16 @@ class PiDesign:
 
         1 - u(k) / r = (q1^k + q2^k) / 2 = Re q1^k for a complex pair.
 
-    With damping 1 that is q1^k: no overshoot, the zero cancels one of the two poles.
-    With damping z < 1 it stays within e^(-z wn t) and overshoots by up to e^(-pi z / sqrt(1 - z^2))
-    or a little less.
+    With damping 1 that is q1^k: no overshoot, as the zero cancels one of the two poles.
+    With damping z < 1 the error stays within e^(-z wn t) and overshoots by at most
+    e^(-pi z / sqrt(1 - z^2)).
 
     Attributes:
-        settling_time: to within 1 % for good, s, > 0.
-        damping: of the pole pair, > 0.
+        settling_time: Time after which the error stays within 1 %, s, > 0.
+        damping: Damping ratio of the pole pair, > 0.
 
     Raises:
-        ValueError: a number is not finite or not > 0.
+        ValueError: A number is not finite or not > 0.
     """
 
     settling_time: float = 0.05
@@ -87,12 +87,12 @@ class PiDesign:
 
     @cached_property
     def natural_frequency(self) -> float:
-        """Frequency wn, rad/s, with which the error has come down to 1 % at settling_time."""
+        """Natural frequency wn, rad/s, with which the error is 1 % at settling_time."""
         decay = -math.log(ACCURACY)
         if self.damping <= 1.0:
             return decay / (self.damping * self.settling_time)
-        # (e^(-fast x) + e^(-slow x)) / 2 = accuracy. The fast part adds at most the factor 2
-        # in front of the slow one: bisect between.
+        # Solve (e^(-fast x) + e^(-slow x)) / 2 = accuracy by bisection. Compared with the slow part
+        # alone, the fast part at most doubles the sum, which gives the bounds.
         root = math.sqrt(self.damping**2 - 1.0)
         slow, fast = 1.0 / (self.damping + root), self.damping + root
         low, high = (decay - math.log(2.0)) / slow, decay / slow
@@ -105,7 +105,7 @@ class PiDesign:
         return high / self.settling_time
 
     def at(self, dt: float) -> PiGains:
-        """The gains for a control period of dt, s.
+        """Return the gains for a control period of dt, s.
 
         Raises:
             ValueError: dt is not finite and > 0.
@@ -120,26 +120,26 @@ class PiDesign:
 
 
 class GainsSource(Protocol):
-    """What gives the gains for a control period: PiDesign, or PiGains for fixed ones."""
+    """Source of the gains for a control period: PiDesign, or PiGains for fixed gains."""
 
     def at(self, dt: float) -> PiGains:
-        """Gains for a control period of dt, s."""
+        """Return the gains for a control period of dt, s."""
 
 
 @dataclass(frozen=True)
 class LinearizingRecord:
-    """Every variable of one update.
+    """All variables of one update.
 
     Attributes:
         reference: u_r, m/s and rad/s.
-        velocity: u as the law sees it, m/s and rad/s.
+        velocity: Velocity u used by the law, m/s and rad/s.
         error: u_r - u.
-        integral: what the integral part adds to nu, K_i z, m/s^2 and rad/s^2.
-        nu: acceleration asked for, (65), m/s^2 and rad/s^2.
-        drift: f(u) that is compensated, m/s^2 and rad/s^2.
-        unlimited: torque of (62), [left, right], N m, without what is withheld at a goal.
-        torque: the same within the limit.
-        gains: at this control period.
+        integral: Integral part of nu, K_i z, m/s^2 and rad/s^2.
+        nu: Commanded acceleration, (65), m/s^2 and rad/s^2.
+        drift: Compensated f(u), m/s^2 and rad/s^2.
+        unlimited: Torque of (62), [left, right], N m; small reversals at a goal are removed.
+        torque: The same within the limit.
+        gains: Gains for this control period.
     """
 
     reference: Velocity
@@ -154,21 +154,21 @@ class LinearizingRecord:
 
 
 class LinearizingController(DrivetrainLaw):
-    """Torque that makes the body velocity follow a reference.
+    """Makes the body velocity follow a reference by wheel torques.
 
-    Compared with the published law: gains for the control period at hand, a weighted set point,
-    f(u) as its mean over the period, the torque within a limit, and no windup. When the torque
-    is not what (62) asks for, the integral part is fed with the reference that would have asked
-    for it (conditioning, Hanus 1987): the loop then goes on as if it had been told that
-    reference, and does not overshoot.
+    Differences from the published law: gains for the present control period, set point weighting,
+    the mean of f(u) over the period, a torque limit, and anti-windup. When the actual torque
+    differs from that of (62), the integral part is updated with the reference that would have
+    given the actual torque (conditioning technique, Hanus 1987). The loop then continues as if it
+    had received that reference, and does not overshoot.
 
     Args:
         dynamics: K5..K8 of the robot.
-        gains: a PiDesign, or PiGains.
-        torque_limit: largest |torque| of a wheel, N m, > 0, or infinite.
-        mean_velocity: whether State.velocity is the mean over the last period (encoders).
-        published: to the letter: f(u) at the instant, no anti-windup.
-        wheels: what is known of them: friction, encoders and delay; None: nothing.
+        gains: A PiDesign, or PiGains.
+        torque_limit: Maximum |torque| of a wheel, N m, > 0, or infinite.
+        mean_velocity: Whether State.velocity is the mean over the last period (encoders).
+        published: Whether to use the law exactly as published: f(u) at the instant, no anti-windup.
+        wheels: Known properties of the wheels: friction, encoders and delay; None: unknown.
 
     Raises:
         ValueError: torque_limit is not > 0.
@@ -184,7 +184,7 @@ class LinearizingController(DrivetrainLaw):
         wheels: KnownWheels | None = None,
     ) -> None:
         check_limit("linearizing controller", torque_limit=torque_limit)
-        # The integral part is that of the PI.
+        # No integral part in the drivetrain, as the PI controller has its own.
         self.drivetrain = Drivetrain(dynamics, mean_velocity, wheels, integral=False)
         self._gains = gains
         self._limit = torque_limit
@@ -193,32 +193,32 @@ class LinearizingController(DrivetrainLaw):
 
     @classmethod
     def published(cls, dynamics: DynamicParameters) -> LinearizingController:
-        """The law of the paper with the gains of the paper, (71), (72)."""
+        """Return the law of the paper with the gains of the paper, (71), (72)."""
         return cls(dynamics, PUBLISHED, published=True)
 
     def reset(self) -> None:
-        """Forget the past; the integral part is 0."""
+        """Forget the past and set the integral part to 0."""
         self.drivetrain.reset()
         self._integral = REST
         self.record: LinearizingRecord | None = None
 
     def update(self, state: State, reference: Velocity, dt: float) -> Torque:
-        """Torque [left, right] in N m for the period that begins; `record` then says why.
+        """Return the torque [left, right], N m, for the next period; `record` holds all variables.
 
-        Arguments and errors as of `recorded`.
+        Arguments and errors are those of `recorded`.
         """
         return self.recorded(state, reference, dt).torque
 
     def recorded(self, state: State, reference: Velocity, dt: float) -> LinearizingRecord:
-        """The same, with every variable.
+        """Update the law and return all its variables.
 
         Args:
-            state: of the robot now.
-            reference: wanted velocity u_r, m/s and rad/s.
-            dt: time since the update before, s, > 0.
+            state: Present state of the robot.
+            reference: Desired velocity u_r, m/s and rad/s.
+            dt: Time since the previous update, s, > 0.
 
         Raises:
-            ValueError: the reference or dt is not finite, dt <= 0; nothing has changed then.
+            ValueError: The reference or dt is not finite, or dt <= 0; nothing has changed then.
         """
         check_finite("velocity reference", v=reference.v, omega=reference.omega)
         check_period(dt)
@@ -235,16 +235,16 @@ class LinearizingController(DrivetrainLaw):
         rests: bool = False,
         at_goal: bool = False,
     ) -> LinearizingRecord:
-        """As `recorded`, for a law on top that needs the motion, too.
+        """Update as `recorded` does, for an outer law that needs the motion too.
 
         Args:
-            state: of the robot now.
-            motion: what `drivetrain` made of it, once per update.
-            reference: wanted velocity u_r, m/s and rad/s.
-            dt: time since the update before, s, > 0.
-            rests: whether friction holds the robot where it is to be: there is no torque then, and
-                nothing to integrate.
-            at_goal: whether the robot comes to rest; see Drivetrain.turned_round.
+            state: Present state of the robot.
+            motion: Motion computed from it by `drivetrain`, once per update.
+            reference: Desired velocity u_r, m/s and rad/s.
+            dt: Time since the previous update, s, > 0.
+            rests: Whether friction holds the robot at its goal: then there is no torque and nothing
+                to integrate.
+            at_goal: Whether the robot stops at its goal; see Drivetrain.turned_round.
         """
         gains = self._gains.at(dt)
         u = motion.velocity
@@ -279,17 +279,18 @@ class LinearizingController(DrivetrainLaw):
         return self.record
 
     def _bumpless(self, integral: Velocity, gains: PiGains, u: Velocity) -> Velocity:
-        """The integral part that goes with new gains.
+        """Return the integral part adapted to new gains (bumpless transfer).
 
-        While u keeps to a constant reference it holds up kp (1 - weight) u. Gains that follow a
-        control period which jitters would otherwise jolt the robot at every sample.
+        While u follows a constant reference, the integral part contributes kp (1 - weight) u.
+        Without this adaptation, gains that follow a jittering control period would jolt the robot
+        at every sample.
         """
         last = gains if self.record is None else self.record.gains
         more = gains.kp * (1.0 - gains.weight) - last.kp * (1.0 - last.weight)
         return Velocity(integral.v + more * u.v, integral.omega + more * u.omega)
 
     def _mean_drift(self, u: Velocity, nu: Velocity, dt: float) -> Velocity:
-        """Mean f over the period that begins, with the acceleration that the limit can give."""
+        """Return the mean of f over the next period for nu within the range of the torque limit."""
         drift = self.dynamics.drift(u)
         most = 2.0 * self._limit * self.dynamics.k7 + abs(drift.v)
         turn = -2.0 * self._limit * self.dynamics.k8 + abs(drift.omega)
@@ -297,7 +298,7 @@ class LinearizingController(DrivetrainLaw):
         return self.dynamics.mean_drift(u, bounded, dt)
 
     def _integrated(self, state: State, dt: float) -> Velocity:
-        """The integral part after the period that ends now."""
+        """Return the integral part after the period that ends now."""
         last = self.record
         if last is None:
             return self._integral

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where within a count each wheel stood at the encoders' first reading.
+"""Estimation of each wheel's position within its encoder count at the first reading.
 
-Odometry takes the first reading for exact. A wheel stands somewhere within its count, though, and
-the heading is off by up to one count over the track from then on: 1.4 mm to the side after 2 m with
-2048 counts. The first edges tell where it stood: at an edge the angle is known exactly, and the way
-from rest to there follows from the torque.
+Odometry takes the first reading as exact. However, the wheel stands somewhere within its count, and
+the heading is wrong by up to one count over the track from then on: 1.4 mm to the side after 2 m
+with 2048 counts. The first encoder edges reveal the start position: at an edge the angle is known
+exactly, and the path from rest to the edge follows from the torque.
 
-In counts, with n the reading, s the way since the first reading (n = 0) and y, 0 to 1, where in its
-count the wheel stood,
+In counts, with n the reading, s the path since the first reading (n = 0) and y, 0 to 1, the wheel's
+start position within its count,
 
-    n <= s + y < n + 1,    s = model's way from rest + e,    e' = u,    u' = white noise
+    n <= s + y < n + 1,    s = model's path from rest + e,    e' = u,    u' = white noise
 
-of the intensity that the MotionObserver takes the model to be wrong by at the torque limit. A
-reading that differs from the one before says that an edge was passed within the period: s + y is
-beyond that edge by half the way of the period, or half a count where that is less, give or take a
-uniform error of that width. One that repeats says nothing. So a Kalman filter on [y, e, u] per
-wheel finds y, from a mean of 1/2 and a variance of 1/12 on, until WINDOW after the wheel has
-started. A model that is wrong, or a robot that rolled at the start, shows in the innovations: the
-reading stays as it was then.
+of the intensity that the MotionObserver assumes for the model's errors at the torque limit. A
+reading that differs from the previous one shows that an edge was passed within the period: s + y is
+beyond that edge by half of the period's path, or by half a count if that is less, with a uniform
+error of twice that width. An unchanged reading is not used. A Kalman filter on [y, e, u] per wheel
+estimates y, starting from a mean of 1/2 and a variance of 1/12, until WINDOW after the wheel has
+started. A wrong model, or a robot that rolled at the start, shows in the innovations: then the
+reading is left as it was.
 
-What readings are off by on average is y - 1/2 counts; odometry's frame is turned and shifted by
-that about its start, once, and the variance that is left counts in its covariance.
+The mean offset of the readings is y - 1/2 counts. Odometry's frame is turned and shifted by it
+about its start, once, and the remaining variance is added to the covariance.
 """
 
 from __future__ import annotations
@@ -40,23 +40,24 @@ from diffbot_description import DynamicParameters, Torque
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-WINDOW = 0.3  # s of a wheel's motion, in which its edges count
-LEAST_WIDTH = 0.05  # of a count, that an edge is uncertain by
-# A sum of squared innovations over their variances that is beyond its mean by so many standard
-# deviations shows that the model does not explain the readings.
+WINDOW = 0.3  # time from the start of a wheel's motion in which its edges are used, s
+LEAST_WIDTH = 0.05  # minimum uncertainty (full width) of the position at an edge, counts
+# The model does not explain the readings if the sum of the normalised squared innovations exceeds
+# its mean by this many standard deviations.
 IMPROBABLE = 3.0
-# Readings are whole counts but for this, else they are not of this encoder.
+# Largest deviation of a reading from whole counts; beyond it the encoder has other counts.
 NOT_WHOLE = 0.01
-STANDS = 1e-9  # rad/s; a wheel that the model has slower stands
+STANDS = 1e-9  # a wheel with a lower modelled speed, rad/s, is at rest
 
 
 class Offsets(NamedTuple):
-    """What the mean readings of wheels are ahead of their angles since the first reading.
+    """Mean offsets by which readings since the first one are ahead of the wheel angles.
 
     Attributes:
-        found: which wheels' have just been settled, shape (2, n), [left, right] of n robots.
-        mean: rad, within half a count; 0 where the model does not explain the readings.
-        variance: rad^2.
+        found: Which wheels' offsets have just been determined, shape (2, n), [left, right] of n
+            robots.
+        mean: Offsets, rad, within half a count; 0 where the model does not explain the readings.
+        variance: Their variances, rad^2.
     """
 
     found: Mask
@@ -65,11 +66,11 @@ class Offsets(NamedTuple):
 
 
 class FirstReadings:
-    """The filters of both wheels of n robots, shape (2, n).
+    """Kalman filters for both wheels of n robots, shape (2, n).
 
     Args:
-        count: angle of a count, rad, shape (n,); 0: exact, nothing is to be found.
-        noise: intensity of what the model may have wrong of a wheel, rad^2/s^3, shape (2, n).
+        count: Angle of a count, rad, shape (n,); 0: exact encoder, nothing to estimate.
+        noise: Noise intensity of the model's errors per wheel, rad^2/s^3, shape (2, n).
     """
 
     def __init__(self, count: Array, noise: Array) -> None:
@@ -82,46 +83,47 @@ class FirstReadings:
         self._cov = (zero + 1.0 / 12.0, zero, zero, zero, zero, zero)
         self._edges = self._excess = zero
         self._read = zero  # counts since the first reading
-        self._foretold = zero  # ways by the model, counts
-        self._time = zero  # since a wheel has started, s
-        self._sought: Mask = np.broadcast_to(self._coarse, noise.shape).copy()
+        self._predicted = zero  # paths by the model, counts
+        self._time = zero  # time since a wheel has started, s
+        self._pending: Mask = np.broadcast_to(self._coarse, noise.shape).copy()
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to be found."""
-        return not self._sought.any()
+        """Whether all offsets are determined."""
+        return not self._pending.any()
 
     def update(self, angles: Array, ways: Array, dt: float) -> Offsets | None:
-        """Take in a period; None: it has settled no wheel.
+        """Process a period; return newly determined offsets, or None.
 
         Args:
-            angles: read, since the first reading, rad, shape (2, n).
-            ways: of the model over the period, rad, shape (2, n).
-            dt: s.
+            angles: Angles read since the first reading, rad, shape (2, n).
+            ways: Paths by the model over the period, rad, shape (2, n).
+            dt: Period, s.
         """
         started = (self._time > 0.0) | (np.abs(ways) > STANDS * dt)
         counts, ways = angles / self._count, ways / self._count
         read: Array = np.rint(counts)
         self._time = self._time + dt * started
         changed = read != self._read
-        # Else it is another encoder, or the wheel rolls though the model has it stand.
+        # Otherwise the encoder is another one, or the wheel rolls although it is at rest in the
+        # model.
         fits = (np.abs(counts - read) <= NOT_WHOLE) & (started | ~changed)
-        self._foretold = self._foretold + ways
+        self._predicted = self._predicted + ways
         self._predict(started, dt)
         if changed.any():
             self._correct(read - self._read, read, ways + dt * self._u)
             self._read = read
-        found = self._sought & (~fits | (self._time >= WINDOW))
+        found = self._pending & (~fits | (self._time >= WINDOW))
         if not found.any():
             return None
-        self._sought &= ~found
+        self._pending &= ~found
         explained = fits & (self._excess <= IMPROBABLE * np.sqrt(2.0 * self._edges))
         mean = np.where(explained, within_each(self._y, 0.0, 1.0) - 0.5, 0.0)
         variance = np.where(explained, self._cov[0], 1.0 / 12.0)
         return Offsets(found, mean * self._count, variance * self._count**2)
 
     def _predict(self, started: Mask, dt: float) -> None:
-        """Go on by a period; of a wheel that has started the model may be wrong."""
+        """Predict over a period; noise acts only on wheels that have started."""
         yy, ye, yu, ee, eu, uu = self._cov
         q = self._noise * started
         self._e = self._e + dt * self._u
@@ -135,14 +137,14 @@ class FirstReadings:
         )
 
     def _correct(self, change: Array, read: Array, ways: Array) -> None:
-        """Take in the edges where readings have changed; ways of the period in counts."""
+        """Correct with the edges where readings have changed; paths of the period in counts."""
         width = np.where(np.abs(change) > 1.0, 1.0, within_each(np.abs(ways), LEAST_WIDTH, 1.0))
-        # Forwards the last edge is the count's lower one, backwards its upper one.
+        # The last edge passed is the count's lower one forwards and its upper one backwards.
         beyond = np.where(change > 0.0, read + 0.5 * width, read + 1.0 - 0.5 * width)
         yy, ye, yu, ee, eu, uu = self._cov
         hy, he, hu = yy + ye, ye + ee, yu + eu
         total = hy + he + width * width / 12.0
-        innovation = beyond - self._foretold - self._y - self._e
+        innovation = beyond - self._predicted - self._y - self._e
         edge = change != 0.0
         gain = edge / total
         ky, ke, ku = gain * hy, gain * he, gain * hu
@@ -162,26 +164,26 @@ class FirstReadings:
 
 
 def model_noise(mobility: Array, torque: Array) -> Array:
-    """Intensity of what a model may have wrong of wheels, rad^2/s^3, shape (2, n).
+    """Return the noise intensity of the model's errors per wheel, rad^2/s^3, shape (2, n).
 
     Args:
-        mobility: accelerations of the wheels by their own torque, 1/(kg m^2), shape (2, n).
-        torque: largest of a wheel that is commanded, N m, shape (n,).
+        mobility: Accelerations of the wheels by their own torque, 1/(kg m^2), shape (2, n).
+        torque: Maximum commanded torque of a wheel, N m, shape (n,).
     """
     noise: Array = BASE * (NOISE * torque * mobility) ** 2
     return noise
 
 
 class FirstReading:
-    """That of one robot, whose odometry it puts right.
+    """Corrects the odometry of one robot by the offsets of its first reading.
 
     Args:
         dynamics: K5..K8.
-        wheels: the rest.
+        wheels: Known properties of the wheels.
     """
 
     def __init__(self, dynamics: DynamicParameters, wheels: KnownWheels) -> None:
-        # It is told of no reading: its velocity is that of the model alone.
+        # This observer gets no readings; it only provides the model.
         self._model = MotionObserver(dynamics, wheels)
         self._geometry = wheels.geometry
         self._u = REST
@@ -194,20 +196,20 @@ class FirstReading:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to be put right."""
+        """Whether the correction is complete."""
         return self._filters.is_done
 
     def begin(self, odometry: DiffOdometry) -> None:
-        """Take in the first reading."""
+        """Process the first reading."""
         self._start, self._angles = odometry.pose, odometry.angles
 
     def update(self, odometry: DiffOdometry, torque: Torque, dt: float) -> None:
-        """Take in a reading that odometry has, and put its pose right once more is known.
+        """Process odometry's latest reading; correct its pose once an offset is determined.
 
         Args:
-            odometry: of the robot.
-            torque: commanded for the period that ends, [left, right], N m.
-            dt: since the reading before, s.
+            odometry: Odometry of the robot.
+            torque: Torque commanded for the period that ends, [left, right], N m.
+            dt: Time since the previous reading, s.
         """
         u = self._u
         rate, _ = self._model.rate(u, self._model.acting(torque, dt), dt)
@@ -233,14 +235,14 @@ class FirstReading:
 def put_right(
     odometry: DiffOdometry, start: Pose, side: int, offset: float, variance: float
 ) -> None:
-    """Turn and shift an odometry's frame about its start by what a wheel's readings are ahead.
+    """Turn and shift an odometry's frame about its start by the offset of a wheel's readings.
 
     Args:
-        odometry: its pose is put right, and what is left of the offset counts in its covariance.
-        start: pose at the first reading.
+        odometry: Odometry whose pose is corrected; the variance is added to its covariance.
+        start: Pose at the first reading.
         side: 0: left, 1: right.
-        offset: of the wheel, rad.
-        variance: of the offset, rad^2.
+        offset: Angle by which the wheel's readings are ahead, rad.
+        variance: Variance of the offset, rad^2.
     """
     geometry = odometry.geometry
     radius = (geometry.left_radius, geometry.right_radius)[side]
@@ -254,14 +256,14 @@ def put_right(
 def pose_per_offset(
     side: int, radius: Array | float, separation: Array | float, start: Array, pose: Array
 ) -> Array:
-    """By how much poses by odometry are off per rad that a wheel's readings are ahead.
+    """Return the error of odometry's poses per rad by which a wheel's readings are ahead.
 
     Args:
         side: 0: left, 1: right.
-        radius: of that wheel, m, or of n robots' wheels.
-        separation: of the wheels, m, likewise.
+        radius: Radius of that wheel, m, or of n robots' wheels.
+        separation: Wheel separation, m, likewise.
         start: [x, y, theta] at the first reading, m and rad, shape (3,) or (3, n).
-        pose: now, likewise.
+        pose: Present pose, likewise.
     """
     turn = (-1.0, 1.0)[side] * radius / separation
     along = 0.5 * radius

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Friction of the wheels and of the floor in a control law: feed-forward, breakaway, and rest.
+"""Friction of the wheels and of the floor in a control law: feed-forward, breakaway and rest.
 
-The friction law itself is FrictionLaw of diffbot_description. A law adds to the torque of (5) or
-(62), G^-1 (u' - f), what friction takes over the period that begins:
+The friction model is FrictionLaw of diffbot_description. A control law adds the friction of the
+next period to the torque of (5) or (62), G^-1 (u' - f):
 
     tau = G^-1 (u' - f) + viscous w + s dry(w),    w the mean speed of the wheel in the period,
 
-with s, from -1 to 1, where the wheel is to go. That is the way it turns, unless it is slow: then
-it is the way that it is wanted to turn, which is smooth while the measured speed is noise about 0.
-The moment with which the floor resists the turning of a robot on four wheels (skid steer) is added
-in the same way, by the yaw rate.
+with s, from -1 to 1, the direction of motion. For a fast wheel this is the direction in which it
+will turn at the end of the period. For a slow wheel it is the desired direction, which is smooth
+while the measured speed is noise about 0. The moment with which the floor resists the turning of a
+four-wheeled robot (skid steer) is added in the same way, as a function of the yaw rate.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 
 Laws = tuple[FrictionLaw[float], FrictionLaw[float]]
 
-# Speeds of a wheel's rim, m/s. Below SLOW it is to go where it is wanted to; friction is
-# compensated in full from SMOOTH on, in proportion below: at a goal 0.3 mm away laws still want
+# Rim speeds, m/s. Below SLOW the desired speed determines the direction of friction. Friction is
+# compensated in full from SMOOTH on and in proportion below: 0.3 mm from a goal, laws still command
 # about 0.5 mm/s.
 SLOW, SMOOTH = 0.02, 5e-4
-# A wheel that is to start and stands gets more and more torque, so that friction that is larger
-# than described does not hold it: its friction in START s, and at most MOST of it.
+# A wheel at rest that must start gets an increasing extra torque, in case its friction is larger
+# than described: it grows by the breakaway torque in START s, up to MOST of it.
 START, MOST = 0.5, 0.6
-STILL = 1e-4  # m/s of the rim; a slower wheel stands
-BREAK = 1.02  # of the static friction lets a wheel go
-ITERATIONS = 20  # of the two wheels' friction
+STILL = 1e-4  # a wheel with a lower rim speed, m/s, is at rest
+BREAK = 1.02  # starting torque of a wheel as a multiple of its breakaway torque
+ITERATIONS = 20  # maximum number of Gauss-Seidel iterations for the friction of the wheels
 
 
 @dataclass(frozen=True)
 class KnownWheels:
-    """What a law may know of the wheels, besides K5..K8.
+    """Known properties of the wheels, in addition to K5..K8.
 
     Attributes:
-        geometry: radii and separation.
-        friction: laws of the wheels [left, right].
-        torque: largest of a wheel, N m, > 0: the observer's noise is a share of it.
-        counts: of the encoders, per revolution; 0: exact.
-        delay: from a command to its torque, s, >= 0; predicted by the observer only.
-        observer: whether the motion is observed; else it is as the State says.
-        integral: whether what the observer cannot explain is made up for.
-        limit: largest torque of a wheel that is commanded, N m, > 0; infinite: `torque`.
-        rise: time that a law's torque takes from 0 to its limit at the least, s, >= 0; 0: none.
-        turning: moment with which the floor resists turning, by the yaw rate, N m (skid steer).
-        rims: how fast those of the wheels may move; tuning.py's laws keep to it.
+        geometry: Wheel radii and separation.
+        friction: Friction laws of the wheels [left, right].
+        torque: Maximum torque of a wheel, N m, > 0; the observer's noise is a share of it.
+        counts: Encoder counts per revolution; 0: exact.
+        delay: Delay from a command to its torque, s, >= 0; only the observer predicts over it.
+        observer: Whether an observer estimates the motion; if not, the State's velocity is used.
+        integral: Whether accelerations that the model cannot explain are compensated.
+        limit: Maximum commanded torque of a wheel, N m, > 0; infinite: `torque`.
+        rise: Minimum time in which a law's torque rises from 0 to its limit, s, >= 0; 0: none.
+        turning: Moment with which the floor resists turning, over the yaw rate, N m (skid steer).
+        rims: Limit of the wheels' rim speed; the laws made by tuning.py respect it.
 
     Raises:
-        ValueError: a number is outside its range, the friction as of check_breakaway, or both
+        ValueError: A number is outside its range, check_breakaway rejects the friction, or both
             wheels together could not turn the robot.
     """
 
@@ -89,12 +89,12 @@ class KnownWheels:
 
     @classmethod
     def of(cls, robot: Robot, counts: int | None = None, delay: float = 0.0) -> KnownWheels:
-        """As the robot's file describes them.
+        """Return the wheels as described by the robot's file.
 
         Args:
-            robot: the robot.
-            counts: of its encoders; None: the robot's own.
-            delay: from a command to its torque, s.
+            robot: The robot.
+            counts: Encoder counts per revolution; None: the robot's own.
+            delay: Delay from a command to its torque, s.
         """
         return cls(
             robot.geometry,
@@ -108,17 +108,17 @@ class KnownWheels:
 
     @property
     def resolution(self) -> float:
-        """Way of a wheel in one count, m; 0 with exact encoders."""
+        """Path of a wheel per encoder count, m; 0 with exact encoders."""
         radius = max(self.geometry.left_radius, self.geometry.right_radius)
         return radius * math.tau / self.counts if self.counts else 0.0
 
     @property
     def turning_torque(self) -> float:
-        """What the floor takes of each wheel, at the least, while the robot turns, N m."""
+        """Minimum torque that the floor's resistance takes from each wheel in a turn, N m."""
         return self.torque_of_moment(self.turning.coulomb)
 
     def torque_of_moment(self, moment: float) -> float:
-        """What a moment against turning takes of the wheel that bears more of it, N m, >= 0."""
+        """Return the larger of the two wheel torques that balance a moment, N m, >= 0."""
         return max(map(abs, self.geometry.wheel_torque(0.0, moment)))
 
     @property
@@ -128,16 +128,16 @@ class KnownWheels:
 
 
 def check_breakaway(laws: Laws, torque: float) -> None:
-    """Refuse friction that no torque of the wheels could break away from.
+    """Reject friction that the wheels' torque could never overcome.
 
-    Made up for, it would be all torque for wheels that may turn freely.
+    Compensating such friction would command full torque for wheels that may turn freely.
 
     Args:
-        laws: of the wheels.
-        torque: largest of a wheel, N m.
+        laws: Friction laws of the wheels.
+        torque: Maximum torque of a wheel, N m.
 
     Raises:
-        ValueError: names wheel, value and limit.
+        ValueError: The friction is too large; the message names wheel, value and limit.
     """
     for side, law in zip(("left", "right"), laws, strict=True):
         most = max(law.breakaway(way) for way in (1.0, -1.0))
@@ -150,29 +150,32 @@ def check_breakaway(laws: Laws, torque: float) -> None:
 
 
 def holds(laws: Laws) -> bool:
-    """Whether dry friction holds both wheels at rest."""
+    """Return whether dry friction holds both wheels at rest."""
     return all(law.breakaway(way) > 0.0 for law in laws for way in (1.0, -1.0))
 
 
 def are_none(laws: Sequence[FrictionLaw[float]]) -> bool:
-    """Whether there is no friction at all."""
+    """Return whether there is no friction at all."""
     return not any(law.viscous or law.coulomb or law.coulomb_backward or law.static for law in laws)
 
 
 def without_static(laws: Laws) -> Laws:
-    """The same with viscous and Coulomb friction only."""
+    """Return the laws with viscous and Coulomb friction only."""
     left, right = (FrictionLaw(law.viscous, law.coulomb) for law in laws)
     return left, right
 
 
 def with_moment(torque: Torque, moment: float, geometry: WheelGeometry) -> Torque:
-    """Torques of the wheels [left, right] and those of a moment besides, N m."""
+    """Add the wheel torques of a moment to the torques [left, right], N m."""
     left, right = geometry.wheel_torque(0.0, moment)
     return torque[0] + left, torque[1] + right
 
 
 def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tuple[Torque, Torque]:
-    """Rows of the wheels' accelerations, rad/s^2, per torque [left, right], 1/(kg m^2)."""
+    """Return the matrix from torques [left, right] to wheel accelerations, 1/(kg m^2).
+
+    Its rows are the wheels [left, right].
+    """
     k7, k8 = dynamics.k7, dynamics.k8
     by_left = geometry.wheel_velocity(k7, k8)
     by_right = geometry.wheel_velocity(k7, -k8)
@@ -182,7 +185,7 @@ def wheel_mobility(dynamics: DynamicParameters, geometry: WheelGeometry) -> tupl
 def turning_mobility(
     dynamics: DynamicParameters, geometry: WheelGeometry
 ) -> tuple[tuple[float, float, float], ...]:
-    """wheel_mobility with a third row and column: yaw acceleration and moment; symmetric."""
+    """Return wheel_mobility with a third row (yaw acceleration) and column (moment); symmetric."""
     k8 = dynamics.k8
     (ll, lr), (rl, rr) = wheel_mobility(dynamics, geometry)
     pushed = dynamics.input_acceleration(geometry.wheel_torque(0.0, 1.0))
@@ -192,11 +195,11 @@ def turning_mobility(
 
 @dataclass(frozen=True)
 class PeriodFriction:
-    """What friction did to the wheels over a period.
+    """Effect of friction on the wheels over a period.
 
     Attributes:
-        torque: mean that acted against each, N m.
-        held: whether each stood at the end.
+        torque: Mean friction torque of each, N m.
+        held: Whether each was at rest at the end.
     """
 
     torque: tuple[float, ...]
@@ -210,20 +213,20 @@ def friction_over(
     free: Sequence[float],
     dt: float,
 ) -> PeriodFriction:
-    """Friction over a period, which may stop what moves, but not turn it round.
+    """Compute the friction over a period; it may stop a wheel but not reverse it.
 
-    Of the two wheels, or of these and the floor's moment against turning, whose speed is the yaw
-    rate.
+    It applies to the two wheels, or to the wheels and the floor's moment against turning, whose
+    speed is the yaw rate.
 
-    Time stepping with the friction at the end of the period (Moreau 1988), by projected
-    Gauss-Seidel iterations: exact for wheels that stay at rest and for those that go on.
+    Implicit time stepping with the friction at the end of the period (Moreau 1988), by projected
+    Gauss-Seidel iterations: exact for wheels that stay at rest and for those that keep turning.
 
     Args:
-        laws: of each.
-        mobility: of wheel_mobility or turning_mobility.
-        speeds: at the beginning, rad/s.
-        free: at the end, were there no friction, rad/s.
-        dt: s.
+        laws: Friction law of each.
+        mobility: Matrix of wheel_mobility or turning_mobility.
+        speeds: Speeds at the beginning, rad/s.
+        free: Speeds at the end without friction, rad/s.
+        dt: Period, s.
     """
     if are_none(laws):
         return PeriodFriction((0.0,) * len(laws), (False,) * len(laws))
@@ -251,13 +254,13 @@ def friction_over(
 
 
 class FrictionFeedforward:
-    """Adds to a law's torque what friction takes.
+    """Adds the friction torque to a law's torque.
 
     Args:
-        wheels: their geometry and friction.
+        wheels: Wheels with their geometry and friction.
 
     Attributes:
-        laws: of their friction, [left, right]; they may be replaced between two updates.
+        laws: Friction laws, [left, right]; they may be replaced between two updates.
     """
 
     def __init__(self, wheels: KnownWheels) -> None:
@@ -273,11 +276,11 @@ class FrictionFeedforward:
         return any(law.viscous > 0.0 or law.breakaway(1.0) > 0.0 for law in self.laws)
 
     def check(self, laws: Laws) -> None:
-        """Refuse laws that may not take the place of the present ones, as of check_breakaway."""
+        """Reject friction laws that may not replace the present ones; see check_breakaway."""
         check_breakaway(laws, self._torque)
 
     def at_least(self, u: Velocity) -> float:
-        """Dry friction of both wheels together that slows a robot down from a velocity on, N m."""
+        """Return the minimum dry friction of both wheels together at a velocity, N m."""
         if are_none(self.laws):
             return 0.0
         return sum(
@@ -286,20 +289,20 @@ class FrictionFeedforward:
         )
 
     def reset(self) -> None:
-        """Forget wheels that could not be started."""
+        """Reset the extra starting torques."""
         self._extra = [0.0, 0.0]
 
     def add(
         self, torque: Torque, u: Velocity, wanted: Velocity, acceleration: Velocity, dt: float
     ) -> Torque:
-        """The torque with friction, [left, right], N m.
+        """Return the torque with friction compensation, [left, right], N m.
 
         Args:
-            torque: of a robot without friction, N m.
-            u: velocity now.
-            wanted: velocity wanted, m/s and rad/s: where the robot is to go.
-            acceleration: asked for over the period, m/s^2 and rad/s^2.
-            dt: control period, s.
+            torque: Torque of a robot without friction, N m.
+            u: Present velocity.
+            wanted: Desired velocity, m/s and rad/s, which determines the direction at low speed.
+            acceleration: Commanded acceleration over the period, m/s^2 and rad/s^2.
+            dt: Control period, s.
         """
         end = Velocity(u.v + acceleration.v * dt, u.omega + acceleration.omega * dt)
         left, right = self._wheels(torque, u, wanted, end, dt) if self.is_needed else torque
@@ -308,20 +311,20 @@ class FrictionFeedforward:
         moment = self._moment(u.omega, end.omega, wanted.omega)
         return with_moment((left, right), moment, self._geometry)
 
-    def _moment(self, now: float, aim: float, wish: float) -> float:
-        """Moment that the floor takes: yaw rates now, at the end of the period, wanted, rad/s."""
+    def _moment(self, now: float, final: float, desired: float) -> float:
+        """Return the floor's moment, N m, for the present, final and desired yaw rate, rad/s."""
         half_track, law = self._geometry.half_track, self._turning
-        to = wish if abs(aim) * half_track < SLOW else aim
-        share = within(to * half_track / SMOOTH, 1.0)
-        mean = 0.5 * (now + aim)
+        target = desired if abs(final) * half_track < SLOW else final
+        share = within(target * half_track / SMOOTH, 1.0)
+        mean = 0.5 * (now + final)
         return law.viscous * mean + share * law.dry(mean, share)
 
     def _wheels(
         self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
     ) -> Torque:
         left, right = (
-            self._wheel(side, torque[side], now, aim, wish, dt)
-            for side, (now, aim, wish) in enumerate(
+            self._wheel(side, torque[side], now, final, desired, dt)
+            for side, (now, final, desired) in enumerate(
                 zip(
                     self._geometry.wheel_velocity(*u),
                     self._geometry.wheel_velocity(*end),
@@ -333,19 +336,20 @@ class FrictionFeedforward:
         return left, right
 
     def _wheel(
-        self, side: int, torque: float, now: float, aim: float, wish: float, dt: float
+        self, side: int, torque: float, now: float, final: float, desired: float, dt: float
     ) -> float:
-        """Torque of one wheel: speeds now, at the end of the period and wanted, rad/s."""
+        """Return the torque of one wheel, N m, for its present, final and desired speed, rad/s."""
         law = self.laws[side]
         radius = (self._geometry.left_radius, self._geometry.right_radius)[side]
-        to = wish if abs(aim) * radius < SLOW else aim
-        share = within(to * radius / SMOOTH, 1.0)
-        mean = 0.5 * (now + aim)
+        target = desired if abs(final) * radius < SLOW else final
+        share = within(target * radius / SMOOTH, 1.0)
+        mean = 0.5 * (now + final)
         total = torque + law.viscous * mean + share * law.dry(mean, share)
         if abs(now) * radius > STILL or share == 0.0:
             self._extra[side] = 0.0
             return total
-        # It stands and is to go: breakaway, and ever more where that was not enough.
+        # The wheel is at rest and must start: apply the breakaway torque, plus an extra torque that
+        # grows until the wheel moves.
         way = math.copysign(1.0, share)
         hold = law.breakaway(way)
         if self._extra[side] * way < 0.0:
@@ -356,23 +360,24 @@ class FrictionFeedforward:
         return way * max(way * total, needed) + self._extra[side]
 
 
-# A robot that friction holds rests within this of its goal, m and rad, if its encoders count so
-# finely, and leaves beyond LEAVE times as much.
+# A robot held by friction rests if its errors along its axis and in heading are within ALONG, m,
+# and TURNED, rad, provided that its encoders are fine enough. It starts again beyond LEAVE times
+# these.
 ALONG, TURNED, LEAVE = 3e-4, 1e-3, 2.0
-COUNTS = 0.75  # of a count, what it rests within at least
+COUNTS = 0.75  # minimum of the error along the axis within which it rests, in encoder counts
 
 
 class Standstill:
-    """Says when a robot at its goal may rest, without torque, held by its friction.
+    """Decides when a robot at its goal may rest without torque, held by its friction.
 
-    A law that goes on correcting what friction hides from it would hunt round the goal for ever.
+    A law that keeps correcting small errors against friction would hunt around the goal forever.
 
     Args:
-        wheels: their geometry, friction and counts.
+        wheels: Wheels with their geometry, friction and counts.
 
     Attributes:
-        laws: of the friction; a robot without does not rest, it is held by its law.
-        rests: whether it does.
+        laws: Friction laws; a robot without friction does not rest, its law holds it.
+        rests: Whether the robot rests.
     """
 
     def __init__(self, wheels: KnownWheels) -> None:
@@ -387,19 +392,19 @@ class Standstill:
         self.rests = False
 
     def update(self, ahead: float, turn: float, u: Velocity, stop: Velocity) -> bool:
-        """Whether the robot rests.
+        """Update and return whether the robot rests.
 
         Args:
-            ahead: way to the goal along the robot's axis, m.
-            turn: to the goal's heading, rad.
-            u: velocity of the robot.
-            stop: accelerations with which friction stops it, m/s^2 and rad/s^2, >= 0.
+            ahead: Distance to the goal along the robot's axis, m.
+            turn: Turn to the goal's heading, rad.
+            u: Velocity of the robot.
+            stop: Decelerations by friction, m/s^2 and rad/s^2, >= 0.
         """
         if not holds(self.laws) or stop.v <= 0.0 or stop.omega <= 0.0:
             self.rests = False
             return False
         factor = LEAVE if self.rests else 1.0
-        # Where it would come to rest.
+        # Errors left when friction has stopped the robot.
         ahead -= u.v * abs(u.v) / (2.0 * stop.v)
         turn -= u.omega * abs(u.omega) / (2.0 * stop.omega)
         self.rests = abs(ahead) <= factor * self.along and abs(turn) <= factor * self.turned

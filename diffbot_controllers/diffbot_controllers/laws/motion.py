@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the robot moves, as a law is told it: from its wheels' samples to a State at the instant.
+"""Motion of the robot as input of a control law: from wheel samples to the present state.
 
-Encoders give the mean velocity over the last period. VelocityEstimate makes of it the velocity at
-the control instant, with what the model says of its change. MotionObserver does the same for wheels
-that are known, and predicts over the torque's delay.
+Encoders give the mean velocity over the last period. VelocityEstimate computes the velocity at the
+control instant from it, with the change predicted by the model. MotionObserver does the same for
+known wheels, and predicts over the torque's delay.
 
-Differences of encoder counts are a poor velocity: at 2048 counts and 10 ms a wheel of 8 cm is read
-in steps of 25 mm/s. An observer knows what the torque makes of the velocity and lets the counts
-correct that. One Kalman filter per axis (v and omega, which the model couples by the drift only),
-with the state [p, u, d]: path or turn, velocity, and an acceleration that the model does not
-know, such as that of friction that is larger than described:
+Differences of encoder counts are a poor velocity measurement: at 2048 counts and 10 ms, a wheel of
+8 cm is read in steps of 25 mm/s. The observer predicts the velocity from the torque and corrects it
+with the counts. It has one Kalman filter per axis (v and omega, which the model couples by the
+drift only), with the state [p, u, d]: path or turn, velocity, and an acceleration that the model
+does not explain, such as that of friction larger than described:
 
     p' = u
     u' = model(u, tau) + d + white noise of intensity q
     d' = white noise of intensity q / BIAS_TIME_CONSTANT^2
 
-and the reading p plus the rounding of the counts, a variance of count^2 / 12 per wheel.
-Its gain follows from counts, period and q alone; d comes round within BIAS_TIME_CONSTANT. q is
-small for a robot that creeps with little torque, see MotionObserver.unknown: its counts then say
-little, and what is left of their rounding goes, by the laws' gains, into the torque.
+The measurement is p plus the rounding of the counts, with a variance of count^2 / 12 per wheel. The
+gain follows from counts, period and q alone; d adapts within BIAS_TIME_CONSTANT. q is small for a
+robot that creeps with little torque, see MotionObserver.unknown: its counts then contain little
+information, and their rounding errors would pass through the laws' gains into the torque.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ NO_TORQUE: Torque = (0.0, 0.0)
 
 @dataclass(frozen=True)
 class State:
-    """How the robot moves at one control instant.
+    """Motion of the robot at one control instant, as measured.
 
     Attributes:
-        pose: in the odom frame, m and rad; theta may count whole turns.
-        velocity: at this instant, or the mean over the control interval that ends now, as
-            differences of encoder positions give it; a law is told which when it is made.
-        torque: that acted over the interval that ends now, [left, right], N m, as
-            joint_states.effort reports it. None: what the law commanded, which is not so where
-            somebody else limits the torque too.
+        pose: Pose in the odom frame, m and rad; theta may count whole turns.
+        velocity: Velocity at this instant, or the mean over the control interval that ends now, as
+            given by differences of encoder positions; each law is configured for one of them.
+        torque: Torque that acted over the interval that ends now, [left, right], N m, as reported
+            by joint_states.effort. None: the torque commanded by the law is assumed, which is
+            wrong if another component limits the torque too.
 
     Raises:
-        ValueError: a number is not finite.
+        ValueError: A number is not finite.
     """
 
     pose: Pose
@@ -82,13 +82,13 @@ class State:
 
 
 class ObservedMotion(NamedTuple):
-    """How the robot moves.
+    """Estimated motion of the robot.
 
     Attributes:
-        pose: in the odom frame, m and rad.
-        velocity: m/s and rad/s.
-        bias: acceleration that the model does not know, m/s^2 and rad/s^2.
-        held: whether friction holds both wheels.
+        pose: Pose in the odom frame, m and rad.
+        velocity: Velocity, m/s and rad/s.
+        bias: Acceleration that the model does not explain, m/s^2 and rad/s^2.
+        held: Whether friction holds both wheels.
     """
 
     pose: Pose
@@ -97,17 +97,17 @@ class ObservedMotion(NamedTuple):
     held: bool = False
 
 
-# A longer time between two samples tells nothing about the velocity at its end, s.
+# Longest time between two samples, s, that allows an estimate of the velocity at its end.
 LONGEST_PERIOD = 0.2
 
 
 class Reading(NamedTuple):
-    """What a joint sample told.
+    """Result of a joint sample.
 
     Attributes:
-        state: for a law; None where the sample is a new beginning or was left out.
-        dt: time since the sample before, s.
-        anomaly: what was wrong with the sample; None where nothing was.
+        state: State for a law; None if the sample is a new start or was skipped.
+        dt: Time since the previous sample, s.
+        anomaly: Anomaly of the sample; None for a regular one.
     """
 
     state: State | None
@@ -116,29 +116,29 @@ class Reading(NamedTuple):
 
 
 class OdometryCorrection(Protocol):
-    """What puts odometry right once more is known of it; see first_reading.FirstReading."""
+    """Correction of the odometry by later information; see first_reading.FirstReading."""
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to be put right."""
+        """Whether the correction is complete."""
 
     def begin(self, odometry: DiffOdometry) -> None:
-        """Take in the first reading."""
+        """Process the first reading."""
 
     def update(self, odometry: DiffOdometry, torque: Torque, dt: float) -> None:
-        """Take in a later one, with the torque commanded (N m) since the one before, dt s ago."""
+        """Process a later reading, with the torque (N m) commanded since the previous one, dt s."""
 
 
 class WheelFeedback:
-    """Pose by exact arc odometry and velocity, from the joint samples of a robot.
+    """Computes pose, by exact arc odometry, and velocity from the joint samples of a robot.
 
     Args:
-        geometry: radii and separation of the wheels.
-        start: pose at the first sample, m, m, rad, in the odom frame.
-        path_noise: variance of a wheel's path per path driven, m^2/m, >= 0; see DiffOdometry.
-        from_angles: whether velocities are differences of the wheels' angles, means over the
-            period that ends; else the speeds that the joint states report.
-        max_wheel_speed: faster changes of a wheel's angle are jumps of its encoder, rad/s, > 0.
+        geometry: Radii and separation of the wheels.
+        start: Pose at the first sample, m, m, rad, in the odom frame.
+        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0; see DiffOdometry.
+        from_angles: Whether velocities are differences of the wheel angles, means over the period
+            that ends; if not, they are the speeds reported by the joint states.
+        max_wheel_speed: Faster changes of a wheel's angle are encoder jumps, rad/s, > 0.
     """
 
     def __init__(
@@ -155,19 +155,19 @@ class WheelFeedback:
         self._correction: OdometryCorrection | None = None
 
     def correct_by(self, correction: OdometryCorrection | None) -> None:
-        """Have odometry put right from the first sample on; without effect once that has come."""
+        """Set the correction of the odometry; without effect after the first sample."""
         if self.odometry.time is None:
             self._correction = correction
 
     def update(self, sample: JointSample, torque: Torque) -> Reading:
-        """Take in a sample.
+        """Process a sample.
 
         Args:
-            sample: the wheels.
-            torque: commanded for the period that ends with the sample, [left, right], N m.
+            sample: Sample of the wheels.
+            torque: Torque commanded for the period that ends with the sample, [left, right], N m.
 
         Raises:
-            ValueError: angles or stamp are not finite; nothing has changed then.
+            ValueError: Angles or stamp are not finite; nothing has changed then.
         """
         before = self.odometry.time
         anomaly = self._samples.update(sample)
@@ -188,7 +188,7 @@ class WheelFeedback:
         anomaly: Anomaly | None,
         torque: Torque,
     ) -> None:
-        """Put odometry right after a sample; arguments as in `update`."""
+        """Correct odometry after a sample; arguments as in `update`."""
         now = self.odometry.time
         if before is None:
             correction.begin(self.odometry)
@@ -199,10 +199,10 @@ class WheelFeedback:
 
 
 def check_period(dt: float) -> None:
-    """Refuse a time since the last update that is not finite and > 0.
+    """Reject a time since the last update that is not finite and > 0.
 
     Raises:
-        ValueError: names it.
+        ValueError: The time is invalid; the message contains it.
     """
     if not 0.0 < dt < math.inf:
         raise ValueError(
@@ -210,26 +210,26 @@ def check_period(dt: float) -> None:
         )
 
 
-# Time constant, s, with which an estimate comes round from the model to the encoders.
-# At 100 Hz it halves the torque's chatter with 4096 counts at rest. An acceleration that the
-# model is wrong about by d biases the estimate by 11 ms times d instead of 5 ms.
+# Time constant, s, with which the encoders correct an estimate by the model. At 100 Hz it halves
+# the torque's chatter with 4096 counts at rest. A model error d of the acceleration biases the
+# estimate by 11 ms times d, instead of 5 ms times d without this filter.
 TIME_CONSTANT = 0.01
 
 
 class VelocityEstimate:
-    """Velocity now, where encoders give its mean over the last period.
+    """Estimates the present velocity from its mean over the last period, given by encoders.
 
-    While u changes at the rate nu, its mean over a period is what it was half a period ago:
-    u = u_mean + nu T / 2. A loop closed on the mean instead has half a period more delay.
+    While u changes at the rate nu, its mean over a period equals its value half a period ago:
+    u = u_mean + nu T / 2. A loop closed on the mean would have half a period more delay.
 
-    Encoders count, so the mean chatters. The model says how u has changed since the last estimate;
-    of the difference between that and u_mean + nu T / 2 the estimate takes the share
-    1 - e^(-T / TIME_CONSTANT). Where the model is right and the encoders are exact nothing is left
-    of either.
+    The mean chatters because encoders count. Therefore the model predicts the change of u since the
+    last estimate, and the estimate is corrected by the share 1 - e^(-T / TIME_CONSTANT) of the
+    difference from u_mean + nu T / 2. With a correct model and exact encoders there is neither
+    delay nor chatter.
 
     Args:
-        dynamics: of the robot.
-        mean: whether the velocity of a State is that mean; else it is taken as it is.
+        dynamics: K5..K8 of the robot.
+        mean: Whether the velocity of a State is that mean; if not, it is used as it is.
     """
 
     def __init__(self, dynamics: DynamicParameters, mean: bool) -> None:
@@ -252,17 +252,17 @@ class VelocityEstimate:
         self._known = False
 
     def update(self, state: State, dt: float) -> Velocity:
-        """The velocity now.
+        """Update and return the present velocity.
 
         Args:
-            state: of the robot now; None for its torque: there was none.
-            dt: time since the update before, s.
+            state: Present state of the robot; a torque of None counts as no torque.
+            dt: Time since the previous update, s.
         """
         if not self._mean:
             self.velocity = state.velocity
             return self.velocity
         by_torque = self.dynamics.input_acceleration(state.torque or NO_TORQUE)
-        # f at the mean velocity is the mean of f but for the square of the change.
+        # f at the mean velocity is the mean of f up to the square of the change.
         drift = self.dynamics.drift(state.velocity)
         share = -math.expm1(-dt / TIME_CONSTANT) if self._known else 1.0
         self._known = True
@@ -274,45 +274,46 @@ class VelocityEstimate:
         return self.velocity
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """The same with the pose."""
+        """Update and return the motion: the state's pose with the estimated velocity."""
         return ObservedMotion(state.pose, self.update(state, dt))
 
 
 def _blend(before: float, mean: float, rate: float, share: float, dt: float) -> float:
-    """A velocity from the one before and its mean since, while it changed at a rate."""
-    foretold, measured = before + dt * rate, mean + 0.5 * dt * rate
-    return foretold + share * (measured - foretold)
+    """Blend the velocity predicted from the previous one with that measured by the mean since."""
+    predicted, measured = before + dt * rate, mean + 0.5 * dt * rate
+    return predicted + share * (measured - predicted)
 
 
-# Standard deviation, as a share of what all torque gives, of accelerations that the model does not
-# know, if they change every BASE s.
+# Process noise: standard deviation of unmodelled accelerations, as a share NOISE of the
+# acceleration at full torque, if they change every BASE s.
 NOISE, BASE = 0.01, 0.01
-# The same is a share of the torque that acts, of `quietest` times all torque at the least, and from
-# BRISK m/s on of all torque; and DOUBT of what the model is known to be wrong by comes to that.
-# Without BRISK the figures of 8 of robots whose friction is known 30 % wrong are half as bad again.
+# The noise is scaled with the acting torque instead of full torque, but at least with the share
+# `quietest` of full torque (QUIET for coarse encoders), and with full torque from BRISK m/s on. In
+# addition, it includes the share DOUBT of the estimated model error d. Without BRISK the errors in
+# figures of eight of robots whose friction is known 30 % wrong are 1.5 times as large.
 QUIET, BRISK, DOUBT = 0.05, 0.2, 0.3
-BIAS_TIME_CONSTANT = 0.3  # s
-# Exact encoders, and finer ones, are taken for such: what an observer follows with a high gain is
-# no motion of the robot any more, and would not be learnt as an acceleration.
+BIAS_TIME_CONSTANT = 0.3  # time constant of the estimated model error d, s
+# Exact encoders, and those with more counts per revolution, are treated as having this number. With
+# a higher gain the observer would follow the readings alone and not learn d as an acceleration.
 FINEST = 16384
-# Deviations of a reading from what was foretold by this many sigma show a model that is wrong, as
-# on wheels that slip: the observer then goes by the counts.
+# Deviations of a reading from its prediction by this many sigma indicate a wrong model, as with
+# slipping wheels: the observer then follows the counts.
 OUTLIER = 4.0
-# Bound of what is not known, as a share of what all torque gives, and of what is commanded at most:
-# the laws' bounds of acceleration have to be able to brake against it.
+# Bounds of d as shares of the acceleration at the wheels' maximum torque and at the maximum
+# commanded torque: within their acceleration limits, the laws must be able to brake against d.
 LARGEST_BIAS, BIAS_OF_LIMIT = 0.3, 0.4
-# The noise is a share of no more than so many times the torque that is commanded at most.
+# The full torque that scales the noise is at most this multiple of the maximum commanded torque.
 NOISE_OF_LIMIT = 5.0
-# Torques that are remembered for the delay: of 1 s at 1 kHz. Times below INSTANT s are rounding.
+# Number of torques stored for the delay, 1 s at 1 kHz. Times below INSTANT, s, are rounding.
 MOST, INSTANT = 1000, 1e-9
 
 
 class _Axis:
-    """The filter of one axis; its position is relative to the reading.
+    """Kalman filter of one axis; its position p is relative to the last reading.
 
     Args:
-        noise: q, in the axis' unit^2 / s^3.
-        variance: of a reading.
+        noise: Noise intensity q, in the axis' unit^2 / s^3.
+        variance: Variance of a reading.
     """
 
     def __init__(self, noise: float, variance: float) -> None:
@@ -325,19 +326,20 @@ class _Axis:
     def update(
         self, read: float, acceleration: float, held: bool, dt: float, largest: float
     ) -> None:
-        """Take in a reading.
+        """Process a reading.
 
         Args:
-            read: change of the position since the reading before.
-            acceleration: mean over the period, d included, such that u + dt a is right.
-            held: whether the robot stands: d is then friction's, and stays.
-            dt: s, > 0.
-            largest: |d|; without a bound a robot that is blocked would wind it up.
+            read: Change of the position since the previous reading.
+            acceleration: Mean acceleration a over the period, d included, so that u becomes
+                u + dt a.
+            held: Whether friction holds the robot at rest: then d cannot be observed, and stays.
+            dt: Period, s, > 0.
+            largest: Bound of |d|; without it a blocked robot would cause windup of d.
         """
         pp, pu, pd, uu, ud, dd = self._cov
         q = self.noise
         if not self._begun:
-            # It may be in motion.
+            # The robot may already be moving.
             uu, self._begun = (read / dt) ** 2 + q * dt, True
         half = 0.5 * dt * dt
         # P = F P F^T + Q
@@ -366,7 +368,7 @@ class _Axis:
         self.p += kp * wrong
         self.u += ku * wrong
         self.d = within(self.d + kd * wrong, largest)
-        # Joseph's form: it holds for any gain.
+        # The Joseph form is valid for any gain.
         self._cov = joseph((pp, pu, pd, uu, ud, dd), (kp, ku, kd), self.variance)
 
     @property
@@ -378,7 +380,10 @@ class _Axis:
 def joseph(
     cov: tuple[float, ...], gain: tuple[float, float, float], variance: float
 ) -> list[float]:
-    """Covariance (pp, pu, pd, uu, ud, dd) after a reading of p with this variance, for any gain."""
+    """Return the covariance (pp, pu, pd, uu, ud, dd) after a reading of p (Joseph form).
+
+    It is valid for any gain; variance is that of the reading.
+    """
     pp, pu, pd, uu, ud, dd = cov
     kp, ku, kd = gain
     total = pp + variance
@@ -393,19 +398,20 @@ def joseph(
 
 
 def quietest(counts: int) -> float:
-    """Least share of all torque that the noise counts, from coarse (QUIET) to fine encoders (1).
+    """Return the minimum share of full torque that scales the noise.
 
-    It goes with the rounding's variance: exact encoders are followed however little torque acts.
+    It goes with the inverse of the rounding's variance, from QUIET for coarse encoders to 1 for
+    fine or exact ones, which are followed closely even with little torque.
     """
     return max(QUIET, (min(counts or FINEST, FINEST) / FINEST) ** 2)
 
 
 class MotionObserver:
-    """Pose and velocity now, or when the torque that is commanded now will act.
+    """Estimates pose and velocity now, or at the time when the torque commanded now will act.
 
     Args:
         dynamics: K5..K8; they may be replaced between two updates.
-        wheels: the rest; its friction may be replaced, too.
+        wheels: Known properties of the wheels; their friction may be replaced too.
     """
 
     def __init__(self, dynamics: DynamicParameters, wheels: KnownWheels) -> None:
@@ -430,7 +436,7 @@ class MotionObserver:
         self._largest_bias = self._by(min(LARGEST_BIAS * torque, BIAS_OF_LIMIT * limit))
 
     def _by(self, torque: float) -> Velocity:
-        """Accelerations that a torque gives on both wheels, m/s^2 and rad/s^2, > 0."""
+        """Return the accelerations by this torque on both wheels, m/s^2 and rad/s^2, > 0."""
         return Velocity(2.0 * torque * self._dynamics.k7, -2.0 * torque * self._dynamics.k8)
 
     def reset(self) -> None:
@@ -451,7 +457,7 @@ class MotionObserver:
 
     @property
     def bias(self) -> Velocity:
-        """Acceleration that the model does not know, within its bounds, m/s^2 and rad/s^2."""
+        """Acceleration that the model does not explain, within its bounds, m/s^2 and rad/s^2."""
         v, omega = (
             within(axis.d, largest)
             for axis, largest in zip(self._axes, self._largest_bias, strict=True)
@@ -459,12 +465,12 @@ class MotionObserver:
         return Velocity(v, omega)
 
     def motion(self, state: State, dt: float) -> ObservedMotion:
-        """The motion now.
+        """Update and return the present motion.
 
         Args:
-            state: its velocity is the mean over the period that ends, of the wheels' angles; None
-                for its torque: there was none.
-            dt: time since the update before, s.
+            state: State whose velocity is the mean over the period that ends, from wheel angles; a
+                torque of None counts as no torque.
+            dt: Time since the previous update, s.
         """
         torque = self.acting(state.torque or NO_TORQUE, dt)
         u = Velocity(self._axes[0].u, self._axes[1].u)
@@ -479,11 +485,11 @@ class MotionObserver:
         return ObservedMotion(pose, Velocity(v.u, omega.u), self.bias, held)
 
     def acting(self, torque: Torque, dt: float) -> Torque:
-        """Torque that acted over the period that ends, a delay after it was commanded, N m.
+        """Return the torque that acted over the period that ends, N m; commands act delayed.
 
         Args:
-            torque: commanded for the period that ends, [left, right], N m; it is remembered.
-            dt: its time, s.
+            torque: Torque commanded for the period that ends, [left, right], N m; it is stored.
+            dt: Duration of the period, s.
         """
         delay = self.wheels.delay
         if delay <= 0.0:
@@ -494,10 +500,10 @@ class MotionObserver:
         return left, right
 
     def unknown(self, torque: Torque) -> Velocity:
-        """Standard deviation of accelerations that the model does not know, m/s^2 and rad/s^2.
+        """Return the standard deviation of unmodelled accelerations, m/s^2 and rad/s^2.
 
         Args:
-            torque: that acted over the period that ends, [left, right], N m.
+            torque: Torque that acted over the period that ends, [left, right], N m.
         """
         axes, full = self._axes, self._full
         share = max(quietest(self.wheels.counts), abs(axes[0].u) / BRISK)
@@ -509,7 +515,7 @@ class MotionObserver:
         )
 
     def predicted(self, motion: ObservedMotion) -> ObservedMotion:
-        """The motion when the torque that is commanded now will act, one delay from now."""
+        """Return the motion when the torque commanded now will act, one delay from now."""
         pose, u, held = motion.pose, motion.velocity, motion.held
         for torque, span in self._commanded_between(self.wheels.delay, 0.0):
             rate, held = self.rate(u, torque, span)
@@ -519,7 +525,10 @@ class MotionObserver:
         return ObservedMotion(pose, u, motion.bias, held)
 
     def _commanded_between(self, begin: float, end: float) -> list[tuple[Torque, float]]:
-        """Torques and their times, from one time ago to another, s; zero before the first one."""
+        """Return torques and their durations between `begin` and `end` s ago, oldest first.
+
+        The torque is zero before the first command.
+        """
         found: list[tuple[Torque, float]] = []
         ago = 0.0
         for torque, span in reversed(self._past):
@@ -535,7 +544,10 @@ class MotionObserver:
         return found[::-1]
 
     def rate(self, u: Velocity, torque: Torque, dt: float) -> tuple[Velocity, bool]:
-        """Mean acceleration over a period from u on, and whether friction holds both wheels."""
+        """Return the mean acceleration over a period from u on, and whether both wheels are held.
+
+        A wheel is held if friction keeps it at rest.
+        """
         dynamics, bias = self._dynamics, self.bias
         driven = dynamics.input_acceleration(torque)
         drift = dynamics.mean_drift(u, driven, dt)

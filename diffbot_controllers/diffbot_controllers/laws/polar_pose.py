@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The polar pose law on top of the velocity loops, Lages (2017), (73)-(83)."""
+"""The polar pose law with underlying velocity loops, Lages (2017), (73)-(83)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ UNBOUNDED = Velocity(math.inf, math.inf)
 
 @dataclass(frozen=True)
 class PolarPoseRecord:
-    """Every variable of one update.
+    """All variables of one update.
 
     Attributes:
         reference: x_r, m, m, rad.
-        pose: of the robot, m, m, rad.
+        pose: Pose of the robot, m, m, rad.
         offset: x_bar of (74), m, m, rad; its heading is wrapped to +-pi.
-        polar: e, psi, alpha of (75)-(77), for the driving direction at work.
-        direction: +1 forwards, -1 backwards.
-        velocity_reference: u_r of (82), (83) within the bounds, m/s and rad/s.
-        loops: variables of the velocity loops.
+        polar: e, psi, alpha of (75)-(77), for the present driving direction.
+        direction: Driving direction, +1 forwards, -1 backwards.
+        velocity_reference: u_r of (82), (83) within the limits, m/s and rad/s.
+        loops: Variables of the velocity loops.
     """
 
     reference: Pose
@@ -49,19 +49,19 @@ class PolarPoseRecord:
 
 
 class PolarPoseController(DrivetrainLaw):
-    """Torque that brings the robot to a pose, by velocities (82), (83) and PI loops.
+    """Drives the robot to a pose with the velocities (82), (83) and PI velocity loops.
 
     Args:
-        loops: the velocity loops; five times as fast as gamma1 and gamma2 at the least, as (73)
+        loops: Velocity loops, at least five times as fast as gamma1 and gamma2, because (73)
             neglects them.
-        gains: gamma1, gamma2, lambda_3 / lambda_2 and the bounds of speed.
-        direction: in which the robot arrives: "backwards", as published, "forwards" or "either",
-            whichever is nearer. It may drive the other way for a while before.
-        acceleration: largest |d/dt| of the velocities that the loops are told, m/s^2 and rad/s^2,
-            > 0: a reference that jumps makes them command all torque; infinite: as published.
+        gains: gamma1, gamma2, lambda_3 / lambda_2 and the speed limits.
+        direction: Direction in which the robot arrives: "backwards", as published, "forwards" or
+            "either", whichever is nearer. It may drive in the other direction first.
+        acceleration: Maximum |d/dt| of the velocity references of the loops, m/s^2 and rad/s^2,
+            > 0, because a step of the reference would demand full torque; infinite: as published.
 
     Raises:
-        ValueError: an acceleration is not > 0.
+        ValueError: An acceleration is not > 0.
     """
 
     def __init__(
@@ -86,19 +86,20 @@ class PolarPoseController(DrivetrainLaw):
         """Forget the past."""
         self.loops.reset()
         self._approach.reset()
-        self._told: Velocity | None = None
+        self._last_reference: Velocity | None = None
         self.record: PolarPoseRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
-        """Torque [left, right] in N m for the period that begins; `record` then says why.
+        """Return the torque [left, right], N m, for the next period; `record` holds all variables.
 
         Args:
-            state: of the robot now.
-            reference: its pose only; a moving one is followed with a lag of v / gamma1.
-            dt: time since the update before, s, > 0.
+            state: Present state of the robot.
+            reference: Reference, of which only the pose is used; a moving one is followed with a
+                lag of v / gamma1.
+            dt: Time since the previous update, s, > 0.
 
         Raises:
-            ValueError: the reference or dt is not finite, dt <= 0, or numbers are so large that the
+            ValueError: The reference or dt is not finite, dt <= 0, or numbers are so large that the
                 torque is not finite.
         """
         check_reference(reference)
@@ -124,11 +125,11 @@ class PolarPoseController(DrivetrainLaw):
         return loops.torque
 
     def _slew_limited(self, wanted: Velocity, u: Velocity, dt: float) -> Velocity:
-        """What the loops are told: the wanted velocity within the bounds of its change."""
-        last = u if self._told is None else self._told
+        """Return the desired velocity with limited acceleration, as reference of the loops."""
+        last = u if self._last_reference is None else self._last_reference
         most = self._acceleration
-        self._told = Velocity(
+        self._last_reference = Velocity(
             last.v + within(wanted.v - last.v, most.v * dt),
             last.omega + within(wanted.omega - last.omega, most.omega * dt),
         )
-        return self._told
+        return self._last_reference

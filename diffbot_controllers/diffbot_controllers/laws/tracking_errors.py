@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a robot was from its reference over a run."""
+"""Errors of a robot relative to its reference over a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-SETTLED_POSITION = 0.01  # m
+# A robot has settled within these errors: position, m, and heading, rad.
+SETTLED_POSITION = 0.01
 SETTLED_HEADING = math.radians(1.0)
 
 
@@ -18,8 +19,8 @@ class TrackingErrors:
     """Errors at n instants of a run.
 
     Attributes:
-        time: s, rising, shape (n,), n > 0.
-        error: pose minus the reference's, m, m, rad, the heading within +-pi, shape (n, 3).
+        time: Time, s, increasing, shape (n,), n > 0.
+        error: Pose minus the reference's, m, m, rad, the heading within +-pi, shape (n, 3).
     """
 
     time: NDArray[np.float64]
@@ -27,7 +28,7 @@ class TrackingErrors:
 
     @classmethod
     def between(cls, time: ArrayLike, pose: ArrayLike, reference: ArrayLike) -> TrackingErrors:
-        """Errors of poses against references, both x, y, theta in m and rad, shape (n, 3)."""
+        """Return the errors of poses; both arrays x, y, theta in m and rad, shape (n, 3)."""
         error = np.asarray(pose, float) - np.asarray(reference, float)
         error[:, 2] = np.remainder(error[:, 2] + math.pi, math.tau) - math.pi
         return cls(np.asarray(time, float), error)
@@ -53,7 +54,7 @@ class TrackingErrors:
         return float(self.time[outside[-1] + 1]) if outside[-1] + 1 < len(self.time) else math.inf
 
     def rms(self, since: float) -> tuple[float, float]:
-        """Root mean square of distance (m) and heading error (rad) from a time (s) on."""
+        """Return the RMS of distance (m) and heading error (rad) from a time (s) on."""
         late = self.time >= since
         return (
             float(np.sqrt(np.mean(self.distance[late] ** 2))),
@@ -61,6 +62,6 @@ class TrackingErrors:
         )
 
     def largest(self, since: float) -> tuple[float, float]:
-        """Largest distance (m) and heading error (rad) from a time (s) on."""
+        """Return the largest distance (m) and heading error (rad) from a time (s) on."""
         late = self.time >= since
         return float(self.distance[late].max()), float(self.heading[late].max())

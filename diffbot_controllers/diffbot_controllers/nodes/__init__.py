@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ROS nodes of the controllers of torque robots."""
+"""ROS nodes of the controllers for torque-controlled robots."""

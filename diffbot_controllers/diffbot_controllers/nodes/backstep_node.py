@@ -25,7 +25,7 @@ from diffbot_node import parameter, to_stamp
 
 @dataclass(frozen=True)
 class BackstepParameters(PoseTrackingParameters):
-    """Of backstep_controller."""
+    """Parameters of backstep_controller."""
 
     law: str = parameter(
         "standard",
@@ -33,12 +33,12 @@ class BackstepParameters(PoseTrackingParameters):
         choices=("standard", "published"),
     )
     time_step: float = parameter(
-        0.01, "period that law = published is made for, s", above=0.0, maximum=1.0
+        0.01, "control period of law = published, s", above=0.0, maximum=1.0
     )
 
 
 class BackstepNode(ControllerNode[BackstepParameters]):
-    """ROS side of the backstepping laws."""
+    """ROS interface of the backstepping laws."""
 
     def __init__(self) -> None:
         super().__init__("backstep_controller", BackstepParameters, BackstepStatus)
@@ -51,18 +51,18 @@ class BackstepNode(ControllerNode[BackstepParameters]):
 
     @property
     def law_name(self) -> str:
-        """Which law it is."""
+        """Name of the law."""
         return self.values.law
 
     def make_references(self) -> PoseReferences:
-        """Set points and moving references."""
+        """Return the source of set points and moving references."""
         frame = self.values.odom_frame
         return PoseReferences(self, frame, set_points=True, count=self.one_count)
 
     def make_law(
         self, dynamics: DynamicParameters, wheels: KnownWheels
     ) -> StandardBackstepping | PublishedBackstepping:
-        """The law that the parameters ask for."""
+        """Return the law selected by the parameters."""
         values = self.values
         tuning = PoseTuning(values, self.robot, self.torque_limit, self.law_name)
         if self.law_name == "standard":
@@ -81,12 +81,12 @@ class BackstepNode(ControllerNode[BackstepParameters]):
             values.time_step,
             self.torque_limit,
             wheels,
-            # The robot would be driven by the last torque for ever.
+            # Without this limit the last torque could drive the robot forever.
             longest_hold=values.input_timeout,
         )
 
     def fill_status(self, status: BackstepStatus, stamp: float, dt: float, torque: Torque) -> None:
-        """What Listing 3 publishes."""
+        """Write the variables that Listing 3 publishes."""
         record = self.law.record
         status.header.stamp = to_stamp(stamp)
         fill_pose(status.set_point, record.set_point)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controllers' nodes share: parameters K5..K8, odometry, and the run.
+"""Base class of the controllers' nodes: parameters K5..K8, odometry, and the run.
 
 Subscribes to `joint_states` and, with `parameters` = topic or adaptive, to `dynamic_parameters`
-(diffbot_msgs/DynamicParameters; through gates), for which it publishes `~/adaptation`
-(diffbot_msgs/AdaptationStatus) per estimate. Publishes `effort_controller/commands`,
-`~/odom` (nav_msgs/Odometry), `/tf` (odom_frame -> base_frame), `~/state`
-(diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its references and its law.
+(diffbot_msgs/DynamicParameters). Each of these estimates is checked before it is used, and the
+result is published on `~/adaptation` (diffbot_msgs/AdaptationStatus).
+
+Publishes `effort_controller/commands`, `~/odom` (nav_msgs/Odometry), `/tf` (odom_frame ->
+base_frame), `~/state` (diffbot_msgs/ControllerState, latched) and `~/status`. A subclass adds its
+references and its law.
 """
 
 from __future__ import annotations
@@ -43,13 +45,13 @@ from diffbot_msgs.msg import PolarError as PolarErrorMessage
 from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
 from diffbot_node.stopping import LATCHED
 
-FROM_FILE = -1.0  # the torque's delay
+FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
 OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
 
 
 @dataclass(frozen=True)
 class ControllerParameters(DynamicsParameters):
-    """Of controllers of wheel torque."""
+    """Parameters of the controllers that command wheel torque."""
 
     start: str = parameter("0,0,0", "pose at the first joint state, x,y,theta in m, m, rad")
     velocity_source: str = parameter(
@@ -66,14 +68,14 @@ class ControllerParameters(DynamicsParameters):
     )
     integral_action: bool = parameter(
         True,
-        "whether the standard backstepping law makes up for accelerations that the observer cannot "
-        "explain, at most 30 % of what all torque gives and 40 % of what torque_limit does; the "
-        "others have PI loops, or none",
+        "whether the standard backstepping law compensates accelerations that the observer cannot "
+        "explain, up to 30 % of those at full torque and 40 % of those at torque_limit; the other "
+        "laws have PI loops, or no such compensation",
     )
     torque_delay: float = parameter(
         FROM_FILE,
-        "time from a command to its torque, s, over which the observer predicts the motion; -1: as "
-        "identified where `parameters` is a file that says so, else 0",
+        "time from a command to its torque, s, over which the observer predicts the motion; -1: "
+        "as identified in the file of `parameters`, else 0",
         minimum=FROM_FILE,
         maximum=LONGEST_DELAY,
     )
@@ -85,7 +87,7 @@ class ControllerParameters(DynamicsParameters):
     odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
     odom_rate: float = parameter(
         50.0,
-        "most messages on ~/odom and /tf per s of robot time, Hz; 0: one per joint state",
+        "maximum rate of ~/odom and /tf in robot time, Hz; 0: one per joint state",
         minimum=0.0,
     )
     publish_tf: bool = parameter(True, "whether odom_frame -> base_frame is sent on /tf")
@@ -95,16 +97,16 @@ C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
 class Telemetry:
-    """Publishers and the messages that they send again and again.
+    """Publishers of a controller with their reused messages.
 
     Args:
-        node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
-        status_type: type of `~/status`.
+        node: Publishing node; in lock-step (`wait_for_reference`) it waits for its subscribers.
+        status_type: Message type of `~/status`.
 
     Attributes:
-        status: message of `~/status`; its header has a frame.
-        status_topic: that it is sent on.
-        state: message of `~/state`.
+        status: Message of `~/status`; its header has a frame.
+        status_topic: Topic of this message.
+        state: Message of `~/state`.
     """
 
     def __init__(self, node: CommandNode[ControllerParameters], status_type: type) -> None:
@@ -125,13 +127,13 @@ class Telemetry:
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
 
     def publish_status(self) -> None:
-        """Send `status` as it is."""
+        """Publish `status` as it is."""
         self.status_topic.publish(self.status)
 
     def publish_state(
         self, stamp: float, phase: int, message: str, dynamics: DynamicParameters | None
     ) -> None:
-        """Send `state` with this stamp (s), phase, message and K5..K8."""
+        """Publish `state` with this stamp (s), phase, message and K5..K8."""
         state = self.state
         state.header.stamp = to_stamp(stamp)
         state.phase, state.message = phase, message
@@ -142,7 +144,7 @@ class Telemetry:
         self._state_topic.publish(state)
 
     def publish_odometry(self, stamp: float, odometry: DiffOdometry) -> None:
-        """Send pose, velocity and transform of this stamp, s, if they are due."""
+        """Publish pose, velocity and transform with this stamp, s, if they are due."""
         if odometry.time is None or not self._rate.due(stamp):
             return
         fill_odometry(self._odom, to_stamp(stamp), odometry)
@@ -153,7 +155,7 @@ class Telemetry:
 
 
 class LastingDynamics:
-    """A DynamicsSource whose parameters stay as they are.
+    """A DynamicsSource with constant parameters.
 
     Args:
         newest: K5..K8.
@@ -165,38 +167,40 @@ class LastingDynamics:
         self.newest: DynamicParameters | None = newest
 
     def waits_for(self) -> str:
-        """Nothing is missing."""
+        """Return an empty text, as nothing is missing."""
         return ""
 
     def awaits(self, stamp: float) -> str:
-        """Nothing has to come."""
+        """Return an empty text, as nothing is awaited."""
         return ""
 
     def advance(self, stamp: float) -> None:
-        """Nothing is to be taken in."""
+        """Do nothing, as there are no estimates."""
 
     def reset(self, stamp: float) -> None:
-        """Nothing hangs on the joint states' time."""
+        """Do nothing, as nothing depends on the joint states' time."""
 
     def close(self) -> None:
-        """Nothing was learnt."""
+        """Do nothing, as there is nothing to store."""
 
 
 class ControllerNode(EffortNode[C_co]):
-    """A law on a robot; the mathematics is the law's and WheelFeedback's.
+    """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
+
+    A subclass provides the references and the law.
 
     Args:
-        name: name of the node.
-        parameters: of the node.
-        status_type: type of `~/status`.
+        name: Name of the node.
+        parameters: Class of the node's parameters.
+        status_type: Message type of `~/status`.
 
     Attributes:
-        references: that it follows.
-        run: its run.
-        fastest: velocity that the law keeps to, m/s and rad/s; infinite where it has no bounds.
+        references: References to follow.
+        run: Run of the node.
+        fastest: Speed limits of the law, m/s and rad/s; infinite if it has none.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self, name: str, parameters: type[C_co], status_type: type) -> None:
@@ -209,7 +213,7 @@ class ControllerNode(EffortNode[C_co]):
             values.path_noise,
             values.velocity_source != VELOCITY,
         )
-        self._dt = 0.0  # s since the sample before; 0: the law was not asked
+        self._dt = 0.0  # time since the previous sample, s; 0: the law was not updated
         self._telemetry = Telemetry(self, status_type)
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
@@ -218,15 +222,18 @@ class ControllerNode(EffortNode[C_co]):
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
 
-    # What a subclass gives.
+    # To be implemented by subclasses.
 
     @abstractmethod
     def make_references(self) -> ReferenceSource[Any]:
-        """Where references come from."""
+        """Return the source of the references."""
 
     @abstractmethod
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> Any:
-        """The law: `update(state, reference, dt)`, `reset()`, `record`, `dynamics`, `friction`."""
+        """Return a law with `update(state, reference, dt)`, `reset()`, `record`, and parameters.
+
+        Its parameters are `dynamics` and `friction`, which may be replaced.
+        """
 
     @property
     @abstractmethod
@@ -235,7 +242,7 @@ class ControllerNode(EffortNode[C_co]):
 
     @abstractmethod
     def fill_status(self, status: Any, stamp: float, dt: float, torque: Torque) -> None:
-        """Put `law.record` into a message; stamp and period in s, torque commanded in N m."""
+        """Write `law.record` to a message; stamp and period in s, commanded torque in N m."""
 
     # Dynamic parameters.
 
@@ -249,7 +256,8 @@ class ControllerNode(EffortNode[C_co]):
 
     def _on_dynamics(self, dynamics: DynamicParameters, friction: Laws) -> None:
         if not self.run.began:
-            self.law = self.make_law(dynamics, self._wheels(friction))  # with gains that suit them
+            # Before the run starts, the law is made again with gains tuned to the parameters.
+            self.law = self.make_law(dynamics, self._wheels(friction))
             self._feedback.correct_by(self.law.drivetrain.first_reading())
         else:
             self.law.dynamics = dynamics
@@ -276,7 +284,7 @@ class ControllerNode(EffortNode[C_co]):
 
     @property
     def one_count(self) -> tuple[float, float]:
-        """Way and turn of the robot that one count of an encoder tells, m and rad."""
+        """Path and turn of the robot per encoder count of one wheel, m and rad."""
         angle = math.tau / self._counts if self._counts else 0.0
         return self.geometry.body_velocity(0.0, angle)
 
@@ -298,35 +306,35 @@ class ControllerNode(EffortNode[C_co]):
 
     @property
     def dynamics(self) -> DynamicParameters | None:
-        """K5..K8 in use; None before valid ones have come."""
+        """K5..K8 in use; None before valid ones have arrived."""
         return self._dynamics.newest
 
     # The loop.
 
     def waits_for(self) -> str:
-        """What is missing before torque may be commanded; empty when nothing is."""
+        """Return what is missing before torque may be commanded; empty if nothing is."""
         return self._dynamics.waits_for() or self.run.waits_for() or super().waits_for()
 
     def has_left(self) -> str:
-        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        """Return which participant of the run has left: the simulator, or the awaited report."""
         return self.run.has_left() or super().has_left()
 
     @property
     def in_lock_step(self) -> bool:
-        """Whether states wait for their references."""
+        """Whether each state of the robot waits for its reference."""
         return self.values.wait_for_reference
 
     def required_fields(self) -> tuple[str, ...]:
-        """Angles, and speeds where the velocity is taken from them."""
+        """Return the required fields: angles, and speeds if the velocity is taken from them."""
         speeds = self.values.velocity_source == VELOCITY
         return ("position", "velocity") if speeds else ("position",)
 
     def awaits(self, sample: JointSample) -> str:
-        """In lock-step: the reference for the sample's stamp, and the estimates that count."""
+        """In lock-step, return what a sample waits for: its reference, or due estimates."""
         return self.run.awaits(sample.stamp) or self._dynamics.awaits(sample.stamp)
 
     def on_sample(self, sample: JointSample) -> Torque:
-        """The law's torque for the sample, N m; zero until a reference has come."""
+        """Return the law's torque for the sample, N m; zero until a reference has arrived."""
         self._dt = 0.0
         reading = self._feedback.update(sample, self.commanded)
         if reading.anomaly is not None and reading.anomaly.kind is AnomalyKind.RESET:
@@ -338,7 +346,7 @@ class ControllerNode(EffortNode[C_co]):
             self.law.reset()
             return 0.0, 0.0
         if self.run.begin(sample.stamp):
-            self._say_how()
+            self._log_start()
         if self.run.ends_now(self.references.arrived(reading.state.pose)):
             return 0.0, 0.0
         torque = self.drive(reading.state, reference, reading.dt)
@@ -346,7 +354,7 @@ class ControllerNode(EffortNode[C_co]):
         return torque
 
     def drive(self, state: State, reference: Any, dt: float) -> Torque:
-        """Ask the law; a subclass may bound the reference before."""
+        """Update the law and return its torque; a subclass may limit the reference first."""
         fastest, most = self.fastest, self.robot.limits.wheel_velocity
         rims = self.robot.rim_limit
         if (
@@ -364,7 +372,7 @@ class ControllerNode(EffortNode[C_co]):
         torque: Torque = self.law.update(state, reference, dt)
         return torque
 
-    def _say_how(self) -> None:
+    def _log_start(self) -> None:
         self.get_logger().info(
             f"driving robot '{self.robot.name}' by law '{self.law_name}' with at most "
             f"{self.torque_limit:g} N m, parameters from {self.values.parameters}: "
@@ -372,7 +380,7 @@ class ControllerNode(EffortNode[C_co]):
         )
 
     def on_commanded(self, sample: JointSample, torque: Torque) -> None:
-        """Publish what the law knows, the odometry, and now and then the state."""
+        """Publish the law's record, the odometry, and at a lower rate the state."""
         if self.exit_code is not None:
             return
         if self._dt > 0.0 and self.law.record is not None:
@@ -382,16 +390,16 @@ class ControllerNode(EffortNode[C_co]):
         self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: JointSample) -> None:
-        """A law starts anew after an interruption."""
+        """Reset the law after an interruption."""
         self.law.reset()
         self._publish_odometry()
 
     def on_left_out(self, sample: JointSample) -> None:
-        """Odometry goes on: one arc over all that came while this process stood still is wrong."""
+        """Continue odometry with each skipped sample; one arc over all of them would be wrong."""
         self._count_way(sample)
 
     def on_stopped(self, sample: JointSample) -> None:
-        """Somebody may push the robot about: odometry goes on, and the law starts anew."""
+        """Continue odometry, as somebody may push the robot around, and reset the law."""
         self._dt = 0.0
         self._count_way(sample)
         self.law.reset()
@@ -405,7 +413,10 @@ class ControllerNode(EffortNode[C_co]):
             self.complain(str(error))
 
     def close(self) -> None:
-        """On every way out: zero torque first, then say why, and keep what was learnt."""
+        """Command zero torque, then publish the reason and store learnt parameters.
+
+        This is called however the node ends.
+        """
         super().close()
         self.run.close()
         self._dynamics.close()
@@ -417,7 +428,7 @@ class ControllerNode(EffortNode[C_co]):
         self._telemetry.publish_odometry(self.run.newest, self._feedback.odometry)
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
-        """What the node is doing, with the parameters in use."""
+        """Publish the node's phase with the parameters in use."""
         state = self._telemetry.state
         state.elapsed, state.refused = self.run.elapsed, self.refused
         state.judgements = sum(topic.count for topic in self._dynamics.kept_topics)
@@ -425,11 +436,11 @@ class ControllerNode(EffortNode[C_co]):
 
 
 def fill_pose(message: Pose2D, pose: Pose) -> None:
-    """Put a pose, m and rad, into a message."""
+    """Write a pose, m and rad, to a message."""
     message.x, message.y, message.theta = float(pose.x), float(pose.y), float(pose.theta)
 
 
 def fill_polar(message: PolarErrorMessage, error: PolarError) -> None:
-    """Put e, psi and alpha into a message."""
+    """Write e, psi and alpha to a message."""
     message.range, message.angle = float(error.e), float(error.psi)
     message.orientation = float(error.alpha)

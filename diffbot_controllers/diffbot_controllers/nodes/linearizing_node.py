@@ -2,7 +2,7 @@
 """The linearizing_controller node: feedback linearization and PI, Lages (2017), (61)-(72).
 
 Subscribes to `joint_states` and `cmd_vel` (geometry_msgs/TwistStamped, or Twist with stamped =
-false; linear.x and angular.z count); publishes `effort_controller/commands`, `~/status`
+false; linear.x and angular.z are used); publishes `effort_controller/commands`, `~/status`
 (diffbot_msgs/LinearizingStatus, once per control period), `~/odom`, `~/state` and `/tf`.
 """
 
@@ -32,17 +32,19 @@ from diffbot_node import CommandNode, parameter, seconds, to_stamp
 
 @dataclass(frozen=True)
 class LoopParameters:
-    """Of the velocity loops."""
+    """Parameters of the velocity loops."""
 
     settling_time: float = parameter(
-        0.05, "of the velocity loops, to within 1 %, s", above=0.0, maximum=10.0
+        0.05, "settling time of the velocity loops to within 1 %, s", above=0.0, maximum=10.0
     )
-    damping: float = parameter(1.0, "of the velocity loops' pole pair", above=0.0, maximum=10.0)
+    damping: float = parameter(
+        1.0, "damping ratio of the velocity loops' pole pair", above=0.0, maximum=10.0
+    )
 
 
 @dataclass(frozen=True)
 class LinearizingParameters(LoopParameters, ControllerParameters):
-    """Of linearizing_controller."""
+    """Parameters of linearizing_controller."""
 
     law: str = parameter(
         "standard",
@@ -53,17 +55,17 @@ class LinearizingParameters(LoopParameters, ControllerParameters):
 
 
 def velocity_command(v: float, omega: float) -> Velocity:
-    """A velocity command, m/s and rad/s.
+    """Return a velocity command, m/s and rad/s.
 
     Raises:
-        ValueError: a number is not finite.
+        ValueError: A number is not finite.
     """
     check_finite("cmd_vel", linear_x=v, angular_z=omega)
     return Velocity(v, omega)
 
 
 def _held(command: Velocity, _duration: float) -> Velocity:
-    """A velocity command stays as it is until the next one."""
+    """Return a velocity command unchanged: it applies until the next one."""
     return command
 
 
@@ -71,9 +73,9 @@ class VelocityCommands(ReferenceSource[Velocity]):
     """Velocities on `cmd_vel`.
 
     Args:
-        node: follows them.
-        stamped: whether they are TwistStamped; else Twist.
-        now: gives the stamp for those that have none, s.
+        node: Node that follows them.
+        stamped: Whether they are TwistStamped; if not, Twist.
+        now: Function that returns the stamp for those without one, s.
     """
 
     def __init__(
@@ -86,19 +88,19 @@ class VelocityCommands(ReferenceSource[Velocity]):
         self._stamped, self._now = stamped, now
 
     def subscribe(self) -> None:
-        """Velocity commands."""
+        """Subscribe to velocity commands."""
         kind, callback = (
             (TwistStamped, self._on_stamped) if self._stamped else (Twist, self._on_twist)
         )
         self._node.create_subscription(kind, "cmd_vel", callback, 10)
 
     def at_rest(self, reference: Velocity) -> bool:
-        """Whether it stands."""
+        """Return whether a command is at rest."""
         return reference == REST
 
     def _on_stamped(self, message: TwistStamped) -> None:
         stamp = seconds(message.header.stamp)
-        # Teleoperation tools that have no clock leave the stamp 0.
+        # Teleoperation tools without a clock leave the stamp at 0.
         self._take(message.twist, stamp if stamp > 0.0 else self._now())
 
     def _on_twist(self, message: Twist) -> None:
@@ -109,22 +111,22 @@ class VelocityCommands(ReferenceSource[Velocity]):
 
 
 class LinearizingNode(ControllerNode[LinearizingParameters]):
-    """ROS side of the velocity loops."""
+    """ROS interface of the velocity loops."""
 
     def __init__(self) -> None:
         super().__init__("linearizing_controller", LinearizingParameters, LinearizingStatus)
 
     def make_references(self) -> VelocityCommands:
-        """Velocities asked for."""
+        """Return the source of velocity commands."""
         return VelocityCommands(self, self.values.stamped, lambda: self.run.newest)
 
     @property
     def law_name(self) -> str:
-        """Which gains it has."""
+        """Name of the law, by its gains."""
         return self.values.law
 
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> LinearizingController:
-        """The velocity loops that the parameters ask for."""
+        """Return the velocity loops selected by the parameters."""
         values = self.values
         published = values.law == "published"
         return LinearizingController(
@@ -137,7 +139,7 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
         )
 
     def drive(self, state: State, reference: Velocity, dt: float) -> Torque:
-        """The law's torque for the reference within the robot's speed limits, N m."""
+        """Return the law's torque, N m, for the reference within the robot's speed limits."""
         limits = self.robot.limits
         bounded = self.robot.rim_limit.within(
             Velocity(
@@ -159,7 +161,7 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
     def fill_status(
         self, status: LinearizingStatus, stamp: float, dt: float, torque: Torque
     ) -> None:
-        """Every variable of the law."""
+        """Write all variables of the law."""
         status.header.frame_id = self.values.base_frame
         fill_linearizing_status(status, stamp, dt, self.law.record, torque)
 
@@ -167,7 +169,7 @@ class LinearizingNode(ControllerNode[LinearizingParameters]):
 def fill_linearizing_status(
     status: LinearizingStatus, stamp: float, dt: float, record: LinearizingRecord, command: Torque
 ) -> None:
-    """Put a record, its stamp and period in s and the torque commanded in N m into a message."""
+    """Write a record, its stamp and period in s and the commanded torque in N m to a message."""
     status.header.stamp = to_stamp(stamp)
     status.set_point[:] = record.reference
     status.process_value[:] = record.velocity

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a controller's node has K5..K8 from: a description, a file, or live estimates.
+"""Sources of K5..K8 for a controller's node: a description, a file, or live estimates.
 
-Live ones come on `dynamic_parameters` and go through the gates of Adaptation; `~/adaptation` tells
-what becomes of each.
+Live estimates arrive on `dynamic_parameters` and must pass the gates of Adaptation; `~/adaptation`
+reports the result for each.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ KNOWN_FRICTION, IGNORED_FRICTION = "known", "none"
 
 @dataclass(frozen=True)
 class DynamicsParameters(ReferenceParameters, EffortParameters):
-    """Of controllers that use K5..K8: where these come from, and the gates of live ones."""
+    """Parameters of controllers that use K5..K8: their source, and the gates of live estimates."""
 
     parameters: str = parameter(
         "robot",
@@ -59,15 +59,15 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     friction: str = parameter(
         KNOWN_FRICTION,
-        "friction of the wheels that is made up for: known (of the robot's description, or as "
+        "friction of the wheels to compensate: known (of the robot's description, or as "
         "identified where `parameters` is a file or live), or none",
         choices=(KNOWN_FRICTION, IGNORED_FRICTION),
     )
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
     wait_for_estimates: bool = parameter(
         False,
-        "lock-step with live parameters: answer each joint state only with the estimates that "
-        "count at its stamp",
+        "lock-step with live parameters: answer each joint state only when the estimates due at "
+        "its stamp have arrived",
     )
     estimate_delay: float = parameter(
         0.1, "robot time from the stamp of an estimate to its use, s", minimum=0.0, maximum=10.0
@@ -86,21 +86,21 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     last_good: str = parameter(
         NOWHERE,
-        "file that adapted parameters are kept in, and that the next run begins with if it is of "
-        "this robot and inside the band; none: they are not kept",
+        "file in which adapted parameters are stored, and with which the next run begins if they "
+        "are of this robot and inside the band; none: they are not stored",
     )
     prior: str = parameter(
         NOWHERE,
-        "file prior_TYPE.yaml of `diffbot fleet`: parameters in use stay among what robots of this "
-        "type are like, instead of within `band` of the nominal ones, and with nominal_parameters "
-        "= robot begin with their mean; none: they do not",
+        "file prior_TYPE.yaml of `diffbot fleet`: parameters in use stay within the range of "
+        "robots of this type, instead of within `band` of the nominal ones, and with "
+        "nominal_parameters = robot begin with their mean; none: they do not",
     )
     require_verified: str = parameter(
         AUTO,
         "follow only estimates that a motion of its own has verified; auto: with parameters = "
         "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
         "Those that a motion refuted are never followed",
-        # YAML takes true, yes and on for something else than text.
+        # YAML reads true, yes and on as booleans, not as text.
         choices=(AUTO, ALWAYS, NEVER),
     )
     precision: tuple[float, float, float, float] = parameter(
@@ -128,7 +128,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     offset_margin: float = parameter(
         DEFAULT.offset_margin,
-        "how far the centre of mass may move beyond that, m; widens the band of K5 and K6",
+        "further allowed shift of the centre of mass, m; widens the band of K5 and K6",
         minimum=0.0,
         maximum=1.0,
     )
@@ -140,21 +140,21 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     coverage: float = parameter(
         DEFAULT.coverage,
-        "least share of the excitation that a parameter needs before it is followed; 0: none",
+        "minimum share of the excitation that a parameter needs before it is followed; 0: none",
         minimum=0.0,
         maximum=1.0,
     )
 
 
 def adaptation_settings(values: DynamicsParameters, adaptive: bool) -> AdaptationSettings:
-    """Settings of the gates.
+    """Return the settings of the gates.
 
     Args:
-        values: of the node's parameters.
-        adaptive: whether the robot is driven from the start, with a set that is trusted.
+        values: The node's parameters.
+        adaptive: Whether the robot is driven from the start with a trusted set of parameters.
 
     Raises:
-        ValueError: a value is outside its range.
+        ValueError: A value is outside its range.
     """
     return AdaptationSettings(
         precision=values.precision,
@@ -176,50 +176,50 @@ Use = Callable[[DynamicParameters, Laws], None]
 
 
 class DynamicsSource(Protocol):
-    """K5..K8 and friction for a law.
+    """Source of K5..K8 and friction for a law.
 
     Attributes:
-        kept_topics: those that a report must have every message of.
+        kept_topics: Topics of which a report needs every message.
     """
 
     kept_topics: tuple[KeptTopic, ...]
 
     @property
     def newest(self) -> DynamicParameters | None:
-        """Those in use; None before valid ones have come."""
+        """Parameters in use; None before valid ones have arrived."""
 
     def waits_for(self) -> str:
-        """What is missing before the robot may be driven; empty when nothing is."""
+        """Return what is missing before the robot may be driven; empty if nothing is."""
 
     def awaits(self, stamp: float) -> str:
-        """What has to come before the joint state of a stamp (s) can be answered."""
+        """Return what is missing before the joint state of a stamp (s) can be answered."""
 
     def advance(self, stamp: float) -> None:
-        """Take in the estimates that count from a stamp on, s."""
+        """Process the estimates that are due at a stamp, s."""
 
     def reset(self, stamp: float) -> None:
-        """The joint states' time was set back to a stamp, s."""
+        """React to a reset of the joint states' time to a stamp, s."""
 
     def close(self) -> None:
-        """Keep what was learnt."""
+        """Store learnt parameters."""
 
 
 def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamics:
-    """The live parameters that a controller's ROS parameters ask for.
+    """Return the live parameters selected by a controller's ROS parameters.
 
-    Estimates go through the gates of Adaptation. With `adaptive` the robot drives with the
-    nominal or the last good parameters from the start, which follow the estimates; with `topic` it
-    waits until the gates let a first estimate pass, and drives with that. So the first set is
-    either trusted or, unless `require_verified` says otherwise, verified.
+    Estimates must pass the gates of Adaptation. With `adaptive` the robot drives from the start
+    with the nominal or the last good parameters, which then follow the estimates. With `topic` it
+    waits until a first estimate passes the gates, and drives with that. So the first set is either
+    trusted or, with the default of `require_verified`, verified.
 
     Args:
-        node: of the controller.
-        use: called with each that may be used and the friction, and once before this returns:
-            for a topic with the nominal ones, so that what is wrong with a law is said at the
-            start. A ValueError refuses them.
+        node: Node of the controller.
+        use: Function called with each usable set of parameters and the friction. It is also called
+            once before this returns, for a topic with the nominal parameters, so that errors of a
+            law are reported at the start. It rejects parameters by a ValueError.
 
     Raises:
-        ValueError: a file does not hold parameters that may be used, or a setting is wrong.
+        ValueError: A file contains no usable parameters, or a setting is wrong.
     """
     values = node.values
     adaptive = values.parameters == ADAPTIVE
@@ -259,14 +259,14 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
 
 
 def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
-    """K5..K8 of the node's robot, or of a file.
+    """Return K5..K8 of the node's robot, or of a file.
 
     Args:
-        node: of the controller.
+        node: Node of the controller.
         source: FROM_ROBOT or the path of a file.
 
     Raises:
-        ValueError: the file does not hold parameters that may be used.
+        ValueError: The file contains no usable parameters.
     """
     if source == FROM_ROBOT:
         return closed_form(node.robot.model)
@@ -274,14 +274,14 @@ def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> Dynamic
 
 
 def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
-    """Friction of the wheels [left, right]: as described, or identified where a file says so.
+    """Return the friction of the wheels [left, right]: as described, or as identified in a file.
 
     Args:
-        node: of the controller.
+        node: Node of the controller.
         source: FROM_ROBOT or the path of a file.
 
     Raises:
-        ValueError: the file's friction is not that of a robot.
+        ValueError: The file's friction is not that of a robot.
     """
     described = wheel_friction(node.robot)
     if node.values.friction == IGNORED_FRICTION:
@@ -292,13 +292,13 @@ def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
 
 
 def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
-    """Moment of the floor against turning: as described, or identified where a file says so.
+    """Return the floor's moment against turning: as described, or as identified in a file.
 
     Args:
-        node: of the controller.
+        node: Node of the controller.
 
     Raises:
-        ValueError: the file's resistance is not that of a floor.
+        ValueError: The file's resistance is not that of a floor.
     """
     if node.values.friction == IGNORED_FRICTION:
         return NO_FRICTION
@@ -310,54 +310,54 @@ def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:
 
 
 def _completed(found: Sequence[float | None], described: Sequence[float]) -> tuple[float, ...]:
-    """What a file says, and the description's where it says nothing."""
+    """Return the values of a file, with described ones where the file has none."""
     pairs = zip(found, described, strict=True)
     return tuple(known if value is None else value for value, known in pairs)
 
 
 def known_delay(values: DynamicsParameters) -> float:
-    """Time from a command to its torque, s: as identified where a file says so, else 0.
+    """Return the time from a command to its torque, s: as identified in a file, otherwise 0.
 
     Args:
-        values: of the node's parameters.
+        values: The node's parameters.
 
     Raises:
-        ValueError: the file's delay is not one that can be predicted over.
+        ValueError: The file's delay is too large for a prediction, or < 0.
     """
     source = _known_source(values)
     return 0.0 if source == FROM_ROBOT else read_torque_delay(source) or 0.0
 
 
 def _known_source(values: DynamicsParameters) -> str:
-    """Where that comes from which is not followed live: FROM_ROBOT or the path of a file."""
+    """Return the source of parameters that are not live: FROM_ROBOT or the path of a file."""
     live = values.parameters in LIVE
     return values.nominal_parameters if live else values.parameters
 
 
 TOPIC = "dynamic_parameters"
-TOLERANCE = 1e-6  # s; stamps go through floats
-# An estimate further ahead of the joint states than this is stamped by another clock, s.
+TOLERANCE = 1e-6  # tolerance for the rounding of stamps as floats, s
+# Largest lead of an estimate over the joint states, s; beyond it the stamp is from another clock.
 LONGEST_LEAD = 1.0
-LONG_AGO = -math.inf  # s; stamp of no estimate
-# Gates that are worth a warning; the others are often shut, and ~/adaptation says so.
+LONG_AGO = -math.inf  # stamp before the first estimate, s
+# Gates that cause a warning; the others are closed often, which ~/adaptation reports.
 ALARMING = {Gate.FINITE, Gate.PHYSICAL, Gate.LAW}
 
 
 class LiveDynamics:
-    """Takes estimates from `dynamic_parameters`, judges them, and publishes each judgement.
+    """Receives estimates from `dynamic_parameters`, judges them, and publishes each judgement.
 
-    An estimate is used a fixed robot time after its stamp, however long it was on its way: with
-    `wait_for_estimates` a run in lock-step repeats to the last digit. One that is stamped far ahead
-    of the joint states is left out, with a warning.
+    An estimate is used a fixed robot time after its stamp, independent of its transport time. So
+    with `wait_for_estimates` a run in lock-step repeats to the last digit. Estimates stamped far
+    ahead of the joint states are skipped with a warning.
 
     Args:
-        node: of the controller.
-        adaptation: the gates.
-        friction: those of the wheels' friction.
-        known: friction as described or identified before.
-        use: called with parameters that change. A ValueError refuses the estimate, and those of
-            before stay.
-        checkpoint: where they are kept; None: nowhere.
+        node: Node of the controller.
+        adaptation: Gates of K5..K8.
+        friction: Gates of the wheels' friction.
+        known: Friction as described or identified before.
+        use: Function called with changed parameters. By a ValueError it rejects the estimate, and
+            the previous parameters stay.
+        checkpoint: File in which they are stored; None: they are not stored.
     """
 
     def __init__(
@@ -377,7 +377,7 @@ class LiveDynamics:
         self._checkpoint = checkpoint
         self._delay = node.values.estimate_delay
         self._waiting: deque[LiveEstimate] = deque(maxlen=1000)
-        self._known: deque[LiveEstimate] = deque(maxlen=10)  # an estimate may be said again
+        self._known: deque[LiveEstimate] = deque(maxlen=10)  # to detect repeated estimates
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
         self._status = msg.AdaptationStatus()
@@ -388,15 +388,15 @@ class LiveDynamics:
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
-        create_wall_timer(node, LOOK_PERIOD, self._look)
+        create_wall_timer(node, LOOK_PERIOD, self._judge_early)
 
     @property
     def newest(self) -> DynamicParameters | None:
-        """Those in use; None before valid ones have come on the topic."""
+        """Parameters in use; None before valid ones have arrived on the topic."""
         return self._adaptation.in_use if self._adaptation.is_started else None
 
     def waits_for(self) -> str:
-        """Valid parameters, and with `wait_for_estimates` somebody who publishes estimates."""
+        """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
         if self.newest is None:
             return (
                 "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
@@ -408,26 +408,27 @@ class LiveDynamics:
         return ""
 
     def awaits(self, stamp: float) -> str:
-        """In lock-step: the estimates that count at a stamp, s."""
+        """In lock-step, return a message if estimates due at a stamp, s, are missing."""
         if not self._node.values.wait_for_estimates or self._reaches(stamp):
             return ""
         return f"no dynamic_parameters for the joint state of {stamp:.3f} s"
 
     def _reaches(self, stamp: float) -> bool:
-        """Whether all estimates that count at a stamp (s) have come.
+        """Return whether all estimates that are due at a stamp (s) have arrived.
 
-        They come every `estimate_period`, so that there is none between the newest and the next.
+        They have a period of `estimate_period`, so that there is none between the newest and the
+        next.
         """
-        newest = stamp - self._delay  # that counts
+        newest = stamp - self._delay  # latest stamp that is due
         due = newest - self._node.values.estimate_period
         stamps = (self._judged, *(estimate.stamp for estimate in self._waiting))
-        # One that is far ahead says nothing about those that are still to come.
+        # An estimate far ahead does not show that the due ones have arrived.
         return newest < -TOLERANCE or any(
             due + TOLERANCE < s <= stamp + LONGEST_LEAD for s in stamps
         )
 
     def advance(self, stamp: float) -> None:
-        """Judge the estimates that count from a stamp on, s."""
+        """Judge the estimates that are due at a stamp, s."""
         self._begun = True
         if self._judged > stamp + LONGEST_LEAD:
             self._judged = LONG_AGO
@@ -448,16 +449,16 @@ class LiveDynamics:
                 )
 
     def reset(self, stamp: float) -> None:
-        """The joint states' time was set back to a stamp, s: what came before it is forgotten."""
+        """Forget earlier estimates after a reset of the joint states' time to a stamp, s."""
         self._judged = LONG_AGO
         self._known.clear()
-        # The estimator may have been faster to notice: its first ones after the reset stay.
+        # Keep estimates up to the new time: the estimator may have noticed the reset first.
         kept = [estimate for estimate in self._waiting if estimate.stamp <= stamp + TOLERANCE]
         self._waiting.clear()
         self._waiting.extend(kept)
 
     def close(self) -> None:
-        """Keep the parameters in use for the next run."""
+        """Store the parameters in use for the next run."""
         if self._adaptation.accepted:
             self._keep(lambda kept: kept.write(self._adaptation.in_use, self._friction.in_use))
 
@@ -465,16 +466,16 @@ class LiveDynamics:
         estimate = estimate_of(message)
         if estimate in self._known:
             return
-        self._node.keep_waiting()  # an identification takes longer than anybody's patience
+        self._node.keep_waiting()  # an identification takes longer than the waiting time
         self._known.append(estimate)
         self._waiting.append(estimate)
-        self._look()
+        self._judge_early()
         self._node.resume()
 
-    def _look(self) -> None:
-        """Before the run: judge at once, when those are there who are to hear of it.
+    def _judge_early(self) -> None:
+        """Before the run, judge estimates at once when all subscribers are present.
 
-        In lock-step an estimate counts from its time on, whenever it came.
+        This does not apply in lock-step, where an estimate is used at its due time.
         """
         values = self._node.values
         if self._node.exit_code is not None or self._begun:
@@ -501,7 +502,7 @@ class LiveDynamics:
             )
 
     def _friction_for(self, estimate: LiveEstimate) -> Laws:
-        """The friction in use after an estimate whose set has passed its gates."""
+        """Return the friction in use after an estimate whose set has passed its gates."""
         if self._node.values.friction == IGNORED_FRICTION:
             return self._known_friction
         self._friction.judge(
@@ -510,7 +511,7 @@ class LiveDynamics:
         return friction_laws(self._known_friction, self._friction.in_use)
 
     def _used(self, estimate: LiveEstimate, judgement: Judgement) -> Judgement:
-        """Hand what an estimate gave to the law, or take it back."""
+        """Pass the parameters from an estimate to the law, or undo them if the law rejects them."""
         if judgement.refused:
             return judgement
         laws = self._friction_for(estimate)
@@ -534,10 +535,10 @@ VERIFIED = {msg.DynamicParameters.VERIFIED: True, msg.DynamicParameters.REFUTED:
 
 
 def estimate_of(message: msg.DynamicParameters) -> LiveEstimate:
-    """The estimate in a message; friction that is not known is 0 with an infinite variance.
+    """Return the estimate in a message; unknown friction is 0 with an infinite variance.
 
-    NaN, which the message has then, differs from itself: an estimate that is said again would be
-    taken for another one.
+    NaN, which the message contains in this case, is unequal to itself: a repeated estimate would be
+    taken for a new one.
     """
     v5, v6, v7, v8 = message.covariance_diagonal.tolist()
     c5, c6, c7, c8 = message.coverage.tolist()
@@ -561,7 +562,7 @@ def fill_adaptation(
     estimate: LiveEstimate,
     judgement: Judgement,
 ) -> None:
-    """Put all of a judgement but its stamp into a message."""
+    """Write a judgement to a message, except its stamp."""
     status.state = int(judgement.state)
     status.reason = judgement.reason
     status.in_use[:] = adaptation.in_use

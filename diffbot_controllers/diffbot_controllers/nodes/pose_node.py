@@ -31,11 +31,11 @@ from diffbot_node import parameter
 
 @dataclass(frozen=True)
 class PoseTrackingParameters(ControllerParameters):
-    """Of laws that are told poses."""
+    """Parameters of laws that follow poses."""
 
     direction: str = parameter(
         "either",
-        "in which the robot arrives at a set point",
+        "direction in which the robot arrives at a set point",
         choices=("either", "forwards", "backwards"),
     )
     gammas: tuple[float, ...] = parameter(
@@ -56,13 +56,13 @@ class PoseTrackingParameters(ControllerParameters):
 
 
 class PoseTuning:
-    """What the parameters say of the tuning of a law that is told poses.
+    """Tuning of a law that follows poses, from the node's parameters.
 
     Args:
-        values: the parameters.
-        robot: that is driven.
-        torque_limit: of a wheel, N m.
-        law: its name, for messages.
+        values: The parameters.
+        robot: The robot to drive.
+        torque_limit: Torque limit of a wheel, N m.
+        law: Name of the law, for messages.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class PoseTuning:
         self._torque_limit, self._law = torque_limit, law
 
     def speed_limits(self) -> Velocity:
-        """Bounds of |v| and |omega|, m/s and rad/s.
+        """Return the limits of |v| and |omega|, m/s and rad/s.
 
         Raises:
-            ValueError: more is asked for than the robot may.
+            ValueError: A parameter exceeds the robot's own limit.
         """
         bounds = []
         for name, unit in (("linear_velocity", "m/s"), ("angular_velocity", "rad/s")):
@@ -89,10 +89,10 @@ class PoseTuning:
         return Velocity(*bounds)
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
-        """The parameter `gammas` or `lambdas`; empty for the law's own.
+        """Return the parameter `gammas` or `lambdas`; empty for the law's own values.
 
         Raises:
-            ValueError: it does not have as many numbers as the law.
+            ValueError: Its count of numbers is not that of the law.
         """
         numbers: tuple[float, ...] = getattr(self._values, name)
         if len(numbers) not in (0, count):
@@ -103,7 +103,7 @@ class PoseTuning:
         return numbers
 
     def arguments(self) -> dict[str, Any]:
-        """Arguments of `tuned_backstepping` and `tuned_polar_pose` that the parameters give."""
+        """Return arguments of `tuned_backstepping` and `tuned_polar_pose` from the parameters."""
         gamma1, gamma2 = self.numbers("gammas", 2) or (None, None)
         lambdas, bounds = self.numbers("lambdas", 2), self.speed_limits()
         return {
@@ -120,27 +120,27 @@ class PoseTuning:
 
 @dataclass(frozen=True)
 class PoseParameters(LoopParameters, PoseTrackingParameters):
-    """Of pose_controller."""
+    """Parameters of pose_controller."""
 
 
 class PoseNode(ControllerNode[PoseParameters]):
-    """ROS side of the polar pose law."""
+    """ROS interface of the polar pose law."""
 
     def __init__(self) -> None:
         super().__init__("pose_controller", PoseParameters, PoseControllerStatus)
 
     @property
     def law_name(self) -> str:
-        """Which law it is."""
+        """Name of the law."""
         return "polar"
 
     def make_references(self) -> PoseReferences:
-        """Set points and moving references."""
+        """Return the source of set points and moving references."""
         frame = self.values.odom_frame
         return PoseReferences(self, frame, set_points=True, count=self.one_count)
 
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> PolarPoseController:
-        """The law with gains for the robot."""
+        """Return the law with gains tuned to the robot."""
         values = self.values
         return tuned_polar_pose(
             dynamics,
@@ -153,7 +153,7 @@ class PoseNode(ControllerNode[PoseParameters]):
     def fill_status(
         self, status: PoseControllerStatus, stamp: float, dt: float, torque: Torque
     ) -> None:
-        """Every variable of the law."""
+        """Write all variables of the law."""
         record = self.law.record
         status.velocity.header.frame_id = self.values.base_frame
         fill_linearizing_status(status.velocity, stamp, dt, record.loops, torque)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes have that follow references, whatever they command: the references, and their run.
+"""References and run of nodes that follow references, for any kind of command.
 
-A ReferenceSource subscribes to references, a ReferenceInput says which one holds for a stamp. A
+A ReferenceSource subscribes to references, a ReferenceInput selects the one for a stamp. A
 ReferenceRun begins with the first state of the robot for which there is a reference. It ends after
-`duration`, or with `leave_with_reference` when nobody publishes references any more.
+`duration`, or with `leave_with_reference` when no node publishes references any more.
 """
 
 from __future__ import annotations
@@ -27,31 +27,33 @@ from diffbot_node.robot_messages import create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
 
-# References as they come: for the stamp of the robot's state, at another pace, late, or wrong.
+# Input of references, which may have the robot state's stamps or others, be late, or be wrong.
 
 T = TypeVar("T")
-TOLERANCE = 1e-6  # s, between equal stamps
-KEPT_REFERENCES = 16  # references; the trajectory node is a few ahead at most
+TOLERANCE = 1e-6  # stamps that differ by less are equal, s
+KEPT_REFERENCES = 16  # number of references stored; the trajectory node is at most a few ahead
 
 
 class ReferenceInput(Generic[T]):
-    """Gives the reference for a joint state's stamp.
+    """Provides the reference for a joint state's stamp.
 
-    Either a lasting one (a set point, without a stamp) or a stream of stamped ones. Of a stream
-    the one with the joint state's stamp is taken, else the newest before it, advanced to it.
+    The input is either a lasting reference (a set point, without a stamp) or a stream of stamped
+    ones. From a stream, the reference with the joint state's stamp is used, otherwise the newest
+    one before it, advanced to this stamp.
 
-    That a stream has stopped shows in two ways. The newest reference is old by its stamp; or, as
-    one that is stamped ahead of time would only be old by its stamp when it is too late, nothing
-    has come for as long. That time is counted by the stamps of the states, from the first that was
-    answered after a reference came: no clock is read, so a run in lock-step repeats, and may pause.
+    A stopped stream is detected in two ways: the newest reference is old by its stamp, or no
+    reference has arrived for the same time. The second check is needed because a reference stamped
+    ahead of time would become old too late. Its time is measured by the stamps of the states, from
+    the first state answered after a reference arrived. No clock is read, so that a run in lock-step
+    is repeatable, and may pause.
 
     Args:
-        timeout: age of the newest stamped reference from which on it is refused, s; and how long
-            none may come, s.
-        advance: what a reference has become after a time, s.
-        state_name: what tells the state of the robot, for messages.
-        state_age: how old a state may be when it comes, s, >= 0; references of the same clock are
-            so far ahead of it. More than `timeout` beyond that is refused.
+        timeout: Age of the newest stamped reference from which it is rejected, s; also the longest
+            time without a new one, s.
+        advance: Function that advances a reference by a time, s.
+        state_name: Name of the robot's state message, for messages.
+        state_age: Maximum age of a state at its arrival, s, >= 0; references of the same clock may
+            be ahead of it by this. Those more than `timeout` beyond that are rejected.
     """
 
     def __init__(
@@ -68,11 +70,12 @@ class ReferenceInput(Generic[T]):
         self._lasting: T | None = None
         self._stream: deque[tuple[float, T | ValueError]] = deque(maxlen=KEPT_REFERENCES)
         self._problem: ValueError | None = None
-        self._came = False  # since the last state that was answered
-        self._heard = self._asked = 0.0  # stamps: first state after one came, last state, s
+        self._arrived = False  # whether a reference has arrived since the last answered state
+        self._silent_since = 0.0  # stamp of the first state after the last arrival, s
+        self._last_state = 0.0  # stamp of the last state, s
 
     def hold(self, reference: T | ValueError) -> None:
-        """Take a lasting reference, or the reason why what came is none."""
+        """Store a lasting reference, or the reason why the received one is invalid."""
         self._stream.clear()
         self._lasting = self._problem = None
         if isinstance(reference, ValueError):
@@ -81,40 +84,40 @@ class ReferenceInput(Generic[T]):
             self._lasting = reference
 
     def add(self, stamp: float, reference: T | ValueError) -> None:
-        """Take a reference for a stamp, s, or the reason why what came is none."""
+        """Store a reference for a stamp, s, or the reason why the received one is invalid."""
         self._lasting = self._problem = None
         if self._stream and stamp < self._stream[-1][0]:
             self._stream.clear()  # time was reset
         self._stream.append((stamp, reference))
-        self._came = True
+        self._arrived = True
 
     @property
     def empty(self) -> bool:
-        """Whether nothing has come yet."""
+        """Whether nothing has arrived yet."""
         return self._lasting is None and self._problem is None and not self._stream
 
     @property
     def is_stream(self) -> bool:
-        """Whether what came last is for a stamp, so that more has to come."""
+        """Whether the last reference was stamped, so that more must follow."""
         return bool(self._stream)
 
     @property
     def newest(self) -> T | ValueError | None:
-        """What came last; None before."""
+        """The last reference, or the reason why it was invalid; None before the first."""
         return self._stream[-1][1] if self._stream else self._lasting or self._problem
 
     def reaches(self, stamp: float) -> bool:
-        """Whether what is there answers a joint state of this stamp, s, without being advanced."""
+        """Return whether a joint state of this stamp, s, can be answered without advancing."""
         if self._stream:
             return self._stream[-1][0] >= stamp - TOLERANCE
         return not self.empty
 
     def at(self, stamp: float) -> T | None:
-        """The reference for a stamp, s; None while a stream has not begun yet, or nothing came.
+        """Return the reference for a stamp, s; None before the first one or before its stamp.
 
         Raises:
-            ValueError: what came is not a reference, is too old, is for a time that is far ahead,
-                as of another clock, or came too long ago.
+            ValueError: The reference is invalid, too old, far ahead of time, as with another clock,
+                or arrived too long ago.
         """
         if self._problem is not None:
             raise self._problem
@@ -148,20 +151,21 @@ class ReferenceInput(Generic[T]):
             )
 
     def _silence(self, stamp: float) -> tuple[float, float]:
-        """How long nothing has come, and how long that may be, s.
+        """Return the time without a new reference and its limit, s.
 
-        Between two states that are further apart than `timeout` one may be missed: in lock-step
-        the one that comes early enough for the next state may come before this one.
+        If two states are further apart than `timeout`, their distance is the limit: in lock-step,
+        the reference for the next state may arrive before this state.
         """
-        if self._came or stamp < self._heard:  # or time was reset
-            self._came, self._heard = False, stamp
-        period, self._asked = stamp - self._asked, stamp
-        return stamp - self._heard, max(self._timeout, period)
+        if self._arrived or stamp < self._silent_since:  # or time was reset
+            self._arrived, self._silent_since = False, stamp
+        period, self._last_state = stamp - self._last_state, stamp
+        return stamp - self._silent_since, max(self._timeout, period)
 
     def _check_newest(self, stamp: float) -> None:
         ahead = self._stream[-1][0] - stamp
         if ahead > self._furthest:
-            # Until another comes: its clock is not right because time catches up with it.
+            # It stays invalid until another one arrives: time may catch up with its stamp, but its
+            # clock is wrong all the same.
             self._problem = ValueError(self._ahead("newest", ahead, self._furthest))
             raise self._problem
 
@@ -180,15 +184,15 @@ class ReferenceInput(Generic[T]):
 
 @dataclass(frozen=True)
 class ReferenceParameters(CommandParameters):
-    """Of nodes that follow references, whatever they command."""
+    """Parameters of nodes that follow references, for any kind of command."""
 
     duration: float = parameter(
         0.0, "robot time after which the node ends, s; 0: never, or with the reference", minimum=0.0
     )
     arrival_time: float = parameter(
         0.0,
-        "how much longer than `duration` the node goes on while the robot has not rested at its "
-        "set point for a second, robot time, s; 0: no longer",
+        "robot time by which `duration` is extended at most while the robot has not rested at its "
+        "set point for a second, s; 0: not extended",
         minimum=0.0,
     )
     wait_for_reference: bool = parameter(
@@ -198,13 +202,13 @@ class ReferenceParameters(CommandParameters):
     )
     leave_with_reference: bool = parameter(
         False,
-        "end when nobody is left who publishes references that more have to follow: with status "
-        "0 where the last one stands, else 1",
+        "end when no node publishes references any more although further ones are needed: with "
+        "status 0 if the last one is at rest, else 1",
     )
     reference_timeout: float = parameter(
         0.06,
-        "age of the newest stamped reference, by its stamp and since it came, after which zero is "
-        "commanded, s",
+        "age of the newest stamped reference, by its stamp and since its arrival, after which "
+        "zero is commanded, s",
         above=0.0,
         maximum=10.0,
     )
@@ -212,16 +216,16 @@ class ReferenceParameters(CommandParameters):
 
 
 class ReferenceSource(ABC, Generic[T]):
-    """Where a node's references come from.
+    """Source of a node's references.
 
     Args:
-        node: follows them; it is connected to its robot.
-        topic: that stamped references come on.
-        advance: what a reference has become after a time, s.
+        node: Node that follows them; it is connected to its robot.
+        topic: Topic of stamped references.
+        advance: Function that advances a reference by a time, s.
 
     Attributes:
-        input: where they go.
-        stream: full name of the topic.
+        input: Input that stores the references.
+        stream: Full name of the topic.
     """
 
     def __init__(
@@ -239,30 +243,30 @@ class ReferenceSource(ABC, Generic[T]):
 
     @abstractmethod
     def subscribe(self) -> None:
-        """Subscribe to `stream`: the robot can be driven, and references begin when one listens."""
+        """Subscribe to `stream`, once the robot can be driven; publishers wait for this."""
 
     @abstractmethod
     def at_rest(self, reference: T) -> bool:
-        """Whether a reference says that the robot should stand."""
+        """Return whether a reference is at rest."""
 
     def arrived(self, pose: Pose) -> bool:
-        """Whether the robot is and rests where the reference wants it to stay, by its odometry.
+        """Return whether the robot rests at its set point, by its odometry.
 
         Args:
-            pose: of the robot, m and rad, in the odom frame.
+            pose: Pose of the robot, m and rad, in the odom frame.
 
         Returns:
-            True, too, where references are no set points.
+            Whether it rests there; also True if the reference is no set point.
         """
         return True
 
     def take(self, stamp: float | None, make: Callable[..., T], values: dict[str, float]) -> None:
-        """Take a reference that has come.
+        """Process a received reference.
 
         Args:
-            stamp: that it is for, s; None: it lasts.
-            make: makes a reference of the values, or raises a ValueError that says what is wrong.
-            values: fields of the message.
+            stamp: Stamp of the reference, s; None: it lasts.
+            make: Function that makes a reference from the values, or raises a ValueError.
+            values: Fields of the message.
         """
         reference: T | ValueError
         try:
@@ -277,10 +281,11 @@ class ReferenceSource(ABC, Generic[T]):
         self._node.resume()
 
 
-STANDSTILL = 1e-9  # m/s and rad/s
-ARRIVED = (0.01, math.radians(1.0))  # from a set point, m and rad: as reports say "settled"
-# A robot that moves by more than this, m and rad, and what one count of an encoder tells, while it
-# should stay, still comes nearer.
+STANDSTILL = 1e-9  # a reference up to this speed, m/s and rad/s, is at rest
+# Largest distance, m, and heading error, rad, at a set point; reports use them for "settled".
+ARRIVED = (0.01, math.radians(1.0))
+# A robot rests at its set point while it moves by less than this, m and rad, plus one encoder
+# count; otherwise it is still approaching.
 RESTS = (0.001, math.radians(0.1))
 
 
@@ -288,10 +293,10 @@ class PoseReferences(ReferenceSource[Reference]):
     """Poses on `~/reference` (diffbot_msgs/PoseReference: a moving reference, stamped).
 
     Args:
-        node: follows them.
-        frame: that they have to be in.
-        set_points: whether `~/command` (geometry_msgs/Pose2D: a set point, which lasts) counts.
-        count: what one count of an encoder tells of way and turn, m and rad, >= 0.
+        node: Node that follows them.
+        frame: Required frame of the references.
+        set_points: Whether to accept `~/command` too (geometry_msgs/Pose2D: a lasting set point).
+        count: Path and turn of the robot per encoder count, m and rad, >= 0.
     """
 
     def __init__(
@@ -304,20 +309,20 @@ class PoseReferences(ReferenceSource[Reference]):
         super().__init__(node, "~/reference", Reference.after)
         self._frame = frame
         self._rests = (RESTS[0] + count[0], RESTS[1] + count[1])
-        self._rest: Pose | None = None  # where the robot came near its set point, or moved to there
-        if set_points:  # one that comes early is taken
+        self._rest: Pose | None = None  # pose near the set point since which the robot rests
+        if set_points:  # subscribe at once: an early set point is accepted
             node.create_subscription(Pose2D, "~/command", self._on_command, 10)
 
     def subscribe(self) -> None:
-        """Moving references."""
+        """Subscribe to moving references."""
         self._node.create_subscription(PoseReference, "~/reference", self._on_reference, 10)
 
     def at_rest(self, reference: Reference) -> bool:
-        """Whether it stands."""
+        """Return whether a reference is at rest."""
         return max(abs(reference.v), abs(reference.omega)) <= STANDSTILL
 
     def arrived(self, pose: Pose) -> bool:
-        """See ReferenceSource; within ARRIVED of the goal, and RESTS of where it has been since."""
+        """See ReferenceSource: the robot is within ARRIVED of its goal and moves by < RESTS."""
         goal = self.input.newest
         if self.input.is_stream or not isinstance(goal, Reference):
             return True
@@ -349,31 +354,31 @@ class PoseReferences(ReferenceSource[Reference]):
 
 
 def _are_near(one: Reference | Pose, other: Pose, bounds: tuple[float, float]) -> bool:
-    """Whether two poses are no further apart than so many m and rad."""
+    """Return whether two poses differ by less than the bounds in m and rad."""
     way = math.hypot(one.x - other.x, one.y - other.y)
     turn = abs(math.remainder(one.theta - other.theta, math.tau))
     return way < bounds[0] and turn < bounds[1]
 
 
-STAY = 1.0  # s that a robot has to be at its set point to have arrived
-ROUNDING = 1e-6  # of stamps, s: it must not add a control period
-STATE_RATE = 10.0  # messages on ~/state per s of robot time
-LOOK_PERIOD = 0.05  # s of wall time between two looks at who is there
+STAY = 1.0  # time at its set point after which a robot has arrived, s
+ROUNDING = 1e-6  # tolerance for the rounding of stamps, s, which must not add a control period
+STATE_RATE = 10.0  # maximum rate of ~/state in robot time, Hz
+LOOK_PERIOD = 0.05  # wall time between two checks of publishers and subscribers, s
 
 
 class ReferenceRun:
-    """The run of a node that follows references: begin, pace and end.
+    """The run of a node that follows references: its start, lock-step and end.
 
     Args:
-        node: whose run it is.
-        references: that are followed.
-        kept_topics: gives the topics that a report must have every message of.
-        publish_state: publishes `~/state`: stamp of the newest state of the robot (s), phase,
-            message.
-        lone_topics: names of topics besides the references' that one node alone may publish.
+        node: Node of the run.
+        references: References to follow.
+        kept_topics: Function that returns the topics of which a report needs every message.
+        publish_state: Function that publishes `~/state`; its arguments are the stamp of the newest
+            state of the robot (s), the phase and a message.
+        lone_topics: Further topics, besides that of the references, that only one node may publish.
 
     Attributes:
-        newest: stamp of the newest state of the robot, s.
+        newest: Stamp of the newest state of the robot, s.
     """
 
     def __init__(
@@ -390,41 +395,41 @@ class ReferenceRun:
         self.newest = 0.0
         self._start: float | None = None
         self._ended = False
-        self._arrival: float | None = None  # since when the robot is at its set point, s
+        self._arrival: float | None = None  # time at which the robot reached its set point, s
         self._left_since: float | None = None
         self._subscribed = False
-        self._said = ""
+        self._waiting_text = ""  # last published reason to wait
         self._state_rate = RateLimit(STATE_RATE)
         create_wall_timer(node, LOOK_PERIOD, self._look_around)
 
     @property
     def began(self) -> bool:
-        """Whether the robot has begun to be driven."""
+        """Whether the run has begun."""
         return self._start is not None
 
     @property
     def elapsed(self) -> float:
-        """Robot time since the robot began to be driven, s."""
+        """Robot time since the start of the run, s."""
         return 0.0 if self._start is None else self.newest - self._start
 
-    # What the node has to wait for.
+    # Conditions that the node waits for.
 
     def waits_for(self) -> str:
-        """Which listeners are missing before anything may be commanded; empty when none are."""
+        """Return which subscribers are missing before commands may start; empty if none are."""
         for topic in self._kept_topics():
             if missing := topic.missing(self._values.listeners):
                 return missing
         return ""
 
     def has_left(self) -> str:
-        """That the report is gone that the run waited for; empty while it is not."""
+        """Return a message if the awaited report has left; empty while it is present."""
         for topic in self._kept_topics():
             if left := topic.left_by(self._values.listeners):
                 return left
         return ""
 
     def awaits(self, stamp: float) -> str:
-        """In lock-step: listeners that have fallen behind, and the reference for a stamp, s."""
+        """In lock-step, return what a stamp (s) waits for: slow subscribers, or its reference."""
         if not self._values.wait_for_reference:
             return ""
         for topic in self._kept_topics():
@@ -438,10 +443,10 @@ class ReferenceRun:
     # Its time.
 
     def advance_to(self, stamp: float, anomaly: Anomaly | None) -> None:
-        """Take the time of a sample, s.
+        """Process the time of a sample, s.
 
         Raises:
-            ValueError: the sample is odd, and to be refused.
+            ValueError: The sample has an anomaly and must be rejected.
         """
         if anomaly is not None and anomaly.kind is AnomalyKind.RESET and self._start is not None:
             self._start += stamp - self.newest
@@ -453,18 +458,18 @@ class ReferenceRun:
             raise ValueError(anomaly.text)
 
     def begin(self, stamp: float) -> bool:
-        """Whether the run begins with this stamp, s, as it has not begun yet."""
+        """Begin the run with this stamp, s, if it has not begun yet; return whether it does."""
         begins = self._start is None
         if begins:
             self._start = stamp
         return begins
 
     def ends_now(self, arrived: bool = True) -> bool:
-        """Whether the `duration` is over; the node then ends.
+        """Return whether the `duration` is over; the node then ends.
 
         Args:
-            arrived: whether the robot is where it should stay; unless it has been so for STAY,
-                `arrival_time` is added.
+            arrived: Whether the robot rests at its set point; unless this has lasted for STAY,
+                `arrival_time` is added to the duration.
         """
         if not arrived:
             self._arrival = None
@@ -478,13 +483,13 @@ class ReferenceRun:
         return over
 
     def tell_state(self, stamp: float) -> None:
-        """Publish now and then that the robot is driven."""
+        """Publish the state DRIVING at a limited rate."""
         if self._start is not None and self._state_rate.due(stamp):
-            self._said = ""
+            self._waiting_text = ""
             self._publish_state(self.newest, ControllerState.DRIVING, "")
 
     def crowd(self, topic: str) -> str:
-        """What is wrong where more than one node publishes a topic; empty where none does."""
+        """Return a message if more than one node publishes a topic, otherwise an empty text."""
         if self._node.count_publishers(topic) <= 1:
             return ""
         return (
@@ -495,7 +500,7 @@ class ReferenceRun:
     # The end.
 
     def _look_around(self) -> None:
-        """Say what is waited for, and notice when the reference has left."""
+        """Publish what the node waits for, and detect when the reference's publisher has left."""
         node = self._node
         if node.exit_code is not None:
             return
@@ -512,12 +517,12 @@ class ReferenceRun:
 
     def _publish_waiting(self) -> None:
         text = self._node.stopped_by or self._node.waits_for() or "a reference"
-        if text != self._said:
-            self._said = text
+        if text != self._waiting_text:
+            self._waiting_text = text
             self._publish_state(self.newest, ControllerState.WAITING, text)
 
     def _reference_left(self) -> bool:
-        """Whether nobody has published references for two looks, though more are needed."""
+        """Return whether references are needed but had no publisher for two checks."""
         references = self._references
         in_lock_step = self._values.wait_for_reference
         needed = self._lacks_reference() if in_lock_step else references.input.is_stream
@@ -528,7 +533,7 @@ class ReferenceRun:
         return self._left_since is not None and time.monotonic() - self._left_since > LOOK_PERIOD
 
     def _lacks_reference(self) -> bool:
-        """Whether a sample waits for its reference; it may wait for something else."""
+        """Return whether a sample waits for its reference, and not for something else."""
         pending = self._node.pending
         return pending is not None and not self._references.input.reaches(pending.stamp)
 
@@ -549,7 +554,10 @@ class ReferenceRun:
         self._publish_state(self.newest, phase, message)
 
     def close(self) -> None:
-        """On every way out, after zero has gone out: say why, and wait until all have heard it."""
+        """Publish the reason of the end and wait until it has been received.
+
+        This is called however the node ends, after it has commanded zero.
+        """
         node = self._node
         if not self._ended:
             self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands over the dead band of a robot that takes velocity commands.
+"""Compensation of the dead band of robots with velocity commands.
 
-The law asks for what has to act. An offset (diffbot_description/dead_band.py) is added to it, with
-its sign,
+The law computes the velocity p that must take effect. For a dead band of the kind "offset"
+(diffbot_description/dead_band.py) the band is added with the sign of p,
 
     sent = p + band min(1, |p| / (SMOOTH band)) sign(p)
 
-so that what acts is p again, but for a residue of 5 % of the band about p = 0, through which the
-command passes without a jump. Below a threshold nothing but pulses moves the robot: each is a
-little above it, and the error of one command is carried to the next, so that their mean is right.
+so that p takes effect, except for a zone of 5 % of the band about p = 0, in which the command
+passes zero without a jump. Below a "threshold" only pulses move the robot: each is slightly above
+the threshold, and the error of one command is carried to the next, so that their mean is right.
 
-At rest nothing is added. An axis rests where its reference stands and the motion that is wanted of
-it is below 2 % of the band, until it is above 6 %: the dead band itself swallows the small commands
-of a robot that is where it shall be, and no estimate that is a little too large swings it.
+At rest nothing is added. An axis comes to rest when its reference is at rest and its desired speed
+is below 2 % of the band, and leaves rest above 6 %. So the dead band itself suppresses the small
+commands of a robot at its goal, and a slightly too large estimate of the band causes no
+oscillation.
 """
 
 from __future__ import annotations
@@ -28,35 +29,36 @@ BandPair = tuple[DeadBand, DeadBand]
 
 NO_DEAD_BANDS: BandPair = (NO_DEAD_BAND, NO_DEAD_BAND)
 
-# Commands below this share of the band get less than the whole of it.
+# Commands below this share of the band are compensated in proportion instead of in full.
 SMOOTH = 0.05
-# Wanted speeds, as shares of the band, below which an axis comes to rest and above which it leaves.
+# Desired speeds, as shares of the band, below which an axis comes to rest and above which it leaves
+# rest.
 RESTS, MOVES = 0.02, 0.06
-# Height of a pulse over a threshold, which is known to so much only.
+# Height of a pulse as a multiple of the threshold, to allow for an inexact threshold.
 PULSE = 1.1
 
 
 class DeadBandCompensation:
-    """Commands of both axes over their dead bands; it remembers rest and pulses."""
+    """Compensates the dead bands of both axes; it stores whether they rest, and pulse errors."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, as after a stop."""
+        """Reset the compensation, as after a stop."""
         self._resting = [False, False]
         self._carried = [0.0, 0.0]
 
     def sent(
         self, acting: Velocity, bands: BandPair, wanted: Velocity, reference: Reference
     ) -> Velocity:
-        """Command that lets a wanted one act, m/s and rad/s, without limits.
+        """Return the command that makes a velocity take effect, m/s and rad/s, without limits.
 
         Args:
-            acting: what has to act, by (12).
-            bands: of both axes.
-            wanted: velocity by the kinematic law, (10).
-            reference: that is followed.
+            acting: Command by (12) that must take effect.
+            bands: Dead bands of both axes.
+            wanted: Desired velocity by the kinematic law, (10).
+            reference: Reference to follow.
         """
         stands = (
             reference.v == 0.0 and reference.dv == 0.0,
@@ -80,7 +82,7 @@ class DeadBandCompensation:
         return self._pulse(index, acting, PULSE * band.width)
 
     def _pulse(self, index: int, acting: float, height: float) -> float:
-        """A command above a threshold as it is, else a pulse of a height, or none."""
+        """Return a command of at least the height as it is, otherwise a pulse or 0."""
         if abs(acting) >= height:
             self._carried[index] = 0.0
             return acting
@@ -91,5 +93,5 @@ class DeadBandCompensation:
 
 
 def passed(command: Velocity, bands: BandPair) -> Velocity:
-    """What acts of a command that was sent."""
+    """Return the part of a sent command that takes effect."""
     return Velocity(bands[0].passed(command.v), bands[1].passed(command.omega))

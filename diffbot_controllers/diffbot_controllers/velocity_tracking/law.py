@@ -1,41 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tracking law of robots that take velocity commands, (9)-(12) of Siwek et al. (2023).
+"""The tracking law for robots with velocity commands, (9)-(12) of Siwek et al. (2023).
 
-Kinematic law, after Klancar, Matko and Blazic (2005). Error of the pose in the robot's own frame,
-(9); r is the reference, theta the robot's heading:
+Kinematic law, after Klancar, Matko and Blazic (2005). Pose error in the robot's own frame, (9); r
+is the reference, theta the robot's heading:
 
     e_x     =  cos(theta) (x_r - x) + sin(theta) (y_r - y)
     e_y     = -sin(theta) (x_r - x) + cos(theta) (y_r - y)        e_theta = theta_r - theta
 
-Velocity wanted, with the **reference's** v_d and omega_d:
+Desired velocity, with the **reference's** v_d and omega_d:
 
     u_v     = v_d cos(e_theta) + k1 e_x
     u_omega = omega_d + sign(v_d) k2 sinc(e_theta) e_y + k3 e_theta                           (10)
     k1 = k3 = 2 eps omega_n,  k2 = b |v_d|,  omega_n = sqrt(omega_d^2 + b v_d^2 + floor^2)    (11)
 
-(10) is printed with minus signs, without the reference's velocities, and (11) with the robot's
-own velocity. So printed, the robot drives away from its reference: `published_velocity` shows it.
+(10) is printed with minus signs and without the reference's velocities, (11) with the robot's own
+velocity. With these printed equations the robot drives away from its reference;
+`published_velocity` demonstrates it.
 
-Three things are added, all without effect on small errors of a moving reference. The floor of the
-frequency: with v_d = omega_d = 0 the gains of (11) are 0 and an error would stay. The steering is
-written k3 (e_theta + psi), psi = k2 sign(v_d) e_y / k3, the direction back to the path, which is
-kept within `approach`: far from its path a robot drives towards it, and does not spin. And a
-robot that can only brake so hard comes near with v = sqrt(2 a x) instead of k x, so that a limit
-of its commands does not make it overshoot for ever.
+There are three additions, without effect on small errors from a moving reference:
+
+- The frequency has a floor. With v_d = omega_d = 0 the gains of (11) are 0, and an error would
+  remain.
+- The steering is written k3 (e_theta + psi) with the direction back to the path,
+  psi = k2 sign(v_d) e_y / k3, which is limited to `approach`: far from its path a robot drives
+  towards it instead of spinning.
+- A robot with limited deceleration a approaches with v = sqrt(2 a x) instead of k x, so that a
+  limit of its commands does not make it overshoot again and again.
 
 Dynamic law. With u from the kinematic law, the reference's own acceleration as feed-forward and
-the robot's velocity (v, w) as measured:
+the measured velocity (v, w) of the robot:
 
     command of v     = sigma1 a_v     + sigma3 v       a_v     = v_d'     + k_v     (u_v - v)
     command of omega = sigma2 a_omega + sigma4 omega   a_omega = omega_d' + k_omega (u_omega - w)
                                                                                               (12)
 
-(12) is printed with the matrix of (A13), whose columns for sigma1 and sigma2 are left out here, as
-their accelerations are already in the first term. With the right sigma the velocity error obeys
-e' = -k e whatever the robot.
+(12) is printed with the matrix of (A13), whose columns for sigma1 and sigma2 are omitted here, as
+their accelerations are already in the first term. With the correct sigma the velocity error obeys
+e' = -k e for every robot.
 
-A dead band of the commands is compensated last, see dead_band_compensation.py; limits hold for what
-is sent.
+A dead band of the commands is compensated last, see dead_band_compensation.py; the limits apply to
+the commands as sent.
 """
 
 from __future__ import annotations
@@ -63,9 +67,9 @@ class PoseError(NamedTuple):
     """The error (9) in the robot's frame.
 
     Attributes:
-        x: of the reference ahead of the robot, m.
-        y: to its left, m.
-        theta: reference's heading minus the robot's, rad, within +-pi.
+        x: Distance of the reference ahead of the robot, m.
+        y: Distance to the robot's left, m.
+        theta: Reference's heading minus the robot's, rad, within +-pi.
     """
 
     x: float
@@ -78,14 +82,15 @@ class KinematicGains:
     """Settings of (11).
 
     Attributes:
-        damping: eps, > 0; up to 1 the error swings, as in the paper.
-        b: 1/m^2, > 0: 1 / sqrt(b) is the distance driven in which an error across shrinks by e.
-        floor: least natural frequency, rad/s, >= 0; 0 is (11), which leaves a robot at rest
+        damping: eps, > 0; below 1 the error oscillates, as in the paper.
+        b: 1/m^2, > 0: 1 / sqrt(b) is the distance driven in which a lateral error decays by the
+            factor e.
+        floor: Minimum natural frequency, rad/s, >= 0; with 0, as in (11), a robot may stay at rest
             beside a reference at rest.
-        approach: largest angle to the path on the way back to it, rad, > 0.
+        approach: Maximum angle to the path during the return to it, rad, > 0.
 
     Raises:
-        ValueError: a gain is outside its limits.
+        ValueError: A gain is outside its limits.
     """
 
     damping: float = 0.8
@@ -100,12 +105,12 @@ class KinematicGains:
             raise ValueError(f"kinematic gains: floor = {self.floor} rad/s: must be >= 0")
 
     def frequency(self, v: float, omega: float) -> float:
-        """Natural frequency omega_n of (11), rad/s, at v in m/s and omega in rad/s."""
+        """Return the natural frequency omega_n of (11), rad/s, at v in m/s and omega in rad/s."""
         return math.sqrt(omega * omega + self.b * v * v + self.floor * self.floor)
 
 
 def pose_error(reference: Reference, pose: Pose) -> PoseError:
-    """The error (9)."""
+    """Return the pose error (9)."""
     dx, dy = reference.x - pose.x, reference.y - pose.y
     cosine, sine = math.cos(pose.theta), math.sin(pose.theta)
     return PoseError(
@@ -117,13 +122,13 @@ def pose_error(reference: Reference, pose: Pose) -> PoseError:
 
 @dataclass(frozen=True)
 class Braking:
-    """How hard a robot can brake towards its reference's velocity, m/s^2 and rad/s^2, > 0.
+    """Possible decelerations towards the reference's velocity, m/s^2 and rad/s^2, > 0.
 
     Attributes:
-        ahead: along v, while the reference is ahead of the robot.
-        behind: along v, while it is behind.
-        left: of omega, while the robot has to turn to the left.
-        right: of omega, while it has to turn to the right.
+        ahead: Deceleration of v while the reference is ahead of the robot.
+        behind: Deceleration of v while it is behind.
+        left: Deceleration of omega while the robot must turn left.
+        right: Deceleration of omega while it must turn right.
     """
 
     ahead: float = math.inf
@@ -138,13 +143,13 @@ def kinematic_velocity(
     gains: KinematicGains,
     braking: Braking = Braking(),
 ) -> Velocity:
-    """Velocity wanted, (10) with the right signs and feed-forward, m/s and rad/s.
+    """Return the desired velocity, (10) with correct signs and feed-forward, m/s and rad/s.
 
     Without an error it is the reference's own velocity, in either driving direction.
     """
     v, omega = reference.v, reference.omega
     k = 2.0 * gains.damping * gains.frequency(v, omega)
-    # sign(v) k2 = b v, which has no jump where the reference turns back. Without floor k may be 0.
+    # sign(v) k2 = b v is continuous where the reference reverses. Without a floor k may be 0.
     back = gains.b * v * sinc(error.theta) * error.y / k if k > 0.0 else 0.0
     steepest = min(gains.approach, _steepest(error.y, v, min(braking.left, braking.right)))
     turn = error.theta + within(back, steepest)
@@ -155,10 +160,10 @@ def kinematic_velocity(
 
 
 def _steepest(side: float, v: float, brake: float) -> float:
-    """Angle to the path, rad, that a robot can turn away before it has come over the path.
+    """Return the largest angle to the path, rad, that a robot can undo before it crosses the path.
 
-    To turn by psi from rest to rest takes 2 sqrt(psi / brake), in which it comes nearer by half of
-    v psi times that; twice this way is asked for.
+    A turn by psi from rest to rest takes 2 sqrt(psi / brake). In this time the robot approaches the
+    path by half of v psi times the time; twice this distance is required.
     """
     if brake == math.inf or v == 0.0:
         return math.inf
@@ -166,9 +171,10 @@ def _steepest(side: float, v: float, brake: float) -> float:
 
 
 def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
-    """Speed that takes a way to 0: rate * way, but no more than can be braked away again.
+    """Return the speed that reduces a distance to 0: rate * way, limited by braking.
 
-    Beyond a / rate^2 it is the root, joined without a kink.
+    Beyond a / rate^2, with a the deceleration, it is the square root of the braking distance; both
+    parts join with the same slope.
     """
     brake = ahead if way > 0.0 else behind
     size = abs(way)
@@ -180,13 +186,13 @@ def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
 def published_velocity(
     error: PoseError, velocity: Velocity, gains: KinematicGains, sign: float = -1.0
 ) -> Velocity:
-    """Velocity wanted as (10), (11) are printed; for comparison only: it diverges.
+    """Return the desired velocity as printed in (10), (11); for comparison only: it diverges.
 
     Args:
-        error: of the pose.
-        velocity: the robot's own, of which (11) makes the gains.
-        gains: damping and b; the floor is not used.
-        sign: -1 as printed; +1 turns the signs round and leaves the rest as printed.
+        error: Pose error.
+        velocity: The robot's own velocity, from which (11) computes the gains.
+        gains: Gains, of which damping and b are used.
+        sign: -1 as printed; +1 reverses the signs and leaves the rest as printed.
     """
     v, omega = velocity
     k = 2.0 * gains.damping * math.sqrt(omega * omega + gains.b * v * v)
@@ -196,18 +202,17 @@ def published_velocity(
 
 @dataclass(frozen=True)
 class VelocityLimits:
-    """What may be asked of the robot; math.inf: no limit.
+    """Limits of the commands; math.inf: no limit.
 
     Attributes:
-        linear_velocity: largest |command of v|, m/s, > 0.
-        angular_velocity: largest |command of omega|, rad/s, > 0.
-        linear_acceleration: largest |a_v|, m/s^2, > 0.
-        angular_acceleration: largest |a_omega|, rad/s^2, > 0.
-        rims: what commands of v and omega together may ask of the wheels, as a driver turns them
-            into speeds of wheels.
+        linear_velocity: Maximum |command of v|, m/s, > 0.
+        angular_velocity: Maximum |command of omega|, rad/s, > 0.
+        linear_acceleration: Maximum |a_v|, m/s^2, > 0.
+        angular_acceleration: Maximum |a_omega|, rad/s^2, > 0.
+        rims: Limit of the rim speeds into which a driver converts commands of v and omega.
 
     Raises:
-        ValueError: a limit is not > 0.
+        ValueError: A limit is not > 0.
     """
 
     linear_velocity: float = math.inf
@@ -226,7 +231,7 @@ class VelocityLimits:
         )
 
     def command(self, asked: Velocity) -> Velocity:
-        """A command within the limits: each axis for itself, then on its circle by the wheels'."""
+        """Return a command within the limits: first each axis separately, then the rim speeds."""
         return self.rims.within(
             Velocity(
                 within(asked.v, self.linear_velocity), within(asked.omega, self.angular_velocity)
@@ -234,14 +239,14 @@ class VelocityLimits:
         )
 
     def acceleration(self, asked: Velocity) -> Velocity:
-        """An acceleration within the limits, m/s^2 and rad/s^2."""
+        """Return an acceleration within the limits, m/s^2 and rad/s^2."""
         return Velocity(
             within(asked.v, self.linear_acceleration),
             within(asked.omega, self.angular_acceleration),
         )
 
     def within_bands(self, bands: BandPair) -> VelocityLimits:
-        """Limits of what acts, where the offsets of dead bands are lost of the commands."""
+        """Return the limits of the acting velocities, which the offsets of dead bands reduce."""
         lost = [band.width if band.kind is DeadBandKind.OFFSET else 0.0 for band in bands]
         if lost == [0.0, 0.0]:
             return self
@@ -252,7 +257,7 @@ class VelocityLimits:
         )
 
     def braking(self, sigma: Sigma, reference: Reference) -> Braking:
-        """How hard the robot can brake to a reference's velocity within these limits."""
+        """Return the decelerations to a reference's velocity possible within these limits."""
         ahead, behind = _braking(
             *sigma.axis(0), self.linear_velocity, self.linear_acceleration,
             reference.v, reference.dv,
@@ -267,24 +272,25 @@ class VelocityLimits:
 def _braking(
     inertia: float, drag: float, command: float, acceleration: float, speed: float, slope: float
 ) -> tuple[float, float]:
-    """Least change of the error's rate, while the error is positive, and while it is negative.
+    """Return the possible decelerations of an error while it is positive, and while negative.
 
-    At the reference's speed a command of +-limit gives (+-limit - drag speed) / inertia by (3), and
-    the reference's own acceleration counts from there. A fifth is left for the correction.
+    At the reference's speed a command of +-limit gives (+-limit - drag speed) / inertia by (3),
+    relative to the reference's own acceleration. A fifth is reserved for corrections.
     """
     both = []
     for side in (1.0, -1.0):
         hardest = min((command + side * drag * speed) / inertia, acceleration) + side * slope
-        # A reference that the robot cannot hold leaves nothing; it must not stop for that.
+        # A reference that the robot cannot follow leaves no deceleration; keep a small one, so that
+        # the robot does not stop.
         both.append(max(0.8 * hardest, 0.05 * min(command / inertia, acceleration)))
     return both[0], both[1]
 
 
 class DeadTimePredictor:
-    """Keeps the commands that are under way for the dead time, and tells where they lead to.
+    """Stores the commands of the last dead time and predicts their effect.
 
     Args:
-        dead_time: from a command to its effect, s, >= 0.
+        dead_time: Time from a command to its effect, s, >= 0.
     """
 
     def __init__(self, dead_time: float) -> None:
@@ -292,19 +298,19 @@ class DeadTimePredictor:
         self.reset()
 
     def reset(self) -> None:
-        """No command is under way: the robot was told to rest for longer than the dead time."""
+        """Forget all commands: rest was commanded for longer than the dead time."""
         self._held: deque[tuple[float, float, Velocity]] = deque()
 
     def hold(self, start: float, end: float, command: Velocity) -> None:
-        """A command held between two stamps, s, the newest so far."""
+        """Store the newest command, which was held between two stamps, s."""
         self._held.append((start, end, command))
         while self._held and self._held[0][1] <= end - self._dead_time:
             self._held.popleft()
 
     def predict(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
-        """Pose and velocity at the time at which the next command acts, from those of now.
+        """Predict pose and velocity at the time when the next command will act.
 
-        The velocity follows (3) exactly; the way of a piece is the arc of its mean velocity.
+        The velocity follows (3) exactly; the path of each command is the arc of its mean velocity.
         """
         if not self._held:
             return self._moved(pose, velocity, REST, self._dead_time, sigma)
@@ -329,20 +335,20 @@ class DeadTimePredictor:
 
 
 class SigmaSource(Protocol):
-    """What the tracker needs of an on-line estimate, such as RecursiveFit."""
+    """Interface of an online estimator for the tracker, such as RecursiveFit."""
 
     @property
     def trusted(self) -> Sigma:
-        """The newest sigma that may be driven with."""
+        """The newest sigma that may be used for driving."""
 
     @property
     def dead_band(self) -> BandPair:
-        """Dead bands of the commands, that belong to this sigma."""
+        """Dead bands of the commands that belong to this sigma."""
 
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
-        """Take in a measured velocity and the command that held since the stamp before."""
+        """Process a measured velocity and the command held since the previous stamp."""
 
 
 @dataclass(frozen=True)
@@ -351,20 +357,20 @@ class TrackerSettings:
 
     Attributes:
         damping: eps of (11), > 0.
-        b: of (11), 1/m^2, > 0.
+        b: b of (11), 1/m^2, > 0.
         k_v: k_v of (12), 1/s, > 0.
         k_w: k_omega of (12), 1/s, > 0.
-        floor: least natural frequency of the kinematic law, rad/s, >= 0.
-        limits: of commands and accelerations.
-        dead_time: from a command to its effect, s, >= 0. The law then works with the state that
-            its earlier commands lead to, so that a late robot does not swing.
-        dead_band: of the commands of (v, omega), below their limits; with an estimator: that it
-            begins with.
-        published: (10) and (11) as printed, which diverge; for comparison only.
-        longest_gap: a longer time between two updates begins anew, s, > 0.
+        floor: Minimum natural frequency of the kinematic law, rad/s, >= 0.
+        limits: Limits of commands and accelerations.
+        dead_time: Time from a command to its effect, s, >= 0. The law then uses the state predicted
+            from its earlier commands, so that the delay does not cause oscillations.
+        dead_band: Dead bands of the commands of (v, omega), below their limits; with an estimator,
+            those to start with.
+        published: Whether to use (10) and (11) as printed, which diverge; for comparison only.
+        longest_gap: A longer time between two updates resets the tracker, s, > 0.
 
     Raises:
-        ValueError: a setting is outside its limits.
+        ValueError: A setting is outside its limits.
     """
 
     damping: float = 0.8
@@ -394,24 +400,24 @@ class TrackerSettings:
 
     @property
     def gains(self) -> KinematicGains:
-        """Of the kinematic law."""
+        """Gains of the kinematic law."""
         return KinematicGains(self.damping, self.b, self.floor)
 
 
 @dataclass(frozen=True)
 class TrackerRecord:
-    """What one update of the tracker did.
+    """Variables of one update of the tracker.
 
     Attributes:
-        stamp: s.
-        error: of the pose in the robot's frame, (9), as measured, m, m, rad.
-        velocity_error: reference's velocity minus the measured one, m/s and rad/s.
-        wanted: velocity by the kinematic law, (10), m/s and rad/s.
-        acceleration: asked of the dynamic law, within its limits, m/s^2 and rad/s^2.
-        command: (v, omega), over the dead band and within its limits, m/s and rad/s.
-        sigma: in use.
-        dead_band: in use.
-        limited: whether (v, omega) of the command or its acceleration met a limit.
+        stamp: Stamp of the measurement, s.
+        error: Measured pose error in the robot's frame, (9), m, m, rad.
+        velocity_error: Reference's velocity minus the measured one, m/s and rad/s.
+        wanted: Desired velocity by the kinematic law, (10), m/s and rad/s.
+        acceleration: Desired acceleration of the dynamic law within its limits, m/s^2 and rad/s^2.
+        command: (v, omega) with dead band compensation and within its limits, m/s and rad/s.
+        sigma: Sigma in use.
+        dead_band: Dead bands in use.
+        limited: Whether (v, omega) of the command or its acceleration reached a limit.
     """
 
     stamp: float
@@ -429,12 +435,12 @@ class VelocityTracker:
     """Follows moving references, forwards and backwards, by velocity commands.
 
     Args:
-        settings: gains, limits and dead time.
-        sigma: the robot's parameters; with an estimator: used until it has something better.
-        estimator: of sigma while driving; None: sigma stays.
+        settings: Gains, limits and dead time.
+        sigma: The robot's parameters, used if there is no estimator.
+        estimator: Estimator of sigma while driving; None: sigma stays.
 
     Attributes:
-        last: record of the newest update; None before the first.
+        last: Record of the last update; None before the first.
     """
 
     def __init__(
@@ -449,16 +455,16 @@ class VelocityTracker:
 
     @property
     def sigma(self) -> Sigma:
-        """In use now."""
+        """Sigma in use."""
         return self._sigma if self._estimator is None else self._estimator.trusted
 
     @property
     def dead_band(self) -> BandPair:
-        """In use now."""
+        """Dead bands in use."""
         return self.settings.dead_band if self._estimator is None else self._estimator.dead_band
 
     def reset(self) -> None:
-        """Forget commands under way, as after a stop; the estimate stays."""
+        """Forget the stored commands, as after a stop; the estimate stays."""
         self.last: TrackerRecord | None = None
         self._predictor.reset()
         self._compensation.reset()
@@ -472,19 +478,19 @@ class VelocityTracker:
         applied: tuple[float, float] | None = None,
         ahead: Reference | None = None,
     ) -> Velocity:
-        """Command of (v, omega), m/s and rad/s, for the period that begins.
+        """Return the command of (v, omega), m/s and rad/s, for the next period.
 
         Args:
-            stamp: of the measurement, s.
-            reference: at that time, without a preview.
-            pose: measured x, y in m and theta in rad, in the frame of the reference.
-            velocity: measured v in m/s and omega in rad/s.
-            applied: command that held since the update before, where somebody else limited what
-                this gave; None: what this gave.
-            ahead: the reference at stamp + dead_time; None: guessed from the one at the stamp.
+            stamp: Stamp of the measurement, s.
+            reference: Reference at that time, without preview.
+            pose: Measured x, y in m and theta in rad, in the frame of the reference.
+            velocity: Measured v in m/s and omega in rad/s.
+            applied: Command held since the previous update, if another component limited the
+                returned one; None: the returned one.
+            ahead: Reference at stamp + dead_time; None: extrapolated from that at the stamp.
 
         Raises:
-            ValueError: a number is not finite, or the stamp is not later than the one before;
+            ValueError: A number is not finite, or the stamp is not later than the previous one;
                 nothing has changed then.
         """
         pose, velocity = Pose(*pose), Velocity(*velocity)
@@ -534,7 +540,7 @@ class VelocityTracker:
     def _take_in(
         self, stamp: float, velocity: Velocity, applied: tuple[float, float] | None
     ) -> None:
-        """Tell the estimator and the prediction which command held since the last update."""
+        """Pass the command held since the last update to the estimator and the predictor."""
         if self.last is None:
             return
         since = stamp - self.last.stamp
@@ -543,7 +549,7 @@ class VelocityTracker:
                 f"stamp = {stamp} s after {self.last.stamp} s: must rise; reset after a jump back"
             )
         if since > self.settings.longest_gap:
-            # Nobody knows what was commanded meanwhile.
+            # The commands in the gap are unknown.
             self.reset()
             return
         command = self.last.command if applied is None else Velocity(*applied)

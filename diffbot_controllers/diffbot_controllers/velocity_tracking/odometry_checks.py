@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a robot's own odometry tells, and what is wrong with it: odd stamps, and poses that jump.
+"""Samples of a robot's own odometry, with checks for irregular stamps and pose jumps.
 
 Within a period dt a pose may change by
 
     |change of position| <= PLACE + MARGIN v dt      |change of heading| <= HEADING + MARGIN w dt
 
-with (v, w) the speeds that the robot reaches at its limits. PLACE and HEADING are what a sound
-localisation may correct at once; the tracker takes that for an error as any other.
+with (v, w) the speeds that the robot reaches at its limits. PLACE and HEADING are corrections that
+a sound localisation may make at once; the tracker treats them as any other error.
 
-A larger step is a jump, and nobody knows at once which of the two poses is right. Where it was a
-localisation that found its place, the new pose stays; where two odometries take turns on one
-topic it does not. So a pose counts again once it has been without a jump for SETTLING.
+A larger step is a jump, and which of the two poses is right is not known at once. The new pose
+stays if a localisation has found its place; it does not if two odometry sources publish on one
+topic in turns. So poses are accepted again after a time SETTLING without a jump.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from dataclasses import dataclass
 from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
 from arc_odometry.geometry import check_finite, check_positive
 
-PLACE = 0.1  # m
-HEADING = 0.2  # rad
-MARGIN = 2.0  # for a filter that catches up, and for limits that are not exact
-SETTLING = 0.5  # s
+PLACE = 0.1  # largest correction of the position at once, m
+HEADING = 0.2  # largest correction of the heading at once, rad
+MARGIN = 2.0  # factor on the speeds, for a filter that catches up and for inexact limits
+SETTLING = 0.5  # time without a jump after which poses are accepted again, s
 
 
 @dataclass(frozen=True)
 class OdometrySample:
-    """What an odometry tells.
+    """Odometry at one instant.
 
     Attributes:
-        stamp: s.
-        pose: in the odom frame, m and rad.
-        velocity: of the robot, m/s and rad/s.
+        stamp: Stamp, s.
+        pose: Pose in the odom frame, m and rad.
+        velocity: Body velocity, m/s and rad/s.
 
     Raises:
-        ValueError: a number is not finite.
+        ValueError: A number is not finite.
     """
 
     stamp: float
@@ -50,14 +50,14 @@ class OdometrySample:
 
 
 class OdometryStamps:
-    """Says what is odd about the stamps of odometry.
+    """Detects anomalies in the stamps of odometry.
 
-    - One sample earlier than its predecessor came late. A second one in a row shows that time was
-      reset.
-    - After a gap nobody knows what the robot did with the command.
+    - One sample with an earlier stamp than its predecessor is late. A second one in a row shows
+      that time was reset.
+    - After a gap it is unknown how the robot executed the command.
 
     Args:
-        longest_gap: between two stamps, s, > 0.
+        longest_gap: Longest time between two stamps, s, > 0.
     """
 
     def __init__(self, longest_gap: float) -> None:
@@ -66,7 +66,7 @@ class OdometryStamps:
         self._late = False
 
     def check(self, stamp: float) -> Anomaly | None:
-        """Take in a stamp, s; returns what is odd about it, None where nothing is."""
+        """Process a stamp, s; return its anomaly, or None for a regular one."""
         last = self._last
         if stamp < last:
             went = f"stamp {stamp:.3f} s after {last:.3f} s"
@@ -88,13 +88,13 @@ class OdometryStamps:
 
 
 class PoseContinuity:
-    """Refuses poses that jump, and those that come soon after.
+    """Rejects poses that jump, and those that follow soon after a jump.
 
     Args:
-        fastest: speeds that the robot reaches at its limits, m/s and rad/s, > 0.
+        fastest: Speeds that the robot reaches at its limits, m/s and rad/s, > 0.
 
     Raises:
-        ValueError: a speed is not > 0.
+        ValueError: A speed is not > 0.
     """
 
     def __init__(self, fastest: Velocity) -> None:
@@ -104,10 +104,10 @@ class PoseContinuity:
         self._jumped: float | None = None  # stamp of the newest jump, s
 
     def check(self, stamp: float, pose: Pose) -> None:
-        """Take in a pose, m and rad, and its stamp, s; one that went back begins anew.
+        """Check a pose, m and rad, with its stamp, s; an earlier stamp restarts the check.
 
         Raises:
-            ValueError: it is a jump, or one was less than SETTLING before.
+            ValueError: The pose has jumped, or another one did less than SETTLING before.
         """
         last, self._last = self._last, (stamp, pose)
         if last is None or stamp <= last[0]:
@@ -128,12 +128,12 @@ class PoseContinuity:
             self._jumped = None
 
     def _check_step(self, dt: float, last: Pose, pose: Pose) -> None:
-        """Refuse a pose that cannot follow another after a time, s."""
+        """Reject a pose that the robot cannot reach from the last one in a time, s."""
         place = math.hypot(pose.x - last.x, pose.y - last.y)
         turn = abs(math.remainder(pose.theta - last.theta, math.tau))
         furthest = PLACE + MARGIN * self._fastest.v * dt
         most = HEADING + MARGIN * self._fastest.omega * dt
-        # Written so that a comparison with NaN fails.
+        # Written so that NaN is rejected.
         if not (place <= furthest and turn <= most):
             raise ValueError(
                 f"the odometry's pose jumped by {place:.3f} m and {turn:.3f} rad in {dt:.3f} s, "

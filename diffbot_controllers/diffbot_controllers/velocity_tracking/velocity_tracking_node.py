@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The velocity_tracking_controller node: tracking for robots that take velocity commands.
+"""The velocity_tracking_controller node: tracking for robots with velocity commands.
 
 The law is (9)-(12) of Siwek et al. (2023); see law.py. Subscribes to `odom`
 (nav_msgs/Odometry: pose, and velocity in the robot's own frame) and `~/reference`
@@ -63,7 +63,7 @@ DEFAULTS = TrackerSettings()
 
 @dataclass(frozen=True)
 class TrackingParameters(ReferenceParameters):
-    """Of velocity_tracking_controller."""
+    """Parameters of velocity_tracking_controller."""
 
     stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
     odom_frame: str = parameter("odom", "frame of odometry and references")
@@ -80,7 +80,9 @@ class TrackingParameters(ReferenceParameters):
     sigma: tuple[float, ...] = parameter(
         (), "sigma1 in s, sigma2 in s, sigma3, sigma4 of the robot; each > 0", above=0.0
     )
-    adaptive: bool = parameter(False, "whether sigma is identified while driving, from that on")
+    adaptive: bool = parameter(
+        False, "whether sigma is identified while driving, starting from the given one"
+    )
     damping: float = parameter(DEFAULTS.damping, "epsilon of (11)", above=0.0, maximum=10.0)
     b: float = parameter(DEFAULTS.b, "b of (11), 1/m^2", above=0.0)
     k_v: float = parameter(DEFAULTS.k_v, "k_v of (12), 1/s", above=0.0)
@@ -98,8 +100,8 @@ class TrackingParameters(ReferenceParameters):
     )
     dead_band_kind: str = parameter(
         DeadBandKind.OFFSET.value,
-        "what is left of larger commands where dead_band is given: offset (the dead band is lost), "
-        "threshold (all)",
+        "effect on larger commands where dead_band is given: offset (the dead band is lost), "
+        "threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
     )
     linear_velocity: float = parameter(0.7, "largest |v| commanded, m/s", above=0.0, maximum=1e3)
@@ -107,15 +109,15 @@ class TrackingParameters(ReferenceParameters):
         3.14, "largest |omega| commanded, rad/s", above=0.0, maximum=1e3
     )
     linear_acceleration: float = parameter(
-        0.0, "largest |dv/dt| asked for, m/s^2; 0: no limit", minimum=0.0
+        0.0, "largest |dv/dt| of the law, m/s^2; 0: no limit", minimum=0.0
     )
     angular_acceleration: float = parameter(
-        0.0, "largest |domega/dt| asked for, rad/s^2; 0: no limit", minimum=0.0
+        0.0, "largest |domega/dt| of the law, rad/s^2; 0: no limit", minimum=0.0
     )
 
 
 def identified(values: TrackingParameters) -> IdentifiedSigma:
-    """What the parameters tell of the robot.
+    """Return the robot's properties given by the parameters.
 
     Raises:
         ValueError: sigma is missing or is not that of a robot, or the file cannot be used.
@@ -131,20 +133,20 @@ def identified(values: TrackingParameters) -> IdentifiedSigma:
 
 
 def known_rims(robot: str) -> RimLimit:
-    """What the wheels of a robot allow commands of v and omega together; `none` knows no limit.
+    """Return the rim speed limit of a robot's wheels; `none` has no limit.
 
     Raises:
-        ValueError: there is no such robot, or its file is wrong.
+        ValueError: There is no such robot, or its file is wrong.
     """
     return UNLIMITED_RIMS if robot == NO_ROBOT else load_robot(robot).rim_limit
 
 
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
-    """Settings of the tracker.
+    """Return the settings of the tracker.
 
     Args:
-        values: the node's parameters.
-        known: of the robot. The law looks ahead by one dead time, the mean of both axes.
+        values: The node's parameters.
+        known: Properties of the robot. The law predicts over one dead time, the mean of both axes.
     """
     dead_time = values.dead_time if values.dead_time >= 0.0 else 0.5 * sum(known.dead_time)
     rims = known_rims(values.robot)
@@ -161,7 +163,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         k_v=values.k_v,
         k_w=values.k_w,
         limits=VelocityLimits(
-            # More than what the wheels allow alone is no limit that could be met.
+            # The wheels bound v and omega alone; a larger limit could never be reached.
             min(values.linear_velocity, rims.speed),
             min(values.angular_velocity, rims.turning(0.0)),
             values.linear_acceleration or math.inf,
@@ -170,20 +172,20 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         ),
         dead_time=dead_time,
         dead_band=(v, omega),
-        # A longer gap is zero commanded, and refused.
+        # After a longer gap the sample is rejected, and zero is commanded.
         longest_gap=values.input_timeout,
     )
 
 
 def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
-    """Speeds that the robot reaches at the limits of its commands, m/s and rad/s.
+    """Return the speeds that the robot reaches at the limits of its commands, m/s and rad/s.
 
-    By (3) a command leads to a speed of command / sigma3 or sigma4. It counts as a speed itself
-    where that is less: a sigma that is still to be identified may be wrong.
+    By (3) a command leads to a speed of command / sigma3 or sigma4. If this is less than the
+    command, the command itself is used, as a sigma that is still to be identified may be wrong.
 
     Args:
-        values: the node's parameters.
-        known: of the robot.
+        values: The node's parameters.
+        known: Properties of the robot.
     """
     (_, drag), (_, turning_drag) = known.sigma.axis(0), known.sigma.axis(1)
     return Velocity(
@@ -192,7 +194,7 @@ def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
 
 
 def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit:
-    """What identifies sigma while driving, from what is known of it."""
+    """Return the estimator that identifies sigma while driving, starting from known values."""
     variances = np.array(known.variances)
     sure = bool((np.isfinite(variances) & (variances > 0.0)).all())
     return RecursiveFit(
@@ -202,7 +204,7 @@ def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit
             dead_time=settings.dead_time,
             longest_gap=settings.longest_gap,
             dead_band=settings.dead_band,
-            # A robot that takes no more than this has speed left beside a dead band of a third.
+            # With a dead band of at most a third of its largest command, a robot can still move.
             largest_dead_band=(
                 settings.limits.linear_velocity / 3.0,
                 settings.limits.angular_velocity / 3.0,
@@ -212,11 +214,11 @@ def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit
 
 
 class BandEstimate(NamedTuple):
-    """What is identified of the dead bands of (v, omega) while driving.
+    """Estimate of the dead bands of (v, omega) while driving.
 
     Attributes:
-        values: m/s and rad/s; NaN where nothing is identified.
-        variances: of these; NaN likewise, infinite where they are not identifiable.
+        values: Dead bands, m/s and rad/s; NaN where nothing is identified.
+        variances: Their variances; NaN likewise, infinite where not identifiable.
     """
 
     values: tuple[float, ...] = (math.nan, math.nan)
@@ -224,16 +226,16 @@ class BandEstimate(NamedTuple):
 
 
 class TrackingTelemetry:
-    """Publishers and the messages that they send again and again.
+    """Publishers of the tracker with their reused messages.
 
     Args:
-        node: publishes; in lock-step (`wait_for_reference`) it keeps pace with its listeners.
-        frame: of odometry and references.
-        settings: of the tracker.
+        node: Publishing node; in lock-step (`wait_for_reference`) it waits for its subscribers.
+        frame: Frame of odometry and references.
+        settings: Settings of the tracker.
 
     Attributes:
-        state: message of `~/state`.
-        status_topic: `~/status`.
+        state: Message of `~/state`.
+        status_topic: Topic `~/status`.
     """
 
     def __init__(
@@ -265,16 +267,16 @@ class TrackingTelemetry:
         band: BandEstimate,
         time_step: float,
     ) -> None:
-        """Send every variable of the tracker.
+        """Publish all variables of the tracker.
 
         Args:
-            sample: that was answered.
-            reference: at its time.
-            record: of the tracker's update.
-            command: sent, m/s and rad/s.
-            variances: of sigma1..sigma4; NaN where unknown.
-            band: estimate of the dead bands.
-            time_step: since the sample before, s.
+            sample: Sample that was answered.
+            reference: Reference at its time.
+            record: Record of the tracker's update.
+            command: Command as sent, m/s and rad/s.
+            variances: Variances of sigma1..sigma4; NaN where unknown.
+            band: Estimate of the dead bands.
+            time_step: Time since the previous sample, s.
         """
         status = self._status
         status.header.stamp = to_stamp(sample.stamp)
@@ -308,7 +310,7 @@ class TrackingTelemetry:
         bands: BandPair,
         band: BandEstimate,
     ) -> None:
-        """Send `state` with this stamp (s), phase and message, and sigma and dead bands in use."""
+        """Publish `state` with stamp (s), phase and message, and sigma and dead bands in use."""
         self.state.header.stamp = self._parameters.header.stamp = to_stamp(stamp)
         self.state.phase, self.state.message = phase, message
         self.state.statuses = self.status_topic.count
@@ -321,12 +323,12 @@ class TrackingTelemetry:
 
 
 class VelocityInterface(RobotInterface):
-    """A robot that tells `odom` (nav_msgs/Odometry) and takes `cmd_vel`.
+    """Interface of a robot that publishes `odom` (nav_msgs/Odometry) and accepts `cmd_vel`.
 
     Args:
-        limits: of the commands.
-        frame: of the odometry.
-        stamped: whether commands are TwistStamped; else Twist.
+        limits: Limits of the commands.
+        frame: Frame of the odometry.
+        stamped: Whether commands are TwistStamped; if not, Twist.
     """
 
     state_name = "odometry message"
@@ -345,10 +347,11 @@ class VelocityInterface(RobotInterface):
         )
 
     def read(self, stamp: float, message: Odometry) -> OdometrySample:
-        """Pose and velocity.
+        """Return pose and velocity of an odometry message.
 
         Raises:
-            ValueError: another frame, an orientation that is no rotation, or no finite number.
+            ValueError: The frame is another one, the orientation is no rotation, or a number is not
+                finite.
         """
         frame = message.header.frame_id
         if frame not in ("", self._frame):
@@ -364,7 +367,7 @@ class VelocityInterface(RobotInterface):
         )
 
     def message_of(self, command: tuple[float, float], answered: float) -> Twist | TwistStamped:
-        """The velocity, m/s and rad/s, with the stamp of the odometry that it answers, s."""
+        """Return a velocity command, m/s and rad/s, with the stamp of the answered odometry, s."""
         message = self._twist
         twist = message
         if isinstance(message, TwistStamped):
@@ -376,14 +379,14 @@ class VelocityInterface(RobotInterface):
 
 
 class VelocityTrackingNode(CommandNode[TrackingParameters]):
-    """ROS side of the tracker.
+    """ROS interface of the tracker.
 
     Attributes:
-        references: that it follows.
-        run: its run.
+        references: References to follow.
+        run: Run of the node.
 
     Raises:
-        ValueError: a parameter is wrong; the message says which and how.
+        ValueError: A parameter is wrong; the message states which one and why.
     """
 
     def __init__(self) -> None:
@@ -395,8 +398,8 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         self._tracker = VelocityTracker(self._settings, self._known.sigma, self._estimator)
         self._stamps = OdometryStamps(values.input_timeout)
         self._continuity = PoseContinuity(fastest(values, self._known))
-        self._reference: Reference | None = None  # that the tracker was asked with
-        self._answered: float | None = None  # stamp, s
+        self._reference: Reference | None = None  # reference of the tracker's last update
+        self._answered: float | None = None  # stamp of the last answered sample, s
         self._telemetry = TrackingTelemetry(self, values.odom_frame, self._settings)
         state = self._telemetry.state
         state.duration, state.law = values.duration, self.law_name
@@ -405,7 +408,7 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         self.connect(VelocityInterface(limits, values.odom_frame, values.stamped))
         self._odom = self.resolve_topic_name("odom")
         self.references = PoseReferences(self, values.odom_frame)
-        # Of two who publish odometry, the poses would take turns.
+        # With two publishers of odometry, poses of both would alternate.
         self.run = ReferenceRun(
             self,
             self.references,
@@ -417,40 +420,40 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
     # The loop.
 
     def waits_for(self) -> str:
-        """What is missing before anything may be commanded; empty when nothing is."""
+        """Return what is missing before commands may start; empty if nothing is."""
         return self.run.waits_for() or super().waits_for()
 
     def has_left(self) -> str:
-        """Who of the run is gone: the simulator, or the report that the run waited for."""
+        """Return which participant of the run has left: the simulator, or the awaited report."""
         return self.run.has_left() or super().has_left()
 
     @property
     def in_lock_step(self) -> bool:
-        """Whether states wait for their references."""
+        """Whether each state of the robot waits for its reference."""
         return self.values.wait_for_reference
 
     def awaits(self, sample: OdometrySample) -> str:
-        """In lock-step: the reference for the sample's stamp."""
+        """In lock-step, return what a sample waits for, such as its reference."""
         return self.run.awaits(sample.stamp)
 
     def held_by(self) -> str:
-        """A second node that publishes odometry, where nobody says who has sent what."""
+        """Return a message about a second publisher of odometry, if senders are not known."""
         if self.loop.states.knows_senders:
             return ""
         return self.run.crowd(self._odom)
 
     def close(self) -> None:
-        """On every way out: zero first, then say why."""
+        """Command zero, then publish the reason; this is called however the node ends."""
         super().close()
         self.run.close()
 
     @property
     def law_name(self) -> str:
-        """Whether sigma is fixed or identified while driving."""
+        """Name of the law: "fixed" sigma, or "adaptive" if it is identified while driving."""
         return "adaptive" if self.values.adaptive else "fixed"
 
     def on_sample(self, sample: OdometrySample) -> Velocity:
-        """The tracker's command for the sample; zero until a reference has come."""
+        """Return the tracker's command for the sample; zero until a reference has arrived."""
         self._reference = None
         self.run.advance_to(sample.stamp, self._stamps.check(sample.stamp))
         self._continuity.check(sample.stamp, sample.pose)
@@ -459,7 +462,7 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
             self.on_silence()
             return REST
         if self.run.begin(sample.stamp):
-            self._say_how()
+            self._log_start()
         if self.run.ends_now():
             return REST
         command = self._tracker.update(
@@ -468,7 +471,7 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         self._reference = reference
         return command
 
-    def _say_how(self) -> None:
+    def _log_start(self) -> None:
         limits, sigma = self._settings.limits, self._tracker.sigma
         v, omega = self._tracker.dead_band
         bands = f"dead band {v.width:g} m/s ({v.kind.value}) and {omega.width:g} rad/s "
@@ -482,7 +485,7 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         )
 
     def on_commanded(self, sample: OdometrySample, command: tuple[float, float]) -> None:
-        """Publish what the tracker knows, and now and then the state."""
+        """Publish the tracker's record, and at a lower rate the state."""
         if self.exit_code is not None:
             return
         record = self._tracker.last
@@ -501,19 +504,19 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: OdometrySample) -> None:
-        """The tracker starts anew after an interruption."""
+        """Reset the tracker after an interruption."""
         self.on_silence()
 
     def on_stopped(self, sample: OdometrySample) -> None:
-        """The tracker starts anew once it is enabled again."""
+        """Reset the tracker, so that it starts afresh when it is enabled again."""
         self.run.newest = sample.stamp
         self._stamps.check(sample.stamp)
-        with suppress(ValueError):  # it may be carried away, and put down long before
+        with suppress(ValueError):  # a stopped robot may be carried to another place
             self._continuity.check(sample.stamp, sample.pose)
         self.on_silence()
 
     def on_silence(self) -> None:
-        """Zero was commanded, which neither tracker nor estimator knows of: both begin anew."""
+        """Reset tracker and estimator, as zero was commanded without them."""
         self._tracker.reset()
         if self._estimator is not None:
             self._estimator.interrupt()
@@ -535,7 +538,7 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
         )
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
-        """What the node is doing, with the parameters in use."""
+        """Publish the node's phase with the parameters in use."""
         state = self._telemetry.state
         state.elapsed, state.refused = self.run.elapsed, self.refused
         self._telemetry.publish_state(
