@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why mutants that no test notices make no difference: (file, line, change) -> reason."""
+"""Why the surviving mutants make no difference: (file, line, change) -> reason."""
 
 EMPTY = "no reason is given by None as well as by an empty text: only its truth is asked for"
 PAIRS = "both have two values: the command was counted before, and what passed is a pair"
 FIRST = "the first state sets it before anything reads it"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
-    (
-        "command_guard.py",
-        "self.command, wanted, self.limits, steps, strict=True",
-        "True -> False",
-    ): PAIRS,
     ("command_guard.py", "return self.limits[0]", "0 -> 1"): (
         "both wheels have the same limit: the constructor gives it twice"
     ),
@@ -18,9 +13,8 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
     **{
         ("command_guard.py", line, change.format(name=name)): FIRST
         for name, line in {
-            "_came": "self._came = 0.0  # by the node's clock, s",
-            "_least": "self._least = 0.0  # by how much the node's clock is ahead of a stamp at "
-            "the least, s",
+            "_came": "self._came = 0.0  # arrival of the newest state by the node's clock, s",
+            "_least": "self._least = 0.0  # smallest lead of the node's clock over a stamp, s",
         }.items()
         for change in ("self.{name} = 0.0 -> pass", "0.0 -> 1.0")
     },
@@ -39,7 +33,7 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         "True -> False",
     ): PAIRS,
     ("robot_messages.py", "WAITING_PERIOD = 3.0", "3.0 -> 4.0"): (
-        "a choice: how often it is said what is waited for"
+        "a choice: how often the node logs what it waits for"
     ),
     ("robot_messages.py", "return None", "return None -> pass"): (
         "at the end of a function, which returns None as well"

@@ -350,7 +350,7 @@ class StateClock:
         self.stamps = StateAge(limit, name)
         self.heard = time.monotonic()
         self._clock, self._limit, self._name = clock, limit, name
-        self._came = 0.0  # arrival of the newest state by the node's clock, s
+        self._came = 0.0  # time of the last state by the node's clock, s
 
     @property
     def began(self) -> bool:
