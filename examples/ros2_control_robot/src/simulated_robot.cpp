@@ -16,8 +16,9 @@
 //                            1: torque that acts now, 0: none (NaN)
 //     timeout                s; > 0: the torque is zero if a command stays the same for longer
 //     seed                   random seed of jitter and losses
-//     log                    text; CSV file of true motion and acting torque at each state: system time, manager's
-//                            time, x, y, theta, v, omega, tau left, tau right; SI units
+//     log                    text; CSV file of the true motion at each state: system time,
+//                            manager's time, x, y, theta, v, omega, acting torques
+//                            [left, right]; SI units
 #include <algorithm>
 #include <array>
 #include <chrono>
