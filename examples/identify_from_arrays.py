@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identify K5 to K8 from NumPy arrays of wheel angles and torques.
 
-Here a simulated robot with friction, encoders of 4096 counts and 1 % torque noise stands for your
-log: replace the first four lines by np.loadtxt or whatever reads yours.
+A simulated robot with friction, encoders of 4096 counts and 1 % torque noise replaces your log:
+change the first four lines to np.loadtxt or any other code that reads it.
 
     ./diffbot python examples/identify_from_arrays.py
 """

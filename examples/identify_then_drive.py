@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identify a robot that is not as its file says, save what was found, and drive with it.
+"""Identify a robot that differs from its file, save the result, and drive with it.
 
-In full contact physics the robot carries 2 kg more than described, and its wheels have friction.
+The robot is simulated with full contact physics; it carries 2 kg more than described, and its
+wheels have friction.
 
     ./diffbot python examples/identify_then_drive.py
 """

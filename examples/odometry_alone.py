@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Use the exact arc odometry alone: pose and covariance from wheel angles.
 
-A lap of a circle of 1 m radius, read only 40 times: arcs are exact however long they are. The
-wheels' paths are noisy, with a standard deviation of 1 mm over 1 m.
+The robot drives a lap of a circle of 1 m radius and reads its encoders only 40 times: arcs of any
+length are exact. The wheels' paths are noisy, with a standard deviation of 1 mm over 1 m.
 
     ./diffbot python examples/odometry_alone.py
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a control law and drive the simulated robot with it.
 
-The law steers towards a point and slows down on the way. It gets pose and velocity from the wheels'
-encoders, never the true ones, and its torques pass the limits that the nodes keep to.
+The law steers towards a point and slows down on the way. Its pose and velocity come from the
+wheels' encoders, not from the true state, and its torques are limited as in the nodes.
 
     ./diffbot python examples/own_control_law.py
 """
@@ -15,10 +15,10 @@ from diffbot_study import simulate_drive
 
 
 class SteerToPoint:
-    """Proportional control of speed and yaw rate; torques in N m."""
+    """Proportional control of speed and yaw rate."""
 
     def update(self, state, reference, dt):
-        """Torques [left, right] for the control period that begins."""
+        """Return the torques [left, right], N m, for the next control period."""
         dx, dy = reference.x - state.pose.x, reference.y - state.pose.y
         away = math.remainder(math.atan2(dy, dx) - state.pose.theta, math.tau)
         v = min(0.8 * math.hypot(dx, dy), 0.5) * math.cos(away)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write an estimator of K5 to K8 and run it beside the suite's, in full contact physics.
+"""Write an estimator of K5 to K8 and compare it with the suite's, with full contact physics.
 
 ./diffbot python examples/own_estimator.py
 """
@@ -11,19 +11,19 @@ from diffbot_study import Estimate, EstimateState, simulate_identification
 
 
 class PlainLeastSquares:
-    """Least squares of (41) on differences of the wheels' angles; it knows no friction."""
+    """Least squares of (41) on differences of the wheels' angles, without friction."""
 
-    velocity = None  # what the guard of PRBS would look at
+    velocity = None  # would be used by the guard of PRBS
 
     def __init__(self, geometry):
         self.geometry, self.samples = geometry, []
 
     def update(self, sample):
-        """Take in a sample."""
+        """Store a sample."""
         self.samples.append((sample.stamp, *sample.position, *sample.effort))
 
     def estimate(self):
-        """Of all samples so far."""
+        """Return the estimate from all samples so far."""
         t, left, right, *torques = np.transpose(self.samples)
         v, w = np.array(self.geometry.body_velocity(np.diff(left), np.diff(right))) / np.diff(t)
         left, right = (0.5 * (each[1:-1] + each[2:]) for each in torques)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Excite the simulated robot with a signal of your own and see what it identifies.
+"""Excite the simulated robot with a custom signal and check the identification.
 
-The signal is a chirp: both wheels together, and against each other with another sweep. Nothing
-guards it, so look at the share of the speed limits that the robot reached.
+The signal is a chirp: one sweep for both wheels together, another for the wheels in opposite
+directions. No guard limits the speed, so check the share of the speed limits that the robot
+reached.
 
     ./diffbot python examples/own_excitation.py
 """
@@ -15,7 +16,7 @@ SECONDS = 20.0
 
 
 def chirp(t: float) -> tuple[float, float]:
-    """Torques [left, right] in N m at a time in s."""
+    """Return the torques [left, right], N m, at a time t, s."""
     forward = 0.15 * math.sin(math.tau * (0.5 + 0.05 * t) * t)
     turn = 0.10 * math.sin(math.tau * (0.3 + 0.08 * t) * t)
     return forward - turn, forward + turn

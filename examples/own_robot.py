@@ -24,6 +24,6 @@ for name, model in (("empty", cart), ("loaded", loaded)):
     # The coupling of v and omega does no work.
     power = model.equivalent_mass * k.k5 + model.equivalent_inertia * k.k6
     print(f"{name}: M K5 + I K6 = {power:.1e}")
-    # (41) of Lages (2017) solved for the torques of a wanted acceleration.
+    # (41) of Lages (2017), solved for the torques that give a desired acceleration.
     left, right = k.torque(Velocity(0.2, 0.5), k.drift(Velocity(0.5, 1.0)))
     print(f"{name}: 0.2 m/s^2 and 0.5 rad/s^2 take {left:.4f} and {right:.4f} N m")

@@ -3,8 +3,8 @@
 
     python3 robot_description.py twil delay=0.002 jitter=0.001 log=truth.csv
 
-K5 to K8, the wheels, friction and encoder are those of the robot's file; what follows it are
-parameters of the hardware, see src/simulated_robot.cpp.
+K5 to K8, the wheels, friction and encoder are those of the robot's file; the further arguments
+are parameters of the hardware, see src/simulated_robot.cpp.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLUGIN = "diffbot_ros2_control_robot/SimulatedRobot"
 
 
 def description(name: str, given: dict[str, str]) -> str:
-    """URDF of a robot, by name or path, with parameters of its hardware."""
+    """Return the URDF of a robot, given by name or path, with parameters of its hardware."""
     robot = load_robot(name)
     k = closed_form(robot.model)
     parameters = {

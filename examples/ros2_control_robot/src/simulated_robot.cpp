@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A differential-drive robot as ros2_control hardware, to try a controller manager without a robot.
+// Differential-drive robot as ros2_control hardware, to test a controller manager without a robot.
 //
 //     v'     = K5 omega^2  + K7 (T_left + T_right)
 //     omega' = K6 v omega  + K8 (T_left - T_right)
 //     T = tau - viscous w - coulomb sign(w),   w_left, w_right = (v -+ b omega) / r
 //
 // Parameters of <hardware>, all numbers:
-//     k5 k6 k7 k8            of the model
+//     k5 k6 k7 k8            parameters of the model
 //     radius, half_track     m
 //     viscous, coulomb       of each wheel, N m s/rad and N m; 0
-//     counts                 per revolution, in the angle and the speed that are told; 0: exact
-//     delay, jitter          s; a torque acts `delay` after it was written, and up to `jitter` more
+//     counts                 encoder counts per revolution, for published angle and speed; 0: exact
+//     delay, jitter          s; a torque acts `delay` to `delay` + `jitter` after it was written
 //     miss                   share of written commands that are lost; 0
-//     effort                 2: the torque of each wheel that acted on the mean since the last
-//                            state, 1: the one that acts now, 0: none (NaN)
-//     timeout                s; > 0: torque is zero when the same command is written for longer
-//     seed                   of jitter and losses
-//     log                    text; a CSV file of what acted at each state: system time, manager's
-//                            time, x, y, theta, v, omega, tau left, tau right; SI units
+//     effort                 2: mean acting torque of each wheel since the last state,
+//                            1: torque that acts now, 0: none (NaN)
+//     timeout                s; > 0: the torque is zero if a command stays the same for longer
+//     seed                   random seed of jitter and losses
+//     log                    text; CSV file of the true motion at each state: system time,
+//                            manager's time, x, y, theta, v, omega, acting torques
+//                            [left, right]; SI units
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -38,16 +39,16 @@ namespace diffbot_ros2_control_robot
 {
 using hardware_interface::CallbackReturn;
 using hardware_interface::return_type;
-using Pair = std::array<double, 2>;  // of the wheels [left, right]
+using Pair = std::array<double, 2>;  // values of the wheels [left, right]
 
-constexpr double STEP = 0.0005;          // s, of the integration
-constexpr double LONGEST_PERIOD = 0.5;   // s; a process that stood still for longer is not made up
-constexpr double STANDSTILL = 1e-3;      // rad/s, over which dry friction reverses
+constexpr double STEP = 0.0005;          // integration step, s
+constexpr double LONGEST_PERIOD = 0.5;   // s; of a longer stall, the rest is not simulated
+constexpr double STANDSTILL = 1e-3;      // rad/s; range of speed over which dry friction reverses
 constexpr int MEAN = 2, NOW = 1;         // values of the parameter `effort`
 
 struct Command
 {
-  double acts_at;  // s, of the manager's clock
+  double acts_at;  // s, manager's clock
   Pair torque;     // N m
 };
 
@@ -200,7 +201,7 @@ private:
     for (int wheel = 0; wheel < 2; ++wheel) {
       const double w = speeds[wheel];
       acting[wheel] = torque_[wheel] - viscous_ * w - coulomb_ * std::tanh(w / STANDSTILL);
-      // Dry friction stops a wheel, and does not turn it round.
+      // Dry friction stops a wheel, but does not reverse it.
       if (std::abs(w) < STANDSTILL && std::abs(torque_[wheel]) < coulomb_) {acting[wheel] = 0.0;}
     }
     const auto slope = [&](double v, double omega) {
