@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why mutants that no test notices make no difference: (file, line, change) -> reason."""
+"""Reasons why surviving mutants are equivalent: (file, line, change) -> reason."""
 
 EMPTY = "no reason is given by None as well as by an empty text: only its truth is asked for"
 PAIRS = "both have two values: the command was counted before, and what passed is a pair"
