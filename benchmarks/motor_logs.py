@@ -115,7 +115,7 @@ def print_motors(cluster: Cluster, seeds: range, analyse: Callable[..., Analysed
 
 
 Analysed = tuple[tuple[Motor, Motor], Sequence[MotorAnalysis]]
-"""Analyse the log of two motors."""
+"""Two motors, and the analyses of their log."""
 
 
 def print_parameters(healthy: Sequence[Analysed]) -> None:
