@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that need Gazebo ask for the fixture `gazebo`; without it they are left out in one line.
+"""Configuration of the tests: fixtures, markers, and the grouping of tests of whole graphs.
 
-Tests that ask for a time by the wall clock get the marker `wall_time`: a machine that does other
-work, too, may miss it, so that the best of three tries counts. What is too slow misses all three.
+Tests that need Gazebo request the fixture `gazebo`; without Gazebo they are skipped with one line.
+
+Tests that check wall time get the marker `wall_time`: on a busy machine they may miss their limit,
+so that the best of three tries counts. Code that is too slow misses all three.
 
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
-Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
-when tests run in several: their nodes need the other processor. ``colcon test`` tests packages side
-by side; only one such test at a time runs in a checkout.
+Tests of whole graphs, which request `domain` or `gazebo`, run one after the other in one process
+when tests run in several processes: their nodes need the other processor. ``colcon test`` tests
+packages in parallel; only one such test at a time runs in a checkout.
 
-This file is in force for a package by itself, too: pytest finds it beside pyproject.toml, in the
-folder above the package.
+This file also applies to a single package: pytest finds it next to pyproject.toml, in the folder
+above the package.
 """
 
 from __future__ import annotations
@@ -24,28 +26,29 @@ from pathlib import Path
 
 import pytest
 
-# A message field of the wrong type is an error; ROS lets it pass otherwise. Messages read it once,
-# when they are imported.
+# Makes a message field of the wrong type an error, which ROS accepts otherwise. Messages read the
+# variable once, on import.
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
-# How the system plans this process; a child of one at real-time priority keeps that.
+# Scheduling policy of this process; a child of a process at real-time priority inherits that one.
 _POLICY = os.sched_getscheduler(0)
 
 try:
     from diffbot_bringup import domains
-except ImportError:  # one package by itself; the module needs nothing but itself
+except ImportError:  # single package; the module has no dependencies
     sys.path.append(str(Path(__file__).resolve().parent / "diffbot_bringup"))
     from diffbot_bringup import domains
 
 try:
     from diffbot_sim.gazebo.installation import MISSING, find_installation
-except ImportError:  # one package by itself, which does not need diffbot_sim
+except ImportError:  # single package that does not need diffbot_sim
     MISSING = "diffbot_sim is not there"
 
     def find_installation() -> None:
-        """There is none."""
+        """Return None: there is no Gazebo."""
 
 
-# Runs side by side must not meet: nodes in this process and the processes that it starts get this.
+# DDS domain of this test session, for nodes in this process and the processes that it starts.
+# Parallel sessions must not connect.
 _session = domains.claim("tests")
 os.environ[domains.VARIABLE] = str(_session.domain)
 
@@ -53,7 +56,7 @@ _left_out: list[pytest.Item] = []
 
 
 def _computes(item: pytest.Item) -> bool:
-    """Whether a test is of floats: no nodes and no processes in its file, and NumPy or math."""
+    """Whether a test is numeric: its file uses NumPy or math, but no nodes and no processes."""
     names = vars(getattr(item, "module", None) or object)
     if {"rclpy", "subprocess"} & names.keys():
         return False
@@ -70,7 +73,7 @@ def _computes(item: pytest.Item) -> bool:
 
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A DDS domain of the test's own: what an earlier test left running is not met."""
+    """Give the test its own DDS domain, isolated from processes that an earlier test left."""
     with domains.claim("test") as own:
         monkeypatch.setenv(domains.VARIABLE, str(own.domain))
         yield own.domain
@@ -88,27 +91,27 @@ def _runs_a_graph(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Let a test of a whole graph wait until no other process of this checkout runs one."""
+    """Make a test of a whole graph wait until no other process of this checkout runs one."""
     if not _runs_a_graph(item):
         yield
         return
     with open(__file__) as checkout:
-        fcntl.flock(checkout, fcntl.LOCK_EX)  # the kernel frees it, however this process ends
+        fcntl.flock(checkout, fcntl.LOCK_EX)  # the kernel releases it at any end of this process
         yield
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """No test leaves its process at real-time priority: what comes after it would starve others."""
+    """Fail if a test leaves its process at real-time priority: later tests would starve others."""
     policy = os.sched_getscheduler(0)
     if policy != _POLICY and item.get_closest_marker("real_time") is None:
         os.sched_setscheduler(0, _POLICY, os.sched_param(0))
         pytest.fail(f"the test left the scheduling policy {policy}; it was {_POLICY}")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+@pytest.hookimpl(tryfirst=True)  # before xdist evaluates the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests of graphs; leave out those that need Gazebo where there is none."""
+    """Group the tests of graphs; skip those that need Gazebo if it is not installed."""
     for item in items:
         if _runs_a_graph(item):
             item.add_marker(pytest.mark.xdist_group("graph"))
@@ -125,6 +128,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say that they were left out, and why."""
+    """Report that these tests were skipped, and why."""
     if _left_out:
         terminalreporter.write_line(f"{len(_left_out)} tests with Gazebo were left out: {MISSING}")

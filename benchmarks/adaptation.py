@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tracking of a figure of 8 whose robot gets +50 % mass and inertia, with and without adaptation.
+"""Tracking of a figure-8 with +50 % mass and inertia in mid-run, with and without adaptation.
 
-x = sin 2Wt, y = -0.5 cos Wt, W = 2 pi / 40 s, by the standard backstepping law. The robot starts at
-rest 0.5 m from the reference; each seed draws the direction, the encoders' phases and the torque's
+x = sin 2Wt, y = -0.5 cos Wt, W = 2 pi / 40 s, with the standard backstepping law. The robot starts
+at rest 0.5 m from the reference; each seed draws the direction, the encoders' phases and the torque
 noise. At 60 s a load makes the equivalent mass and yaw inertia 50 % larger, K5..K8 1.5 x smaller.
-Given are root mean squares of the true pose's error over the lap before the load (20 to 60 s: the
-run without a load) and over a lap from 12 s after it on (72 to 112 s), of the position in mm and of
-the heading in mrad; medians and the worst seed, and how many seeds are within 20 % of the lap
-before, and no worse than the fixed law with the same seed: to 1 %, and on the average of all seeds.
+The tables show the rms error of the true pose (position in mm, heading in mrad) over the lap before
+the load (20 to 60 s: the run without a load) and over a lap from 12 s after it on (72 to 112 s):
+medians, the worst seed, the number of seeds within 20 % of the lap before, and the number of seeds
+no worse than the fixed law with the same seed: to 1 %, and on the average of all seeds.
 
     ./diffbot python benchmarks/adaptation.py                    # 30 seeds, 3 noises: 25 min
     ./diffbot python benchmarks/adaptation.py --seeds 4 --noise 0.01
     ./diffbot python benchmarks/adaptation.py --random --seeds 20 --noise 0.01
     ./diffbot python benchmarks/adaptation.py --idle             # 10 min without excitation
 
-With --random each seed drives a robot of its own, drawn at random with its friction and encoders
-(diffbot_study.random_robots), of which the law and the estimator are told; --misjudged 0.1: 10 %
-more friction than there is; --misjudged=-1: none, as of a robot made of a URDF. The law and the
-estimator get joint states only; what is true is for the table.
+With --random each seed drives a different random robot with its own friction and encoders
+(diffbot_study.random_robots), which the law and the estimator know; --misjudged 0.1: they assume
+10 % too much friction; --misjudged=-1: none, as for a robot from a URDF. The law and the estimator
+get joint states only; the true values are used only for the tables.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def drive(
     start: tuple[float, float, float] = (0.0, 0.0, 0.0),
     misjudged: float = 0.0,
 ) -> tuple[DriveSamples, NDArray[np.float64], NDArray[np.float64]]:
-    """One run, the rows of LiveAdaptation (none without adaptation), and K5..K8 at its end."""
+    """Return a run, the rows of LiveAdaptation (none without adaptation), and the final K5..K8."""
     told = with_friction(robot, 1.0 + misjudged)
     with closing(make_simulator(engine_name, robot)) as engine:
         nominal, limits = dynamics_of(engine), robot.limits
@@ -101,7 +101,7 @@ def drive(
 
 
 def with_friction(robot: Robot, factor: float) -> Robot:
-    """The robot with so many times the viscous and Coulomb friction."""
+    """Return the robot with its viscous and Coulomb friction scaled by a factor."""
     friction = robot.friction
     viscous, coulomb = (
         (factor * left, factor * right) for left, right in (friction.viscous, friction.coulomb)
@@ -110,7 +110,7 @@ def with_friction(robot: Robot, factor: float) -> Robot:
 
 
 def robot_of(arguments: argparse.Namespace, seed: int, folder: str) -> tuple[Robot, int]:
-    """The robot of a run, and the counts of its encoders; one drawn at random goes to a folder."""
+    """Return a run's robot and encoder counts; the file of a random robot goes to a folder."""
     if arguments.random:
         robot = draw(seed).written(Path(folder)).robot
         return robot, robot.encoder.counts
@@ -118,16 +118,16 @@ def robot_of(arguments: argparse.Namespace, seed: int, folder: str) -> tuple[Rob
 
 
 def rms(run: DriveSamples, window: tuple[float, float]) -> tuple[float, float]:
-    """Root mean squares of the true errors over a window: position in mm, heading in mrad."""
+    """Return the rms of the true errors over a window: position in mm, heading in mrad."""
     inside = (run.time >= window[0]) & (run.time < window[1])
     x, y, heading = run.true.error[inside].T
     return 1e3 * math.sqrt(np.mean(x * x + y * y)), 1e3 * math.sqrt(np.mean(heading * heading))
 
 
 def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[float]:
-    """Position and heading of: fixed before, fixed after, adaptive before, adaptive after.
+    """Return rms errors of position and heading: fixed before, after, adaptive before, after.
 
-    And the rms of the relative errors of K7 and K8 in use over the lap after the load, %.
+    Also returns the rms of the relative errors of K7 and K8 in use over the lap after the load, %.
     """
     eight = figure_eight(1.0, 0.5, LAP, False)
     found: list[float] = []
@@ -154,7 +154,7 @@ def with_load(arguments: argparse.Namespace, noise: float, seed: int) -> list[fl
 
 
 def table(noise: float, rows: NDArray[np.float64]) -> Iterable[str]:
-    """Lines of the table for one noise; rows are those of with_load, one for each seed."""
+    """Yield the table lines for one noise; rows are those of with_load, one per seed."""
     for column, name in enumerate(("position mm", "heading mrad")):
         fixed_before, fixed_after, before, after = rows[:, column:8:2].T
         cells = [
@@ -193,7 +193,7 @@ def loads(arguments: argparse.Namespace) -> None:
 
 
 def eight_then(speed: float) -> Callable[[float], Reference]:
-    """A lap of the figure of 8, and then straight on at a steady speed, m/s; 0: at rest."""
+    """Return a lap of the figure-8, then a straight line at constant speed, m/s; 0: at rest."""
     eight = figure_eight(1.0, 0.5, LAP, False)
     last = eight.at(LAP)
 
@@ -208,10 +208,10 @@ def eight_then(speed: float) -> Callable[[float], Reference]:
 
 
 def idle(arguments: argparse.Namespace) -> None:
-    """Print how far 10 minutes without excitation, after a lap, move the parameters in use.
+    """Print the drift of the parameters in use over 10 minutes without excitation after a lap.
 
-    "intervals" is the largest change in half widths of the 95 % intervals of the beginning, 5 s
-    after the lap; no more than 1 is asked for.
+    "intervals" is the largest change in half widths of the initial 95 % intervals, 5 s after the
+    lap; at most 1 is required.
     """
     print(f"{arguments.robot}, {arguments.engine}, {arguments.encoder_counts} counts, {IDLE:g} s")
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
@@ -226,7 +226,7 @@ def idle(arguments: argparse.Namespace) -> None:
 def idle_rows(
     arguments: argparse.Namespace, speed: float, noise: float, seed: int
 ) -> NDArray[np.float64]:
-    """What a lap and then a steady speed (m/s) left of the parameters."""
+    """Return the parameters over a lap followed by a constant speed (m/s)."""
     with tempfile.TemporaryDirectory() as folder:
         robot, counts = robot_of(arguments, seed, folder)
         _, rows, _ = drive(
@@ -245,7 +245,7 @@ def idle_rows(
 
 
 def idle_line(name: str, noise: float, seed: int, rows: NDArray[np.float64]) -> str:
-    """One run: changes of K5..K8 in use, and those in half widths of their 95 % intervals."""
+    """Return a table line: changes of K5..K8 in use, also in half widths of their intervals."""
     rows = rows[rows[:, 0] >= LAP + SETTLING]
     in_use, deviations = rows[:, 1:5], rows[0, 9:13]
     change = np.abs(in_use - in_use[0]).max(axis=0)
@@ -262,14 +262,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", choices=ENGINES, default="ideal")
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
-    parser.add_argument("--random", action="store_true", help="a robot of its own for each seed")
-    parser.add_argument("--misjudged", type=float, default=0.0, help="error of the known friction")
+    parser.add_argument(
+        "--random", action="store_true", help="a different random robot for each seed"
+    )
+    parser.add_argument(
+        "--misjudged", type=float, default=0.0, help="relative error of the assumed friction"
+    )
     parser.add_argument("--encoder-counts", type=int, default=4096, help="0: exact")
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 0.01, 0.05])
     parser.add_argument("--seeds", type=int, default=30)
-    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--seed", type=int, default=0, help="first seed")
     add_cluster_options(parser, limit=None)
-    parser.add_argument("--idle", action="store_true", help="10 minutes without excitation instead")
+    parser.add_argument(
+        "--idle", action="store_true", help="run 10 minutes without excitation instead"
+    )
     arguments = parser.parse_args()
     (idle if arguments.idle else loads)(arguments)
 

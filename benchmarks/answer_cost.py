@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processor time of each commanding node per state, in one process and without a middleware.
 
-The bus of the fault table gives the node its states and takes its commands; timed is the callback
-of the state alone, by the thread's processor time, which a busy machine changes less than the
-clock: up to the call that publishes the command, and up to the callback's end. What round_trip.py
-measures has the middleware in it, too.
+The bus of the fault table sends the node its states and receives its commands. The benchmark
+measures only the state callback, up to the call that publishes the command and up to the callback's
+end, in thread processor time, which depends less on other load than wall time. round_trip.py
+includes the middleware.
 
     ./diffbot python benchmarks/answer_cost.py [--seconds 5] [--rounds 3] [--only ident ...]
         [--profile]
 
-The nodes take turns in each round; printed are medians over the rounds, in us. To compare two
-states of the code run it in both checkouts in turn.
+The nodes take turns in each round; the table shows medians over the rounds, in us. To compare two
+versions of the code, run it alternately in both checkouts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WARM_UP = 1.0  # s of robot time
 
 
 class Stopwatch:
-    """Processor times of callbacks, us: up to the command, and on the whole."""
+    """Processor times of callbacks, us: up to the command, and in total."""
 
     def __init__(self) -> None:
         self.command: list[float] = []
@@ -54,12 +54,12 @@ class Stopwatch:
         self._sent: float | None = None
 
     def sent(self) -> None:
-        """A command has been published; of several in a callback the first one counts."""
+        """Note a published command; the first one in a callback counts."""
         if self._sent is None:
             self._sent = time.thread_time()
 
     def time(self, call: Any, *arguments: Any) -> None:
-        """Call it, timed."""
+        """Call a function and measure its time."""
         self._sent, self._begin = None, time.thread_time()
         if self.profile is not None:
             self.profile.enable()
@@ -73,7 +73,7 @@ class Stopwatch:
 
 
 def measured(name: str, seconds: float, profile: cProfile.Profile | None = None) -> list[float]:
-    """p50 and p99 up to the command, p50, p99 and mean on the whole, us."""
+    """Return p50 and p99 up to the command, and p50, p99 and mean in total, us."""
     subject, parameters = SUBJECTS[name]
     watch = Stopwatch()
     on_state, send = CommandLoop._on_state, CommandOutput.send
@@ -99,14 +99,14 @@ def measured(name: str, seconds: float, profile: cProfile.Profile | None = None)
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Run the measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=SUBJECTS, default=list(SUBJECTS))
-    parser.add_argument("--profile", action="store_true", help="where the time goes, instead")
+    parser.add_argument("--profile", action="store_true", help="print a profile instead")
     asked = parser.parse_args()
     if asked.profile:
         profile = cProfile.Profile()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`identify` on broken tables, SysId logs and bags: a sentence each, no traceback, 10 s at most.
+"""`identify` on broken tables, SysId logs and bags: one sentence, no traceback, at most 10 s each.
 
     ./diffbot python benchmarks/broken_files.py [--files 200] [--seed 1000]
 
-Files are made and broken by chance (diffbot_study.broken_files). Prints a row for each kind: how
-many ended with each exit status, the longest processor time, and what escaped; exit status 1 if any
-did.
+Files are generated and broken at random (diffbot_study.broken_files). Prints a row for each kind:
+the number of runs per exit status, the longest processor time, and violations; exit status 1 if
+there are any.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALLOWED = {0, 1, 2, 3}
 
 
 def main() -> int:
-    """Break files, and print what `identify` made of them."""
+    """Break files, and print the results of `identify`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1000)
@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def run(path: Path, output: Path) -> tuple[int, float, str]:
-    """Exit status, time in s, and what is wrong with the answer; empty: nothing."""
+    """Return exit status, time in s, and the violation; empty: none."""
     told, failed = io.StringIO(), io.StringIO()
     began = time.process_time()
     try:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random robots driven by the calibration motion and calibrated: errors, coverage, drift.
+"""Calibration of random robots with the calibration motion: errors, coverage, drift.
 
     ./diffbot python benchmarks/calibrate.py --engine ideal --seeds 10
     ./diffbot python benchmarks/calibrate.py --engine mujoco --seeds 10 --sensors gyro
 
-Each seed draws a robot (mean radius +-5 %, radii that differ by up to 2 %, track +-10 %) that is
-driven by what the file of another one says, with the sensors of config/sensors.yaml. Drift is that
-of odometry against the true pose at the end of a UMBmark square of 2 m, both ways, which no fit has
-seen: with the radii and the track of the file, and with those that were found.
+Each seed draws a robot (mean radius +-5 %, radii that differ by up to 2 %, track +-10 %). It is
+driven with the file of the nominal robot and the sensors of config/sensors.yaml. Drift is the error
+of odometry against the true pose at the end of a UMBmark square of 2 m, in both directions, which
+no fit has used: with radii and track of the file, and with the calibrated ones.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ RATIOS = ("radius_ratio", "track_over_mean_radius")
 
 
 class Row(NamedTuple):
-    """Of one robot.
+    """Results of one robot.
 
     Attributes:
-        errors: of each quantity, as a share of the true one.
-        inside: whether the true one is inside the interval.
-        before: odometry's drift on the squares with the file's sizes: m, rad; the worse way.
-        after: the same with those found.
+        errors: Relative error of each quantity.
+        inside: Whether the interval contains the true value.
+        before: Drift of odometry on the squares with the file's dimensions: m, rad; the worse
+            direction.
+        after: The same with the calibrated dimensions.
     """
 
     errors: dict[str, float]
@@ -59,7 +60,7 @@ class Row(NamedTuple):
 
 
 def true_values(moved: Robot) -> dict[str, float]:
-    """Of what is calibrated."""
+    """Return the true values of the calibrated quantities."""
     g = moved.geometry
     mean = 0.5 * (g.left_radius + g.right_radius)
     return {
@@ -72,7 +73,7 @@ def true_values(moved: Robot) -> dict[str, float]:
 
 
 def drift(recorded: RecordedDrive, geometry: WheelGeometry) -> tuple[float, float]:
-    """Of odometry with this geometry at the end of a drive: m, rad."""
+    """Return the drift of odometry with this geometry at the end of a drive: m, rad."""
     _, left, right = np.array(recorded.collected.wheels.rows).T
     pose = Pose(*recorded.drive.pose[0].tolist())
     for turns in zip(np.diff(left).tolist(), np.diff(right).tolist(), strict=True):
@@ -82,14 +83,14 @@ def drift(recorded: RecordedDrive, geometry: WheelGeometry) -> tuple[float, floa
 
 
 def one(told: Robot, asked: argparse.Namespace, seed: int) -> Row:
-    """Draw, drive, calibrate and prove a robot."""
+    """Draw, drive, calibrate and verify a robot."""
     with tempfile.TemporaryDirectory() as folder:
         moved = write_miscalibrated(told, seed, Path(folder) / "moved.yaml")
         return calibrated(told, moved, asked, seed)
 
 
 def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) -> Row:
-    """Drive, calibrate and prove a robot that is `moved` where `told` is believed."""
+    """Drive, calibrate and verify the robot `moved`, with `told` as the assumed robot."""
     motion = make_trajectory("calibration", side=asked.side, time=asked.seconds, **SPEEDS)
     collected = record_drive(
         told,
@@ -133,14 +134,14 @@ def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) 
 
 
 def main() -> None:
-    """Print a line per robot, and what comes of them."""
+    """Print a line per robot, and a summary."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", choices=("ideal", "mujoco", "gazebo"), default="ideal")
     parser.add_argument("--robot", default="twil")
-    parser.add_argument("--seeds", type=int, default=10, help="how many robots")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--side", type=float, default=3.0, help="of the square driven in, m")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of the motion")
+    parser.add_argument("--seeds", type=int, default=10, help="number of robots")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--side", type=float, default=3.0, help="side of the available square, m")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of the motion, s")
     parser.add_argument(
         "--sensors", nargs="+", choices=("gyro", "poses"), default=["gyro", "poses"]
     )

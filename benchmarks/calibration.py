@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How well radii and track are calibrated: ensembles of random robots whose files are wrong.
+"""Accuracy of the calibration of radii and track: ensembles of random robots with wrong files.
 
-Radius within 5 % of the file, radii that differ by up to 2 %, track within 10 %. Each drives a
-minute in 4 m x 4 m (calibration_legs), with slip of --path-noise. Sensors:
+The radius is within 5 % of the file, radii differ by up to 2 %, the track is within 10 %. Each
+robot drives a minute in 4 m x 4 m (calibration_legs), with slip of --path-noise. Sensors:
 
     pose   20 Hz, 1 cm, 0.5 deg, 60 ms late, mounted anywhere within 20 cm and any yaw, 2 % outliers
     gyro   bias 0.02 rad/s (1 sigma) with a walk, 0.005 rad/s noise, scale within --gyro-scale-std,
-           up to 30 ms late
+           up to 30 ms delay
     tape   UMBmark: five squares of 4 m each way, ends scatter by 1 cm; three straight legs by 3 mm
 
-Printed: the error of which 19 of 20 robots have less, how often the 95 % interval held the truth,
-and how much less odometry drifts on ten other squares than with the file's sizes. With --right the
-files are right, and none should be refused.
+Prints the 95th percentile of the errors, the coverage of the 95 % intervals, and the reduction of
+odometry drift on ten other squares compared with the file's dimensions. With --right the files are
+correct, and no calibration should be refused.
 
     ./diffbot python benchmarks/calibration.py pose --runs 100
     ./diffbot python benchmarks/calibration.py gyro --runs 100
@@ -50,7 +50,7 @@ SQUARES, SIDE = 10, 2.0
 
 
 def random_geometry(rng: np.random.Generator) -> WheelGeometry:
-    """True radii and track of a robot whose file says GIVEN."""
+    """Return true radii and track of a robot whose file contains GIVEN."""
     radius = GIVEN.left_radius * (1.0 + rng.uniform(-0.05, 0.05))
     half = rng.uniform(-0.01, 0.01)
     track = GIVEN.separation * (1.0 + rng.uniform(-0.1, 0.1))
@@ -60,7 +60,7 @@ def random_geometry(rng: np.random.Generator) -> WheelGeometry:
 def by_sensor(
     sensor: str, true: WheelGeometry, rng: np.random.Generator, options: argparse.Namespace
 ) -> Calibration:
-    """Calibrate a robot by one kind of sensor."""
+    """Calibrate a robot with one kind of sensor."""
     if sensor == "tape":
         return by_tape(true, rng)
     drive = simulated_drive(true, calibration_legs(options.duration), rng, options.path_noise)
@@ -86,7 +86,7 @@ def by_sensor(
 
 
 def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
-    """UMBmark with five runs each way, and three straight legs."""
+    """Calibrate with UMBmark, five runs in each direction, and three straight legs."""
     ends = [
         np.array(square_end(4.0, clockwise, GIVEN, true)) + rng.normal(0.0, 0.01, (5, 2))
         for clockwise in (True, False)
@@ -98,7 +98,7 @@ def by_tape(true: WheelGeometry, rng: np.random.Generator) -> Calibration:
 
 
 def held_out_squares(true: WheelGeometry, path_noise: float, rng: np.random.Generator) -> MadeDrive:
-    """Ten squares, five each way, one after another."""
+    """Drive ten squares, five in each direction, one after another."""
     turn = 0.5 * math.pi - RAMP
     legs = []
     for number in range(SQUARES):
@@ -108,7 +108,7 @@ def held_out_squares(true: WheelGeometry, path_noise: float, rng: np.random.Gene
 
 
 def drifts(drive: MadeDrive, geometry: WheelGeometry) -> tuple[float, float]:
-    """Root mean square drift of odometry over each of ten squares: heading rad, position m."""
+    """Return the rms drift of odometry over ten squares: heading rad, position m."""
     ends = np.linspace(drive.wheels.stamps[0], drive.wheels.stamps[-1], SQUARES + 1)
     there, odometry = drive.truth.poses(ends), WheelPath(drive.wheels, geometry).poses(ends)
     turned = np.diff(odometry[:, 2]) - np.diff(there[:, 2])
@@ -121,7 +121,7 @@ def drifts(drive: MadeDrive, geometry: WheelGeometry) -> tuple[float, float]:
 
 
 def sizes_of(true: WheelGeometry) -> dict[str, float]:
-    """The truth, by the names of the results."""
+    """Return the true dimensions, by the names of the results."""
     mean = 0.5 * (true.left_radius + true.right_radius)
     return {
         "left_radius": true.left_radius,
@@ -138,11 +138,15 @@ def main() -> None:
     parser.add_argument("sensor", choices=("pose", "gyro", "gyro+pose", "tape"))
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--first-seed", type=int, default=20000)
-    parser.add_argument("--path-noise", type=float, default=1e-6, help="m^2/m")
+    parser.add_argument(
+        "--path-noise", type=float, default=1e-6, help="variance of the slip, m^2/m"
+    )
     parser.add_argument("--gyro-scale-std", type=float, default=0.001)
-    parser.add_argument("--duration", type=float, default=60.0, help="s")
-    parser.add_argument("--jumps", type=int, default=0, help="of the pose source's frame")
-    parser.add_argument("--right", action="store_true", help="the files are right")
+    parser.add_argument("--duration", type=float, default=60.0, help="duration of the drive, s")
+    parser.add_argument(
+        "--jumps", type=int, default=0, help="number of jumps of the pose source's frame"
+    )
+    parser.add_argument("--right", action="store_true", help="correct robot files")
     add_cluster_options(parser, limit=None)
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.runs)
@@ -153,13 +157,13 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What came of one robot.
+    """Results of one robot.
 
     Attributes:
-        true: its geometry.
-        found: the calibration.
-        drift: of heading and position per held-out square, before and after.
-        seconds: of processor.
+        true: True geometry.
+        found: The calibration.
+        drift: Drift of heading and position per held-out square, before and after.
+        seconds: Processor time, s.
     """
 
     true: WheelGeometry

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a motion tells of wheel radii, track and delay: bounds by the Fisher information.
+"""Information of motions about wheel radii, track and delay: bounds by the Fisher information.
 
     ./diffbot python benchmarks/calibration_motion.py
     ./diffbot python benchmarks/calibration_motion.py --side 3 --seconds 60 --slip 0
 
-All motions stay in the same square, for the same time, within the same speeds and accelerations.
-The pose source reads at 20 Hz with 1 cm and 0.5 degrees; its delay, its place on the robot and its
-frame's on the floor are unknown. The wheels slip as a random walk: the variances of length and
-heading grow with the way and the turned angle. Printed are the standard deviations that no unbiased
-estimate can be better than (Cramer and Rao).
+All motions stay in the same square, with the same duration, speed and acceleration limits. The pose
+source measures at 20 Hz with 1 cm and 0.5 degrees; its delay, its mounting on the robot and the
+pose of its frame are unknown. The wheels slip as a random walk: the variances of length and heading
+grow with travelled distance and turned angle. Prints the minimum standard deviations of any
+unbiased estimate (Cramer-Rao bounds).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pose2d_trajectories import Trajectory, TrajectoryLimits, make_trajectory
 
 Array = NDArray[np.float64]
 
-RADIUS, TRACK = 0.075, 0.27217  # of twil, m
+RADIUS, TRACK = 0.075, 0.27217  # m, of twil
 RATE, POSITION_NOISE, HEADING_NOISE, DELAY = 20.0, 0.01, math.radians(0.5), 0.06
 MOUNTING = (0.12, -0.05, 0.35)
-STEP = 0.005  # of the integration, s
-LIMITS = TrajectoryLimits(0.5, 1.5, 0.5, 2.0)  # of launch calibrate
+STEP = 0.005  # integration step, s
+LIMITS = TrajectoryLimits(0.5, 1.5, 0.5, 2.0)  # limits of launch calibrate
 NAMES = ("left radius", "right radius", "track", "delay")
 
 
 def motions(side: float, seconds: float) -> dict[str, Trajectory]:
-    """Motions in a square (side in m) that go on for so long (s) at least."""
+    """Return motions in a square (side in m) that last at least `seconds`."""
     half = 0.5 * side
     return {
         "calibration": make_trajectory(
@@ -51,7 +51,7 @@ def motions(side: float, seconds: float) -> dict[str, Trajectory]:
 
 
 def wheels(trajectory: Trajectory, seconds: float) -> Array:
-    """Turns of the wheels [left, right] in each step, rad, (n, 2)."""
+    """Return the rotation of the wheels [left, right] in each step, rad, (n, 2)."""
     middles = (np.arange(round(seconds / STEP)) + 0.5) * STEP
     body = np.array([(r.v, r.omega) for r in map(trajectory.at, middles.tolist())])
     turn = 0.5 * TRACK * body[:, 1]
@@ -59,7 +59,7 @@ def wheels(trajectory: Trajectory, seconds: float) -> Array:
 
 
 def path(turns: Array, left: float, right: float, track: float) -> Array:
-    """Poses x, y (m), theta (rad) at the ends of the steps, (n + 1, 3)."""
+    """Return the poses x, y (m), theta (rad) at the ends of the steps, (n + 1, 3)."""
     rims = turns * (left, right)
     length, turn = rims.mean(axis=1), (rims[:, 1] - rims[:, 0]) / track
     theta = np.concatenate(([0.0], np.cumsum(turn)))
@@ -70,11 +70,11 @@ def path(turns: Array, left: float, right: float, track: float) -> Array:
 
 
 def readings(turns: Array, parameters: Array) -> Array:
-    """Poses that a source without noise reads, (k, 3).
+    """Return the readings of a noise-free pose source, (k, 3).
 
     Args:
-        turns: of the wheels, (n, 2), rad.
-        parameters: left radius, right radius, track, delay, mounting (3), frame (3).
+        turns: Rotation of the wheels, (n, 2), rad.
+        parameters: Left radius, right radius, track, delay, mounting (3), frame (3).
     """
     left, right, track, delay = parameters[:4].tolist()
     robot = path(turns, left, right, track)
@@ -98,7 +98,7 @@ def readings(turns: Array, parameters: Array) -> Array:
 
 
 def covariance(turns: Array, slip: float) -> Array:
-    """Of all readings [x, y, yaw of each], with the slip's random walk, (3 k, 3 k)."""
+    """Return the covariance of all readings [x, y, yaw], with random-walk slip, (3 k, 3 k)."""
     robot = path(turns, RADIUS, RADIUS, TRACK)
     every = round(1.0 / RATE / STEP)
     poses = robot[:-1:every]
@@ -108,7 +108,7 @@ def covariance(turns: Array, slip: float) -> Array:
     result = np.diag(noise)
     if slip == 0.0:
         return result
-    # Each wheel's way is off by slip^2 per m of it; what that moves later readings by.
+    # Each wheel's path has a variance of slip^2 per m; `moved` is its effect on later readings.
     moved = np.zeros((count, 3, count, 2))
     for side, sign in enumerate((-1.0, 1.0)):
         deviation = slip * np.sqrt(rims[:, side])
@@ -124,7 +124,7 @@ def covariance(turns: Array, slip: float) -> Array:
 
 
 def bounds(trajectory: Trajectory, seconds: float, slip: float) -> Array:
-    """Least standard deviations of NAMES: m, m, m, s."""
+    """Return the minimum standard deviations of NAMES: m, m, m, s."""
     turns = wheels(trajectory, seconds)
     start = np.array([RADIUS, RADIUS, TRACK, DELAY, *MOUNTING, 0.0, 0.0, 0.0])
     steps = np.array([1e-5, 1e-5, 1e-5, 1e-3, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4])
@@ -142,10 +142,10 @@ def bounds(trajectory: Trajectory, seconds: float, slip: float) -> Array:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--side", type=float, default=3.0, help="of the square, m")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each motion")
+    parser.add_argument("--side", type=float, default=3.0, help="side of the square, m")
+    parser.add_argument("--seconds", type=float, default=60.0, help="duration of each motion, s")
     parser.add_argument(
-        "--slip", type=float, default=1e-3, help="of each wheel, m per sqrt(m); 0: none"
+        "--slip", type=float, default=1e-3, help="slip of each wheel, m per sqrt(m); 0: none"
     )
     asked = parser.parse_args()
     print(f"square of {asked.side:g} m, {asked.seconds:g} s, slip {asked.slip:g} m per sqrt(m)")

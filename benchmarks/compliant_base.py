@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of a compliant base, Sujan and Dubowsky (2002): every measure of an excitation.
+"""Identification of a compliant base, Sujan and Dubowsky (2002): all excitation measures.
 
-First: the largest error of the regression without noise, %. Then for the constant excitation (24)
-and for that chosen every 0.4 s by each measure, after 10 s: the mean error over the 20 parameters
-that are not zero, %, as mean, standard deviation and range over the seeds, and its ratio to the
-constant one's; the share of parameters that the published information puts beyond half of its
-bits, where (16) begins to prefer less; the root mean square of errors in the filter's own standard
-deviations and the share of 95 % intervals that hold the truth, 1 and 95 % where these can be
-trusted; CPU time per run. --published-filter: the paper's Kalman filter estimates, and the planner
-trusts it. --parameters: mean |error| and share of intervals for every parameter. --estimators: the
-same measurements by every estimator, with means over other numbers of samples, and again with noise
-in the force sensor alone or in the sensors of motion alone: where the filter's overconfidence is
-from.
+First prints the largest error of the regression without noise, %. Then, after 10 s, for the
+constant excitation (24) and for the one that each measure selects every 0.4 s: the mean error over
+the 20 non-zero parameters, %, as mean, standard deviation and range over the seeds, and its ratio
+to that of the constant one; the share of parameters that the published information puts beyond half
+of its bits, where (16) begins to prefer less; the rms error in the filter's own standard deviations
+and the coverage of the 95 % intervals (1 and 95 % for a reliable filter); CPU time per run.
+--published-filter: the paper's Kalman filter estimates, and the planner relies on it. --parameters:
+mean |error| and coverage for every parameter. --estimators: the same measurements with every
+estimator, with means over other numbers of samples, and again with noise only in the force sensor
+or only in the motion sensors: the origin of the filter's overconfidence.
 
-The paper's noise, "up to 10 % of the maximum sensed value", has two readings. --sensors own: of the
-largest value in that very run so far, so that a motion with one jolt is measured badly. --sensors
-equal: of the largest value that the constant excitation gives, so that all have the same sensors.
---settled 4: the arm has moved as in (24) for 4 s before, and no jolt of a start is measured.
+The paper's noise, "up to 10 % of the maximum sensed value", has two interpretations. --sensors own:
+relative to the largest value of the same run so far, so that a motion with one jolt is measured
+poorly. --sensors equal: relative to the largest value of the constant excitation, so that all have
+the same sensors. --settled 4: the arm has moved as in (24) for 4 s before, so that the measurement
+includes no starting jolt.
 
     ./diffbot python benchmarks/compliant_base.py [--sensors equal] [--settled 4] [--seeds 8]
     ./diffbot python benchmarks/compliant_base.py --seeds 40 --first 1000 --parameters
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument(
         "--window", type=int, default=ExperimentSettings().window, help="samples averaged"
     )
-    parser.add_argument("--factor", type=float, default=FACTOR, help="of the guess beforehand")
+    parser.add_argument("--factor", type=float, default=FACTOR, help="factor of the initial guess")
     parser.add_argument("--only", nargs="+", choices=list(METRICS), default=list(METRICS))
     parser.add_argument("--published-filter", action="store_true", help="the paper's estimator")
     parser.add_argument("--estimators", action="store_true", help="compare estimators, too")
@@ -118,9 +118,9 @@ def main() -> None:
 
 
 def exactness(settings: ExperimentSettings) -> float:
-    """Largest error of a parameter by pseudo-inverse and by the filter, without noise, %.
+    """Return the largest parameter error of pseudo-inverse and filter, without noise, %.
 
-    Errors of parameters that are zero count as shares of the largest one of their kind.
+    Errors of zero parameters are relative to the largest parameter of their kind.
     """
     silent = replace(settings, noise=SensorNoise(0.0), duration=2.0)
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
@@ -130,7 +130,7 @@ def exactness(settings: ExperimentSettings) -> float:
 
 
 def print_row(name: str, result: Ensemble, constant: Ensemble, spent: float) -> None:
-    """One excitation."""
+    """Print the row of an excitation."""
     errors = result.errors
     held, size = trust(result.scores)
     beyond = np.mean([run.shares[-1] > 0.5 for run in result.runs])
@@ -143,7 +143,7 @@ def print_row(name: str, result: Ensemble, constant: Ensemble, spent: float) -> 
 
 
 def print_parameters(ensembles: dict[str, Ensemble]) -> None:
-    """Mean |error| of each parameter, and how many intervals hold the truth."""
+    """Print the mean |error| of each parameter and the coverage of the intervals."""
     print("\nmean |error|, held | " + " | ".join(ensembles))
     for i, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
         cells = " | ".join(
@@ -154,7 +154,7 @@ def print_parameters(ensembles: dict[str, Ensemble]) -> None:
 
 
 def print_estimators(name: str, result: Ensemble, settings: ExperimentSettings) -> None:
-    """Mean errors from the same measurements by other estimators, in sd, intervals that hold."""
+    """Print mean errors of other estimators on the same data, also in sd, and the coverage."""
     print(f"\n{name}: noise in      | estimator               | error % | in sd | held")
     sources: dict[str, list[int]] = {
         "all sensors": list(range(8)),
@@ -186,7 +186,7 @@ def print_estimators(name: str, result: Ensemble, settings: ExperimentSettings) 
 
 
 def _only_noise_of(run: Run, noisy: list[int], settings: ExperimentSettings) -> Run:
-    """The run with the noise of some quantities, and the others as they were in truth."""
+    """Return the run with noise in some quantities only, and true values in the others."""
     measured, noise = true_channels(TABLE_1, run.motion, settings), np.zeros_like(run.noise)
     measured[:, :, noisy], noise[:, noisy] = run.measured[:, :, noisy], run.noise[:, noisy]
     return replace(run, measured=measured, noise=noise)

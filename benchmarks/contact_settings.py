@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How near identification from an engine with contacts comes to the closed form, by its settings.
+"""Identification errors on engines with contacts, relative to the closed form, by settings.
 
     ./diffbot python benchmarks/contact_settings.py [--engine gazebo] [--robot twil]
         [--amplitude 0.3 0.6] [--time 40]
 
-For each choice of settings: the robot is driven by random binary wheel torques, K5..K8 follow
-from noise-free wheel speeds by batch least squares on integrals over 0.2 s, and the errors in %
-of the closed form are printed, next to what causes them:
+For each choice of settings, random binary wheel torques drive the robot. K5..K8 are estimated from
+noise-free wheel speeds by batch least squares on integrals over 0.2 s. Prints the errors in % of
+the closed form, and their causes:
 
-    K5*     error of K5 when the regression has the term v omega^2 of the lateral creep too
-    creep   coefficient of that term, ms; diffbot_sim's mujoco_engine.py says what to expect
+    K5*     error of K5 if the regression includes the term v omega^2 of the lateral creep
+    creep   coefficient of that term, ms; see diffbot_sim's mujoco_engine.py for expected values
     side    largest lateral speed of the axle, mm/s (0 for a wheel that rolls without slip)
     slip    largest difference between rim and axle speed, mm/s
     sink    largest change of the axle's height, um;  pitch: largest, urad
@@ -88,7 +88,7 @@ def drive(sim: Engine, robot: Robot, amplitude: float, duration: float) -> np.nd
         if k % WINDOW == 0:
             torque = amplitude * rng.choice([-1.0, 1.0], 2)
             v, omega = sim.velocity()
-            # Turn the torque round at the speed limits, with some left for the other motion.
+            # Reverse the torque at the speed limits, with a reserve for the other motion.
             if abs(v) > 0.8 * robot.excitation.linear_velocity:
                 torque[:] = -np.sign(v) * amplitude * np.array([1.0, 0.5])
             elif abs(omega) > 0.8 * robot.excitation.angular_velocity:
@@ -108,7 +108,7 @@ def drive(sim: Engine, robot: Robot, amplitude: float, duration: float) -> np.nd
 
 
 def fit(rate: np.ndarray, *terms: np.ndarray) -> np.ndarray:
-    """Least squares of the windows' changes of `rate` on the windows' integrals of `terms`."""
+    """Fit the windows' changes of `rate` to the integrals of `terms` by least squares."""
 
     def integral(signal: np.ndarray, held: bool) -> np.ndarray:
         pieces = signal[1:] if held else 0.5 * (signal[1:] + signal[:-1])
@@ -121,7 +121,7 @@ def fit(rate: np.ndarray, *terms: np.ndarray) -> np.ndarray:
 
 
 def inner_speed(sim: Engine, inner_step: float) -> float:
-    """Inner steps per second of wall time in control periods of 10 ms."""
+    """Return the inner steps per second of wall time in control periods of 10 ms."""
     start = time.perf_counter()
     for _ in range(200):
         sim.step((0.0, 0.0), 0.01)
@@ -131,7 +131,7 @@ def inner_speed(sim: Engine, inner_step: float) -> float:
 def report(
     label: str, sim: Engine, robot: Robot, inner_step: float, amplitude: float, t: float
 ) -> str:
-    """One line of the table."""
+    """Return a line of the table."""
     rows = drive(sim, robot, amplitude, t)
     v, omega, true_v, sideways, left, right, height, pitch = rows.T
     k5, k7 = fit(v, omega**2, left + right)
@@ -160,8 +160,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", choices=ENGINES, default="mujoco")
     parser.add_argument("--robot", default="twil", help="name or file, as for load_robot")
-    parser.add_argument("--amplitude", type=float, nargs="+", default=[0.3, 0.6], help="N m")
-    parser.add_argument("--time", type=float, default=40.0, help="s of robot time per line")
+    parser.add_argument(
+        "--amplitude", type=float, nargs="+", default=[0.3, 0.6], help="torques, N m"
+    )
+    parser.add_argument("--time", type=float, default=40.0, help="robot time per line, s")
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot).without_friction()
     engine, choices = ENGINES[arguments.engine]

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The dead band of velocity robots: is it found, and does a robot that is told to creep creep?
+"""Dead band of velocity robots: accuracy of its identification, and motion at very low speed.
 
 Robots are drawn at random: time constants 0.1 to 2 s, drags 0.4 to 1.6, dead times 0 to 0.2 s, dead
 bands 4 to 30 % of the largest command, odometry at 20 to 100 Hz with 512 to 8192 counts or none and
 noise of 1 to 20 mm/s and 2 to 40 mrad/s, commands of random size held for 0.4 to 2 s, 60 s. Parts:
 
-recording   `identify` on both axes of each robot: share of the 95 % intervals that hold the dead
-            band, inertia and drag, by kind of dead band, and the largest error of inertia and drag
-            in %. `none`: robots without one. `large`: with one, and no command below 60 % of the
-            largest, of which nothing may be said.
-fits        the same of the fits alone, without the tests of the model, which take most of the time.
-driving     the same of the estimate beside sigma while driving, for offsets and for robots without
-            dead band.
-creep       average speed of a robot that is told to creep: 0.01 m/s with a dead band of 0.05 m/s,
-            0.03 rad/s with 0.2 rad/s.
+recording   `identify` on both axes of each robot: coverage of the 95 % intervals of dead band,
+            inertia and drag, by kind of dead band, and the largest error of inertia and drag
+            in %. `none`: robots without a dead band. `large`: with one, but no command below 60 %
+            of the largest, so that no dead band may be reported.
+fits        the same for the fits alone, without the model checks, which take most of the time.
+driving     the same for the estimate together with sigma while driving, for offsets and for robots
+            without dead band.
+creep       average speed at very low commands: 0.01 m/s with a dead band of 0.05 m/s, 0.03 rad/s
+            with 0.2 rad/s.
 path        rms error of the true position on a slow figure-8 (0.25 m, 50 s), without dead band,
             with it, and compensated; then the largest speeds at rest.
 
 Robots of creep and path: `turtlebot2`, Table 1 of Siwek et al. (2023); `quick`, sigma = 0.3, 0.2,
-1.05, 0.95. k_v = k_omega = 10 1/s, as the node's. Noise is 2 mm/s and 5 mrad/s, the encoders have
+1.05, 0.95. k_v = k_omega = 10 1/s, as in the node. Noise is 2 mm/s and 5 mrad/s, the encoders have
 2578 counts.
 
     ./diffbot python benchmarks/dead_band.py recording fits driving creep path --robots 60
@@ -72,12 +72,12 @@ class Sample:
     """A random robot and its recording.
 
     Attributes:
-        sigma: true.
-        bands: true dead bands, m/s and rad/s.
-        dead_time: true, s.
-        period: of the samples, s.
-        command: held from each sample on, shape (n, 2).
-        velocity: measured, shape (n, 2).
+        sigma: True sigma.
+        bands: True dead bands, m/s and rad/s.
+        dead_time: True dead time, s.
+        period: Sampling period, s.
+        command: Command held from each sample on, shape (n, 2).
+        velocity: Measured velocity, shape (n, 2).
     """
 
     sigma: Sigma
@@ -89,7 +89,7 @@ class Sample:
 
 
 def sample(seed: int, number: int, kind: DeadBandKind | None, large: bool = False) -> Sample:
-    """Draw a robot and record it; kind None: it has no dead band."""
+    """Draw a robot and record it; kind None: no dead band."""
     r = np.random.default_rng((seed, number))
     period = float(r.choice([0.01, 0.02, 0.05]))
     tau, drag = 10.0 ** r.uniform(-1.0, 0.3, 2), r.uniform(0.4, 1.6, 2)
@@ -117,7 +117,7 @@ def sample(seed: int, number: int, kind: DeadBandKind | None, large: bool = Fals
 
 
 def recording(robots: int, seed: int) -> None:
-    """Coverage of `identify`'s intervals."""
+    """Print the coverage of `identify`'s intervals."""
     cases = {"offset": DeadBandKind.OFFSET, "threshold": DeadBandKind.THRESHOLD, "none": None}
     for name, kind in {**cases, "large": DeadBandKind.OFFSET}.items():
         inside: dict[str, list[bool]] = {NAME: [], "inertia": [], "drag": []}
@@ -154,7 +154,7 @@ def recording(robots: int, seed: int) -> None:
 
 
 def fits(robots: int, seed: int) -> None:
-    """Coverage of the intervals of the fits that `identify` chooses from."""
+    """Print the coverage of the intervals of the fits that `identify` chooses from."""
     for kind in DeadBandKind:
         inside = []
         for number in range(robots):
@@ -181,7 +181,7 @@ def fits(robots: int, seed: int) -> None:
 
 
 def driving(robots: int, seed: int) -> None:
-    """Coverage of the interval of the estimate while driving, and sigma's error."""
+    """Print the coverage of the intervals while driving, and the error of sigma."""
     for kind in (DeadBandKind.OFFSET, None):
         inside, off, used = [], [], 0
         for number in range(robots):
@@ -211,13 +211,13 @@ def driving(robots: int, seed: int) -> None:
 
 
 class _Creep:
-    """Reference at constant velocity, from the origin on."""
+    """Reference at constant velocity, starting at the origin."""
 
     def __init__(self, v: float, omega: float) -> None:
         self._v, self._omega = v, omega
 
     def at(self, time: float) -> Reference:
-        """Reference at a time, s: straight on, or a turn in place."""
+        """Return the reference at a time, s: straight motion, or a turn in place."""
         return Reference(self._v * time, 0.0, self._omega * time, self._v, self._omega)
 
 
@@ -229,7 +229,7 @@ def _drive(
     duration: float,
     seed: int,
 ) -> VelocityDrive:
-    """One drive; kind None: without dead band; known: of the dead band, as a share of it."""
+    """Drive once; kind None: no dead band; known: compensated share of the dead band."""
     sigma = ROBOTS[name]
     drive = DriveDeadBand(BANDS if kind else (0.0, 0.0), kind=kind or DeadBandKind.OFFSET)
     robot = VelocityRobot(
@@ -252,7 +252,7 @@ def _drive(
 
 
 def creep(robots: int, seed: int) -> None:
-    """Average speeds of the second half of 20 s."""
+    """Print the average speeds over the second half of 20 s."""
     seeds = range(seed, seed + max(robots // 10, 2))
     for name, kind, known in itertools.product(ROBOTS, DeadBandKind, (0.0, 1.0, 1.05, 0.95)):
         means = []
@@ -274,7 +274,7 @@ def creep(robots: int, seed: int) -> None:
 
 
 def path(robots: int, seed: int) -> None:
-    """Position rms from 3 s on, and the largest speeds of the last 8 s, at rest."""
+    """Print the position rms from 3 s on, and the largest speeds of the last 8 s, at rest."""
     trajectory = make_trajectory(
         "figure_eight", amplitude_x=0.25, amplitude_y=0.25, period=50.0, laps=1,
         ramp_up=3.0, ramp_down=3.0,
@@ -304,10 +304,12 @@ PARTS = {"recording": recording, "fits": fits, "driving": driving, "creep": cree
 
 
 def main() -> None:
-    """Print the figures of the parts that are asked for."""
+    """Print the figures of the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
-    parser.add_argument("--robots", type=int, default=60, help="random robots; runs are a tenth")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="parts to run; default: all")
+    parser.add_argument(
+        "--robots", type=int, default=60, help="random robots; a tenth of them for runs"
+    )
     parser.add_argument("--seed", type=int, default=1000)
     options = parser.parse_args()
     for part in options.parts or PARTS:

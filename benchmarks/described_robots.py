@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""URDF and xacro files: which become robots, and whether these are identified on both engines.
+"""URDF and xacro files: conversion to robots, and their identification on both engines.
 
-Printed is one row per file: wheels found, radius, track, mass, centre of mass ahead of the axle;
-how many values of the URDF were replaced and assumed; then for each engine, over all seeds and
+Prints one row per file: detected wheels, radius, track, mass, centre of mass ahead of the axle; the
+number of replaced and of assumed values of the URDF; then for each engine, over all seeds and
 K5..K8, the largest error in standard deviations of the estimate, how many of the 95 % intervals
-hold the closed form, the mean error of K8, and what the motion did not tell. A file that is refused
-has a row that says why. Details of one file: ./diffbot describe FILE.
+contain the closed form, the mean error of K8, and parameters that the motion could not identify.
+The row of a rejected file contains the reason. Details of one file: ./diffbot describe FILE.
 
     ./diffbot python benchmarks/described_robots.py FILE [FILE ...] [--seeds 3] [--first 0]
         [--seconds 30]
@@ -33,7 +33,7 @@ INTERVAL = 1.96  # standard deviations of a 95 % interval
 
 
 def identified(cluster: Cluster, robot: Robot, engine: str, seeds: range, seconds: float) -> str:
-    """Largest error in standard deviations and share of the intervals that hold the truth."""
+    """Return the largest error in standard deviations and the coverage of the intervals."""
     work = partial(simulate_identification, robot, engine, seconds=seconds)
     runs = cluster.map(work, seeds)
     known = np.isfinite([run.estimate.variances for run in runs])
@@ -47,7 +47,7 @@ def identified(cluster: Cluster, robot: Robot, engine: str, seeds: range, second
 
 
 def row(cluster: Cluster, path: Path, seeds: range, seconds: float) -> str:
-    """One file's row."""
+    """Return the row of a file."""
     try:
         found = described_from(path.absolute())
     except ValueError as error:
@@ -74,10 +74,10 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of excitation")
+    parser.add_argument("--seconds", type=float, default=30.0, help="duration of the excitation, s")
     add_cluster_options(parser, limit=None)
     options = parser.parse_args()
-    logging.disable(logging.WARNING)  # what a robot made on the fly says
+    logging.disable(logging.WARNING)  # warnings of robots from a URDF
     seeds = range(options.first, options.first + options.seeds)
     with Cluster(options.scheduler, options.workers) as cluster:
         for path in options.files:

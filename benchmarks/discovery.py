@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a process that appears takes to be met by one that is there, by DDS discovery.
+"""Time of DDS discovery until a running process has discovered a new one.
 
-A node is made, grows old, and a process with another node starts; printed is the time from that
-node's making to the moment at which the old one counts its publisher. In turn with the
-announcements of config/fastdds_local.xml and with Fast DDS's own, in a domain of the script's own.
+The script creates a node, waits, and starts a process with another node. Prints the time from the
+new node's creation until the old one counts its publisher, alternately with the announcements of
+config/fastdds_local.xml and with Fast DDS's defaults, in a separate domain.
 
     ./diffbot python benchmarks/discovery.py [--pairs 20] [--age 4]
 
-`--age` is the old node's largest age, s; ages are spread evenly from 0 on.
+`--age` is the largest age of the old node, s; ages are evenly distributed from 0 on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PATIENCE = 20.0  # s
 
 
 def newcomer() -> None:
-    """Make a node with a publisher, say when, and stay until standard input ends."""
+    """Create a node with a publisher, print the time, and stay until standard input ends."""
     rclpy.init()
     node = rclpy.create_node("newcomer")
     node.create_publisher(Empty, "appears", 1)
@@ -43,7 +43,7 @@ def newcomer() -> None:
 
 
 def met_after(age: float) -> float:
-    """Time from the newcomer's making until a node of this age has met it, s."""
+    """Return the time from the new node's creation until a node of this age discovers it, s."""
     rclpy.init()
     node = rclpy.create_node("old")
     time.sleep(age)
@@ -65,10 +65,10 @@ def met_after(age: float) -> float:
 
 
 def in_process(age: float, profile: Path) -> float:
-    """As met_after, by a process that has this profile: Fast DDS reads it once in each.
+    """Run met_after in a process with this profile, which Fast DDS reads once per process.
 
     Raises:
-        RuntimeError: it failed; with what it said.
+        RuntimeError: It failed; the message contains its output.
     """
     done = subprocess.run(
         [sys.executable, __file__, "--old", str(age)],
@@ -84,8 +84,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pairs", type=int, default=20, help="of each; 20")
-    parser.add_argument("--age", type=float, default=4.0, help="largest of the old node, s; 4")
+    parser.add_argument("--pairs", type=int, default=20, help="pairs of each kind; 20")
+    parser.add_argument("--age", type=float, default=4.0, help="largest age of the old node, s; 4")
     parser.add_argument("--newcomer", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--old", type=float, help=argparse.SUPPRESS)
     given = parser.parse_args()

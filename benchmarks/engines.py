@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The engines side by side: identification, parking and a figure-8 of one robot.
+"""Comparison of the engines: identification, parking and a figure-8 of one robot.
 
-Each engine does the same with the same seeds: the robot's own encoders, torque up to its traction
-limit, the standard laws as launch/*.launch.xml run them. Printed is, over the seeds,
+Each engine runs the same cases with the same seeds: the robot's own encoders, torque up to its
+traction limit, the standard laws as in launch/*.launch.xml. Prints, over the seeds,
 
-    K5..K8    root mean square and largest error of 60 s of identification with exact wheel angles
-              and with the robot's encoders, % of the closed form, and the share of the latter whose
-              interval of two standard deviations holds the truth
+    K5..K8    rms and largest error after 60 s of identification, with exact wheel angles and the
+              robot's encoders, % of the closed form, and the share of the latter whose interval of
+              two standard deviations contains the truth
     parking   longest time until the true pose stays within 1 cm and 1 degree of the goal's
-    figure-8  largest root mean square of the true pose and of the drift of odometry over the lap
-              after convergence; 2 m x 1 m, 20 s per lap, from 0.5 m beside
-    speed     robot time per wall time in periods of 10 ms, in one process, without ROS
+    figure-8  largest rms error of the true pose and of the drift of odometry over the lap after
+              convergence; 2 m x 1 m, 20 s per lap, start 0.5 m beside it
+    speed     ratio of robot time to wall time in periods of 10 ms, in one process, without ROS
 
     ./diffbot python benchmarks/engines.py --engines ideal mujoco gazebo [--robot twil]
 """
@@ -41,7 +41,7 @@ EIGHT = (1.0, 0.5, 20.0)  # amplitudes in m and period in s
 
 
 def identification(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str]:
-    """Lines on K5..K8."""
+    """Return the lines for K5..K8."""
     lines = []
     for counts in (0, robot.encoder.counts):
         work = partial(simulate_identification, robot, engine, seconds=60.0, encoder_counts=counts)
@@ -58,7 +58,7 @@ def identification(cluster: Cluster, robot: Robot, engine: str, seeds: range) ->
 
 
 def parking(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str]:
-    """Lines on parking from rest at the origin, perturbed by up to 1 mm and 1 mrad."""
+    """Return the lines for parking from rest at the origin, +-1 mm and +-1 mrad."""
     lines = []
     for goal in GOALS:
         for name in LAWS:
@@ -71,7 +71,7 @@ def parking(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[s
 def parked(
     robot: Robot, engine: str, name: str, goal: tuple[float, float, float], seed: int
 ) -> float:
-    """Settling time of a law of LAWS from the start of a seed, s."""
+    """Return the settling time of a law of LAWS from the start of a seed, s."""
     start = np.random.default_rng(seed).uniform(-1e-3, 1e-3, 3).tolist()
     with closing(make_simulator(engine, robot)) as simulator:
         law = LAWS[name](*_limits(simulator, robot), mean_velocity=True)
@@ -83,7 +83,7 @@ def parked(
 
 
 def driven(robot: Robot, engine: str, seed: int) -> DriveSamples:
-    """Two laps of the figure-8 from the start of a seed."""
+    """Drive two laps of the figure-8 from the start of a seed."""
     trajectory = figure_eight(*EIGHT, backwards=False)
     with closing(make_simulator(engine, robot)) as simulator:
         return simulate_drive(
@@ -98,7 +98,7 @@ def driven(robot: Robot, engine: str, seed: int) -> DriveSamples:
 
 
 def eight(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str]:
-    """Lines on the figure-8."""
+    """Return the lines for the figure-8."""
     period = EIGHT[2]
     runs = cluster.map(partial(driven, robot, engine), seeds)
     lines = []
@@ -110,7 +110,7 @@ def eight(cluster: Cluster, robot: Robot, engine: str, seeds: range) -> list[str
 
 
 def speed(simulator: Simulator) -> list[str]:
-    """Line on the speed; the robot stands, and turns a little."""
+    """Return the line for the speed; the robot stands, and turns a little."""
     simulator.reset()
     start = time.perf_counter()
     for _ in range(500):
@@ -125,7 +125,7 @@ def _limits(simulator: Simulator, robot: Robot) -> tuple:
 
 
 def main() -> None:
-    """Print the lines, engine by engine."""
+    """Print the lines of each engine."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--robot", default="twil", help="name or path of a robot")

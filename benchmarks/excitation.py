@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Time that excitations need for a precision of K5..K8, in a room that they must not leave.
+"""Time that excitations need for a given precision of K5..K8, within an arena.
 
-All kinds have the same torque, speed limits and arena, and predict with K5..K8 that are off by up
-to 30 % each, drawn per seed. For each kind it prints the 95th percentiles over the seeds of the
-errors in %, how near to the walls any part of the robot came by the true pose, the share of
-replaced torques, and the predicted and achieved bits. Then, for several precisions, the time after
-which the 95th percentile stays below, of all four together ("all") and of each.
+All kinds have the same torque, speed limits and arena, and predict with K5..K8 that are wrong by up
+to 30 % each, drawn per seed. For each kind, prints the 95th percentiles over the seeds of the
+errors in %, the smallest distance of any part of the robot to the walls by the true pose, the share
+of replaced torques, and the predicted and achieved bits. Then, for several precisions, the time
+after which the 95th percentile stays below, for all four together ("all") and for each.
 
     ./diffbot python benchmarks/excitation.py [--seeds 60] [--robot twil] [--torque-noise 0.05]
 """
@@ -29,10 +29,10 @@ from diffbot_study.identification import IdentificationRun, simulate_identificat
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
-# Kind and hold in control periods; the first is what the others are compared with.
+# Kind and hold in control periods; the first is the reference for the others.
 EXCITATIONS = (("prbs", 10), ("multisine", 20), ("optimised", 20))
 REGISTER = 10
-# What each precision asks of K5, K6, K7, K8, %. The first is the default of the project.
+# Required precisions of K5, K6, K7, K8, %. The first is the default of the project.
 PRECISIONS = (
     (5.0, 5.0, 1.0, 1.0),
     (1.0, 1.0, 1.0, 1.0),
@@ -43,19 +43,19 @@ PRECISIONS = (
 
 
 def perturbed_prior(prior: BodyPrior, seed: int) -> BodyPrior:
-    """The prior with each of K5..K8 off by up to its spread, drawn evenly from the seed."""
+    """Return the prior with each of K5..K8 wrong by up to its spread, uniform, by seed."""
     spread = np.array(prior.spread)
     factors = 1.0 + np.random.default_rng(seed).uniform(-spread, spread)
     return replace(prior, values=tuple(np.array(prior.values) * factors))
 
 
 def percentiles(runs: list[IdentificationRun]) -> NDArray[np.float64]:
-    """95th percentile over runs of the errors' sizes in %, shape (times, 4)."""
+    """Return the 95th percentile over runs of the absolute errors in %, shape (times, 4)."""
     return np.percentile([np.abs(run.error_history) for run in runs], 95.0, axis=0)
 
 
 def time_below(times: NDArray[np.float64], below: NDArray[np.bool_]) -> float:
-    """First of the times from which `below` stays true, s; infinite without one."""
+    """Return the first time from which `below` stays true, s; infinite without one."""
     beyond = np.flatnonzero(~below)
     after = 0 if len(beyond) == 0 else beyond[-1] + 1
     return float(times[after]) if after < len(times) else np.inf
@@ -64,7 +64,7 @@ def time_below(times: NDArray[np.float64], below: NDArray[np.bool_]) -> float:
 def times_needed(
     times: NDArray[np.float64], errors: NDArray[np.float64], precision: tuple[float, ...]
 ) -> list[float]:
-    """Times for [all, K5, K6, K7, K8] to reach a precision, s."""
+    """Return the times for [all, K5, K6, K7, K8] to reach a precision, s."""
     below = errors <= np.array(precision)
     return [time_below(times, each) for each in (below.all(axis=1), *below.T)]
 
@@ -78,11 +78,13 @@ def main() -> None:
     parser.add_argument("--robot", default="twil")
     parser.add_argument("--engine", default="mujoco")
     parser.add_argument("--estimator", default="integral", help="integral, rls or kalman")
-    parser.add_argument("--counts", type=int, default=4096, help="encoder counts a revolution")
-    parser.add_argument("--torque-noise", type=float, default=0.0, help="share of the torque")
+    parser.add_argument("--counts", type=int, default=4096, help="encoder counts per revolution")
+    parser.add_argument("--torque-noise", type=float, default=0.0, help="relative to the torque")
     parser.add_argument("--record", type=float, default=0.1, help="resolution of the times, s")
-    parser.add_argument("--viscous", type=float, default=0.0, help="of both wheels, N m s/rad")
-    parser.add_argument("--coulomb", type=float, default=0.0, help="of both wheels, N m")
+    parser.add_argument(
+        "--viscous", type=float, default=0.0, help="friction of both wheels, N m s/rad"
+    )
+    parser.add_argument("--coulomb", type=float, default=0.0, help="friction of both wheels, N m")
     parser.add_argument("--arena", type=float, default=3.0, help="length and width, m")
     parser.add_argument("--only", nargs="+", help="kinds, for example prbs10 optimised20")
     add_cluster_options(parser, limit=None)
@@ -111,7 +113,7 @@ def main() -> None:
 
 
 def run(options: argparse.Namespace, kind: str, hold: int, seed: int) -> IdentificationRun:
-    """One run with its own prior."""
+    """Return a run with its own prior."""
     robot = load_robot(options.robot)
     nominal = nominal_prior(robot)
     friction = Friction((options.viscous,) * 2, (options.coulomb,) * 2)
@@ -139,7 +141,7 @@ def print_runs(
     errors: NDArray[np.float64],
     wall: float,
 ) -> None:
-    """One row of the first table."""
+    """Print a row of the first table."""
     cells = [
         " ".join(f"{value:5.2f}" for value in errors[np.searchsorted(times, at - 1e-9)])
         for at in (min(5.0, times[-1]), min(20.0, times[-1]), times[-1])

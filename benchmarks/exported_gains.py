@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exported gains on the robot that they were identified from: settling and overshoot as predicted?
+"""Exported gains on the identified robot: settling and overshoot compared with the prediction.
 
 Robots are drawn at random (diffbot_study.random_robots: friction, torque delay and noise, counting
-encoders), excited, identified and verified on motion that was held out. `diffbot export` gets the
-file that comes of it. Its ros2_control.yaml is read again, and a PID of its own, written as
-control_toolbox computes it, drives the true robot at the file's rate: a step of both wheels
-forward, and one of turning on the spot. The speed of the axis is compared with what export.json
-predicts. With --bends the true robot is driven through bends of 90 degrees at speeds of
-speed_table.md, by the follower that the table assumes, and the largest distance from the path is
-compared with the tolerance.
+encoders), excited, identified and verified on held-out motion. `diffbot export` processes the
+resulting file. A PID of this script, with the algorithm of control_toolbox, reads the exported
+ros2_control.yaml and drives the true robot at the file's rate: a step of both wheels forward, and
+one on the spot. The speed of the axis is compared with the prediction in export.json. With --bends
+the true robot drives bends of 90 degrees at the speeds of speed_table.md, with the follower that
+the table assumes, and the largest distance from the path is compared with the tolerance.
 
     ./diffbot python benchmarks/exported_gains.py --robots 40 --first 1000
 """
@@ -45,9 +44,9 @@ from diffbot_study.task_cluster import Cluster
 
 LEARN, HELD_OUT = 15.0, 8.0  # s
 AXES = ("forward", "turning")
-# Overshoot from which on its own relative error says something.
+# Overshoot from which on its relative error is meaningful.
 LARGE = 0.05
-# Steps of a period at which the true speed is looked at.
+# Evaluations of the true speed per period.
 FINE = 4
 
 
@@ -56,11 +55,11 @@ class Answer:
     """Response of one axis of one robot.
 
     Attributes:
-        settling: s; infinite: never.
-        overshoot: share of the step.
-        predicted_settling: likewise.
-        predicted_overshoot: likewise.
-        period: of the loops, s.
+        settling: Settling time, s; infinite: never.
+        overshoot: Overshoot relative to the step.
+        predicted_settling: Predicted settling time, s.
+        predicted_overshoot: Predicted overshoot relative to the step.
+        period: Period of the loops, s.
     """
 
     settling: float
@@ -71,17 +70,17 @@ class Answer:
 
     @property
     def settling_error(self) -> float:
-        """Relative to the prediction."""
+        """Error of the settling time relative to the prediction."""
         return self.settling / self.predicted_settling - 1.0
 
     @property
     def overshoot_error(self) -> float:
-        """Difference of the peaks, as a share of the predicted peak."""
+        """Difference of the peaks relative to the predicted peak."""
         return (1.0 + self.overshoot) / (1.0 + self.predicted_overshoot) - 1.0
 
 
 def identify(drawn: RandomRobot, folder: Path) -> bool:
-    """Write dynamic_parameters.yaml of a robot into a folder; whether it may be used."""
+    """Write dynamic_parameters.yaml of a robot to a folder; return whether it is usable."""
     run = record_random(drawn, LEARN + HELD_OUT)
     learner, held_out = (
         make_estimator("integral", run.geometry, run.scale),
@@ -106,7 +105,7 @@ def identify(drawn: RandomRobot, folder: Path) -> bool:
 
 
 class LoadedPid:
-    """pid_controller of one wheel, from its parameters; after control_toolbox's compute_command."""
+    """pid_controller of one wheel, from its parameters; as control_toolbox's compute_command."""
 
     def __init__(self, node: dict[str, Any]) -> None:
         parameters = node["ros__parameters"]
@@ -115,7 +114,7 @@ class LoadedPid:
         self._i_term = 0.0
 
     def command(self, reference: float, measured: float, period: float) -> float:
-        """Effort of a period."""
+        """Return the effort of a period."""
         gains = self._gains
         error = reference - measured
         unclamped = gains["p"] * error + self._i_term
@@ -128,7 +127,7 @@ class LoadedPid:
 
 
 def answers(seed: int, folder: Path, margin: float = 60.0) -> list[Answer] | None:
-    """Both answers of the robot of a seed; None: it was not identified."""
+    """Return both responses of the robot of a seed; None: not identified."""
     drawn = draw(seed).written(folder)
     files = exported(drawn, folder, margin)
     if files is None:
@@ -141,7 +140,7 @@ Files = tuple[dict[str, Any], dict[str, Any], str]
 
 
 def exported(drawn: RandomRobot, folder: Path, margin: float) -> Files | None:
-    """ros2_control.yaml, wheel_loops of export.json, and the table; None: not identified."""
+    """Export ros2_control.yaml, wheel_loops of export.json, the table; None: not identified."""
     results, output = folder / f"results_{drawn.seed}", folder / f"export_{drawn.seed}"
     if not identify(drawn, results):
         return None
@@ -198,7 +197,7 @@ def _answer(drawn: RandomRobot, nodes: dict[str, Any], told: dict[str, Any], axi
 
 
 class _Late:
-    """Torques that act late by a number of periods, whole or not."""
+    """Torques with a delay of an integer or fractional number of periods."""
 
     def __init__(self, periods: float) -> None:
         whole = int(periods)
@@ -206,7 +205,7 @@ class _Late:
         self._line = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
 
     def pieces(self, torque: tuple[float, float]) -> list[tuple[float, float, float]]:
-        """(left, right, share of the period) of what acts in this period."""
+        """Return the acting torques in this period: (left, right, share of the period)."""
         self._line.append(torque)
         before, now = self._line[0], self._line[1]
         pieces = [(*before, self._part), (*now, 1.0 - self._part)]
@@ -224,7 +223,7 @@ class Bend:
 
 
 def bends(seed: int, folder: Path, margin: float = 60.0) -> list[Bend] | None:
-    """Bends of the robot of a seed, where the tolerance bounds the speed; None: not identified."""
+    """Return a robot's bends whose speed the tolerance limits; None: not identified."""
     drawn = draw(seed).written(folder)
     files = exported(drawn, folder, margin)
     if files is None:
@@ -243,7 +242,7 @@ def bends(seed: int, folder: Path, margin: float = 60.0) -> list[Bend] | None:
 
 
 def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: float) -> float:
-    """Largest distance of the true robot from line, bend and line, m; it starts from rest."""
+    """Return the largest distance from a path line, bend, line, m; the robot starts at rest."""
     period = 1.0 / nodes["controller_manager"]["ros__parameters"]["update_rate"]
     base = nodes["diffbot_base_controller"]["ros__parameters"]
     linear, angular = base["linear"]["x"], base["angular"]["z"]
@@ -290,13 +289,13 @@ def _driven(drawn: RandomRobot, nodes: dict[str, Any], radius: float, speed: flo
 
 
 def in_own_folder(work: Callable[[int, Path], list[Any] | None], seed: int) -> list[Any] | None:
-    """What `answers` or `bends` say of a seed, with a folder of its own."""
+    """Run `answers` or `bends` for a seed in a temporary folder."""
     with TemporaryDirectory() as folder:
         return work(seed, Path(folder))
 
 
 def print_bends(cluster: Cluster, seeds: range, verbose: bool) -> None:
-    """Deviations as shares of their tolerances."""
+    """Print the deviations relative to their tolerances."""
     shares = []
     found = cluster.map(partial(in_own_folder, bends), seeds)
     for seed, own in zip(seeds, found, strict=True):
@@ -320,8 +319,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--robots", type=int, default=12)
     parser.add_argument("--first", type=int, default=0, help="first seed (default: %(default)s)")
-    parser.add_argument("--verbose", action="store_true", help="a line per robot")
-    parser.add_argument("--bends", action="store_true", help="the table of speeds instead")
+    parser.add_argument("--verbose", action="store_true", help="print a line per robot")
+    parser.add_argument("--bends", action="store_true", help="check the table of speeds instead")
     add_cluster_options(parser, limit=None)
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.robots)
@@ -333,7 +332,7 @@ def main() -> None:
 
 
 def print_answers(cluster: Cluster, seeds: range, verbose: bool) -> None:
-    """Settling and overshoot against what was predicted."""
+    """Print settling and overshoot compared with the prediction."""
     found: list[Answer] = []
     refused = 0
     every = cluster.map(partial(in_own_folder, answers), seeds)

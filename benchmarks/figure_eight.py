@@ -3,11 +3,11 @@
 """Errors on figures of 8, over the second lap, of the standard and the published backstepping law.
 
 The figures are x = Ax sin 2Wt, y = -Ay cos Wt, W = 2 pi / Tp, nine of them, forwards and backwards,
-in motion at once; the robot starts at rest 0.5 m from the reference, in a direction and with
-encoder phases that each seed draws, perturbed by up to 1 mm and 1 mrad. Given are root mean squares
-and the largest distance over the lap after convergence, for the worst start: of the true pose, of
-the pose by odometry (what the law could see) and of the difference, the drift of odometry. "lost"
-counts starts that were 0.2 m or 45 degrees off in that lap.
+starting at full speed. The robot starts at rest 0.5 m from the reference; each seed draws the
+direction and encoder phases, with perturbations of up to 1 mm and 1 mrad. The table shows, for the
+worst start, rms errors and the largest distance over the lap after convergence: of the true pose,
+of the odometry pose (which the law observes) and of their difference, the drift of odometry. "lost"
+is the number of starts with an error of 0.2 m or 45 degrees in that lap.
 
     ./diffbot python benchmarks/figure_eight.py --torque-limit 5 --encoder-counts 0
     ./diffbot python benchmarks/figure_eight.py --engine mujoco [--robot agv]
@@ -48,7 +48,7 @@ LOST = (0.2, math.radians(45.0))  # m, rad
 
 
 def figure_eight(ax: float, ay: float, period: float, backwards: bool) -> Trajectory:
-    """One of them."""
+    """Return one of the figures."""
     return make_trajectory(
         "figure_eight",
         amplitude_x=ax,
@@ -60,7 +60,7 @@ def figure_eight(ax: float, ay: float, period: float, backwards: bool) -> Trajec
 
 
 def start_beside(trajectory: Trajectory, seed: int) -> tuple[float, float, float]:
-    """A pose 0.5 m from the beginning of a trajectory."""
+    """Return a pose 0.5 m from the start of a trajectory."""
     generator = np.random.default_rng(seed)
     way = generator.uniform(-math.pi, math.pi)
     dx, dy, turn = generator.uniform(-1e-3, 1e-3, 3)
@@ -73,7 +73,7 @@ def start_beside(trajectory: Trajectory, seed: int) -> tuple[float, float, float
 
 
 def row(name: str, law: str, runs: list[DriveSamples], since: float) -> str:
-    """One line of the table."""
+    """Return a line of the table."""
     cells = []
     for part in ("true", "by_odometry", "drift"):
         errors = [getattr(run, part) for run in runs]
@@ -93,8 +93,10 @@ def main() -> None:
     parser.add_argument("--torque-limit", type=float, help="N m; default: the robot's traction")
     parser.add_argument("--encoder-counts", type=int, help="default: the robot's; 0: exact")
     parser.add_argument("--starts", type=int, default=5, help="runs per line")
-    parser.add_argument("--published-starts", type=int, default=2, help="the same for Listing 3")
-    parser.add_argument("--seed", type=int, default=0, help="of the first start")
+    parser.add_argument(
+        "--published-starts", type=int, default=2, help="runs per line for Listing 3"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first start")
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
@@ -115,14 +117,14 @@ def main() -> None:
 
 
 def torque_limit(arguments: argparse.Namespace, robot: Robot) -> float:
-    """As asked for, else the robot's traction, N m."""
+    """Return the requested torque limit, or the robot's traction limit, N m."""
     return arguments.torque_limit or robot.limits.traction
 
 
 def drive(
     arguments: argparse.Namespace, law: str, eight: tuple[float, float, float, bool], seed: int
 ) -> DriveSamples:
-    """Two laps of a figure_eight by a law, from the start of a seed."""
+    """Drive two laps of a figure_eight by a law, from the start of a seed."""
     robot = load_robot(arguments.robot)
     limit = torque_limit(arguments, robot)
     trajectory = figure_eight(*eight)

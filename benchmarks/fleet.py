@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A made fleet with planted faults: how many are found and named rightly, and how many are blamed.
+"""A synthetic fleet with planted faults: detected and correctly named faults, and false alarms.
 
     ./diffbot python benchmarks/fleet.py --robots 60 --recordings 4 --types twil agv
 
-Printed: processor time to make and to read a recording, faults found and named, healthy robots
-blamed. The fleet is that of diffbot_study.made_fleet; nothing of it is told to the analysis.
+Prints the processor time to generate and to analyse a recording, detected and named faults, and
+false alarms. The fleet is that of diffbot_study.made_fleet; the analysis does not know the truth.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--types", nargs="+", default=["twil", "agv"])
-    parser.add_argument("--robots", type=int, default=60, help="of each type")
-    parser.add_argument("--recordings", type=int, default=4, help="of each robot")
+    parser.add_argument("--robots", type=int, default=60, help="robots of each type")
+    parser.add_argument("--recordings", type=int, default=4, help="recordings of each robot")
     parser.add_argument("--each", type=int, default=1, help="robots of a type with each fault")
-    parser.add_argument("--since", type=int, default=0, help="recording that has faults first")
+    parser.add_argument(
+        "--since", type=int, default=0, help="index of the first recording with faults"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--gyro", action="store_true", help="recordings have one; more faults")
+    parser.add_argument(
+        "--gyro", action="store_true", help="recordings with a gyro, and more faults"
+    )
     parser.add_argument("--false-alarms", type=float, default=0.01)
     options = parser.parse_args()
     kinds = (*FAULTS, *MORE_FAULTS) if options.gyro else FAULTS
@@ -64,7 +68,7 @@ def main() -> None:
 
 
 def write_names(folder: Path, types: Sequence[str]) -> Path:
-    """Write names.csv, which tells the description of each robot of make_fleet."""
+    """Write names.csv with the description of each robot of make_fleet."""
     lines = ["pattern,robot,type", *(f"{load_robot(kind).name}-*,,{kind}" for kind in types)]
     table = folder / "names.csv"
     table.write_text("\n".join(lines) + "\n")
@@ -72,12 +76,12 @@ def write_names(folder: Path, types: Sequence[str]) -> Path:
 
 
 def say_found(planted: Mapping[str, str], alarms: Mapping[str, str], robots: int) -> None:
-    """Print which of the planted faults are found and named, and which robots are blamed.
+    """Print which planted faults are detected and named, and the false alarms.
 
     Args:
-        planted: faults by robot.
-        alarms: causes by robot, as the fleet says.
-        robots: that are judged, faulty ones among them.
+        planted: Faults by robot.
+        alarms: Causes by robot, as reported for the fleet.
+        robots: Number of analysed robots, including faulty ones.
     """
     found = [name for name in planted if name in alarms]
     named = [name for name in found if alarms[name] == planted[name]]

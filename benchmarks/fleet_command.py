@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`diffbot fleet` on a made fleet in files: time, memory, faults found, and what kill -9 leaves.
+"""`diffbot fleet` on a synthetic fleet in files: time, memory, detected faults, and kill -9.
 
 Three types (twil, agv, benchmarks/robots/carrier27.yaml), each with the faults of made_fleet in
-some of its robots: with five robots for each fault, two are of twil, two of agv, one is a
-carrier27. One in a hundred recordings is torn, empty, or something else. The command runs twice:
-once through, and once until a worker and then the command itself are killed with kill -9, and it
-is given again. Printed: wall time, largest proportional memory (PSS) of command and workers
-together, the faults found and named, healthy robots blamed, and whether both tables are equal.
+some of its robots: of five robots with a fault, two are twil, two agv, one is a carrier27. One in a
+hundred recordings is truncated, empty, or another file. The command runs twice: once to the end,
+and once until a worker and then the command itself are killed with kill -9, followed by a restart.
+Prints wall time, largest proportional memory (PSS) of command and workers together, detected and
+named faults, false alarms, and whether both tables are equal.
 
     ./diffbot python benchmarks/fleet_command.py --fleet FOLDER [--robots 100] [--recordings 30]
 
-The fleet is made in FOLDER/in where it is not there yet, tables are written to FOLDER/through and
-FOLDER/killed. `--once` leaves the second run out.
+The fleet is created in FOLDER/in if it does not exist; tables are written to FOLDER/through and
+FOLDER/killed. `--once` skips the second run.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from diffbot_study.parquet_store import ParquetStore
 CARRIER = Path(__file__).parent / "robots" / "carrier27.yaml"
 TYPES = ("twil", "agv", str(CARRIER))
 WORKERS = 2
-LOOK = 0.5  # s between two looks at the memory
-# Share of the recordings that are taken in before the worker, and then the command, is killed.
+LOOK = 0.5  # s between two memory measurements
+# Shares of processed recordings at which the worker, and then the command, is killed.
 WORKER_KILLED, COMMAND_KILLED = 0.2, 0.5
-OF_THE_RUN = "wall_time"  # column of a row that says nothing of its recording
+OF_THE_RUN = "wall_time"  # column of a row that does not depend on its recording
 
 
 def faults_of(place: int, robots: int, each: int) -> dict[int, str]:
-    """Faults of robots of a type of TYPES by number: `each` of every fault over all types."""
+    """Return the faults of a type of TYPES by robot number: `each` of every fault in total."""
     here = len(range(place, each, len(TYPES)))
     planted = dict(enumerate(FAULTS * here))
     if len(planted) >= robots:
@@ -53,7 +53,7 @@ def faults_of(place: int, robots: int, each: int) -> dict[int, str]:
 
 
 def make_type(place: int, options: argparse.Namespace) -> dict[str, str]:
-    """Write the recordings of a type of TYPES; returns the robots with a fault, and which."""
+    """Write the recordings of a type of TYPES; return the faults by robot."""
     return make_fleet(
         options.fleet / "in", [TYPES[place]], options.robots, options.recordings,
         faults=faults_of(place, options.robots, options.each),
@@ -62,7 +62,7 @@ def make_type(place: int, options: argparse.Namespace) -> dict[str, str]:
 
 
 def make(options: argparse.Namespace) -> dict[str, str]:
-    """Make the fleet, unless it is there; returns the robots with a fault, and which."""
+    """Create the fleet unless it exists; return the faults by robot."""
     said = options.fleet / "planted.json"
     if said.exists():
         return dict(json.loads(said.read_text()))
@@ -79,18 +79,18 @@ def make(options: argparse.Namespace) -> dict[str, str]:
 
 
 def spoil(files: list[Path], seed: int) -> None:
-    """Tear, empty or replace one file in a hundred."""
+    """Truncate, empty or replace one file in a hundred."""
     for number, path in enumerate(random.Random(seed).sample(files, len(files) // 100)):
         whole = path.read_bytes()
         path.write_bytes((whole[: len(whole) // 3], b"", b"to do: charge the robots\n")[number % 3])
 
 
 class Run:
-    """A run of the command, watched.
+    """A monitored run of the command.
 
     Args:
-        folder: of the fleet.
-        output: name of the folder for the table.
+        folder: Folder of the fleet.
+        output: Name of the folder for the table.
     """
 
     def __init__(self, folder: Path, output: str) -> None:
@@ -105,7 +105,7 @@ class Run:
         )  # fmt: skip
 
     def watch(self, until: float = 2.0, total: int = 1) -> int | None:
-        """Wait for a share of all recordings, or the end; returns the exit status, if it ended."""
+        """Wait for a share of all recordings, or the end; return the exit status, if it ended."""
         while (status := self._process.poll()) is None:
             self.largest = max(self.largest, self._memory())
             if until < 1.0 and count_rows(self.output) >= until * total:
@@ -116,12 +116,12 @@ class Run:
         return status
 
     def kill_worker(self) -> None:
-        """Kill outright the process below it that has computed most."""
+        """Kill the child process with the most processor time."""
         busiest = max(self._children(), key=lambda child: child.cpu_times().user)
         busiest.kill()
 
     def kill(self) -> None:
-        """Kill the command outright, alone; waits until its workers have gone as well."""
+        """Kill only the command; wait until its workers have ended, too."""
         children = self._children()
         self._process.kill()
         self._process.wait()
@@ -136,28 +136,28 @@ class Run:
         try:
             for process in (psutil.Process(self._process.pid), *self._children()):
                 total += process.memory_full_info().pss
-        except psutil.Error:  # one has just ended
+        except psutil.Error:  # a process has just ended
             return 0
         return total
 
 
 def table_of(output: Path) -> ParquetStore:
-    """The table that the command writes."""
+    """Return the table that the command writes."""
     return ParquetStore(output / "recordings", COLUMNS)
 
 
 def count_rows(output: Path) -> int:
-    """Rows of a table so far."""
+    """Return the current number of rows of a table."""
     return len(table_of(output).keys())
 
 
 def rows_of(output: Path) -> list[str]:
-    """The rows of a table in an order of their own, without what is of the run."""
+    """Return the sorted rows of a table, without columns of the run."""
     return sorted(repr({**row, OF_THE_RUN: None}) for row in table_of(output).rows())
 
 
 def judge(output: Path, planted: dict[str, str]) -> None:
-    """Print what the fleet says of the planted faults."""
+    """Print the fleet's results for the planted faults."""
     fleet = json.loads((output / "fleet.json").read_text())
     alarms = {robot["name"]: robot["cause"] for robot in fleet["robots"] if robot["alarm"]}
     print(f"rows: {fleet['recordings']}")
@@ -168,9 +168,11 @@ def main() -> int:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fleet", type=Path, required=True)
-    parser.add_argument("--robots", type=int, default=100, help="of each type")
-    parser.add_argument("--recordings", type=int, default=30, help="of each robot")
-    parser.add_argument("--each", type=int, default=5, help="robots with each fault, of all types")
+    parser.add_argument("--robots", type=int, default=100, help="robots of each type")
+    parser.add_argument("--recordings", type=int, default=30, help="recordings of each robot")
+    parser.add_argument(
+        "--each", type=int, default=5, help="robots with each fault, over all types"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--once", action="store_true")
     options = parser.parse_args()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fleet's prior gives a further robot of its type, and one that is unlike it.
+"""Benefit of a fleet's prior for a new robot of its type, and for a different one.
 
     ./diffbot python benchmarks/fleet_prior.py
 
-A prior is made of recordings of a made fleet, by `diffbot fleet`'s own functions. Further robots
-are identified with it and without: time until K5 to K8 are known to 1 %, how often the 95 %
-intervals hold the truth at some times, and when the prior was dropped. Faulty ones are robots with
-more mass.
+A prior is created from recordings of a synthetic fleet with the functions of `diffbot fleet`. New
+robots are identified with and without it: time until K5 to K8 are known to 1 %, coverage of the 95
+% intervals at several times, and time at which the prior was discarded. Faulty robots have more
+mass.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--type", default="twil")
-    parser.add_argument("--fleet", type=int, default=40, help="robots that the prior is of")
-    parser.add_argument("--robots", type=int, default=30, help="further ones, of each kind")
+    parser.add_argument("--fleet", type=int, default=40, help="robots for the prior")
+    parser.add_argument("--robots", type=int, default=30, help="new robots of each kind")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     nominal = load_robot(options.type)
@@ -64,12 +64,12 @@ def main() -> None:
 
 
 def with_mass(robot: Robot, factor: float) -> Robot:
-    """The robot with so many times the mass of its body."""
+    """Return the robot with the mass of its body scaled by a factor."""
     return replace(robot, body=replace(robot.body, mass=factor * robot.body.mass))
 
 
 def make_prior(kind: str, robots: int, seed: int) -> FleetPrior:
-    """The prior of a made fleet, by way of its recordings and its file."""
+    """Return the prior of a synthetic fleet, via its recordings and its file."""
     with tempfile.TemporaryDirectory() as folder:
         make_fleet(Path(folder), [kind], robots, 2, seed=seed)
         recordings, _ = find_recordings([folder], Names(None, kind), {})
@@ -80,7 +80,7 @@ def make_prior(kind: str, robots: int, seed: int) -> FleetPrior:
 
 
 def looks(robot: Robot, made: BlockRecording, index: int) -> list[Estimate]:
-    """Estimates of the data alone at LOOKS."""
+    """Return estimates from the data alone at the times LOOKS."""
     own = robot.excitation
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
     estimator = make_estimator("integral", robot.geometry, scale)

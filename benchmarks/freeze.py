@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that a change of the structure must not change: stored once, compared after it.
+"""Regression values that a refactoring must not change: store them once, compare afterwards.
 
     ./diffbot python benchmarks/freeze.py store|compare [--only TEXT] [--tolerance 1e-9] [--list]
 
-Frozen are seeded runs in one process (poses, velocities and torques at chosen instants, rms,
-estimates with variances), every launch file in lock-step (all figures of summary.json but wall
-time, and the parameter files), `identify` on the recordings that its tests use, every row of
-`reproduce`, and the fault table (kept or not; times where they are robot time). They lie in
-benchmarks/frozen/GROUP.json with the versions that they were made with.
+Frozen are seeded runs in one process (poses, velocities and torques at selected instants, rms,
+estimates with variances), every launch file in lock-step (all figures of summary.json except wall
+time, and the parameter files), `identify` on the recordings of its tests, every row of `reproduce`,
+and the fault table (kept or not; times if they are robot time). benchmarks/frozen/GROUP.json
+contains the values and the versions of the software that produced them.
 
 `compare` prints each value that differs by more than the tolerance, relative to the frozen one:
-name, value, frozen value, relative difference; 1e-9 on the machine that stored them, 1e-6 across
-families of kernels (see `./diffbot test --kernels`). Of chaotic runs, which are marked so, it
-compares across kernels only the properties: `--properties`. Exit status: 0 all are equal; 1 some
-are not, or a case is new or gone.
+name, value, frozen value, relative difference. Use 1e-9 on the machine that stored them, 1e-6
+across families of kernels (see `./diffbot test --kernels`). For runs marked as chaotic,
+`--properties` limits the comparison across kernels to the properties. Exit status: 0 all are equal;
+1 some are not, or a case is new or missing.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from diffbot_report.summary import versions
 
 FOLDER = Path(__file__).parent / "frozen"
 TOLERANCE = 1e-9
-# Below this a value is compared absolutely: the rounding of a zero has no relative size.
+# Values below this are compared absolutely, because rounding errors of zero have no relative size.
 SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is not what was frozen.
+    """A value that differs from the frozen one.
 
     Attributes:
-        case: its name.
-        key: of the value.
-        value: found now; None where there is none.
-        frozen: stored; None where there is none.
-        relative: difference as a share of the frozen value; infinite where it has no size.
+        case: Name of the case.
+        key: Key of the value.
+        value: Current value; None if missing.
+        frozen: Stored value; None if missing.
+        relative: Difference relative to the frozen value; infinite if not numeric.
     """
 
     case: str
@@ -65,7 +65,7 @@ class Difference:
 
 
 def relative_difference(value: Any, frozen: Any) -> float:
-    """Difference of two values as a share of the frozen one; infinite where they are no numbers."""
+    """Return the difference relative to the frozen value; infinite if they are not numbers."""
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in (value, frozen))
     if value == frozen or (numbers and math.isnan(value) and math.isnan(frozen)):
         return 0.0
@@ -82,14 +82,14 @@ def compare_case(
     tolerance: float,
     properties: bool = False,
 ) -> list[Difference]:
-    """Differences of a case's values from the frozen ones.
+    """Return the differences of a case's values from the frozen ones.
 
     Args:
-        case: whose they are.
-        values: found now.
-        frozen: stored.
-        tolerance: largest relative difference.
-        properties: whether of a chaotic case only the properties count.
+        case: The case.
+        values: Current values.
+        frozen: Stored values.
+        tolerance: Largest relative difference.
+        properties: Whether to compare only the properties of chaotic cases.
     """
     keys = list(dict.fromkeys((*frozen, *values)))
     if properties and case.chaotic:
@@ -106,7 +106,7 @@ def compare_case(
 
 
 def read(group: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """What is frozen of a group: {"versions": ..., "cases": {name: {key: value}}}."""
+    """Read the frozen content of a group: {"versions": ..., "cases": {name: {key: value}}}."""
     path = folder / f"{group}.json"
     if not path.exists():
         return {"versions": {}, "cases": {}}
@@ -114,26 +114,26 @@ def read(group: str, folder: Path = FOLDER) -> dict[str, Any]:
 
 
 def write(group: str, content: dict[str, Any], folder: Path = FOLDER) -> None:
-    """Write a group, a line per value, so that a change of one is a change of one line."""
+    """Write a group, one line per value, so that a changed value changes one line."""
     folder.mkdir(exist_ok=True)
     text = json.dumps(content, indent=0, ensure_ascii=False) + "\n"
     (folder / f"{group}.json").write_text(text, encoding="utf-8")
 
 
 def computed(chosen: list[Case]) -> Iterator[tuple[Case, dict[str, Any]]]:
-    """Run the cases; says what each took."""
+    """Run the cases and print the time of each."""
     for case in chosen:
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             values = case.compute(Path(folder))
         seconds = time.monotonic() - begun
         print(f"{case.group}: {case.name}: {len(values)} values, {seconds:.1f} s", flush=True)
-        # Through JSON, so that what is compared has gone the same way as what is frozen.
+        # A JSON round trip, as for the frozen values.
         yield case, json.loads(json.dumps(values))
 
 
 def store(chosen: list[Case]) -> int:
-    """Replace the chosen cases in what is frozen."""
+    """Replace the frozen values of the chosen cases."""
     now = {**versions(), "kernels": str(own_kernels())}
     for case, values in computed(chosen):
         content = read(case.group)
@@ -146,7 +146,7 @@ def store(chosen: list[Case]) -> int:
 
 
 def compare(chosen: list[Case], tolerance: float, properties: bool) -> int:
-    """Print what differs from what is frozen; returns the exit status."""
+    """Print the differences from the frozen values; return the exit status."""
     now = {**versions(), "kernels": str(own_kernels())}
     for group in dict.fromkeys(case.group for case in chosen):
         for name, version in read(group)["versions"].items():
@@ -168,14 +168,16 @@ def compare(chosen: list[Case], tolerance: float, properties: bool) -> int:
 
 
 def main() -> int:
-    """Store or compare; returns the exit status."""
+    """Store or compare; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("store", "compare"))
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases with this in group: name")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="cases with TEXT in 'group: name'"
+    )
     parser.add_argument("--group", choices=GROUPS, action="append", help="cases of these groups")
     parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="relative difference")
     parser.add_argument(
-        "--properties", action="store_true", help="of chaotic runs compare only the properties"
+        "--properties", action="store_true", help="compare only the properties of chaotic runs"
     )
     parser.add_argument("--list", action="store_true", help="list the cases and run none")
     options = parser.parse_args()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What freeze.py freezes: the cases, by group, and the numbers that each gives."""
+"""The cases of freeze.py, by group, and the values that each produces."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ from pose2d_trajectories import make_trajectory
 GROUPS = ("runs", "launches", "identify", "reproduce", "faults")
 Values = dict[str, Any]
 PARAMETERS = ("K5", "K6", "K7", "K8")
-INSTANTS = 8  # of each run, evenly spaced, the last one at its end
-STRONG = 5.0  # N m, twil's motors
+INSTANTS = 8  # recorded instants of each run, evenly spaced, the last one at its end
+STRONG = 5.0  # N m, torque limit of twil's motors
 TESTS = Path(__file__).resolve().parents[1] / "test" / "recordings"
-# Wall time and places of `identify`'s summary.
+# Keys of `identify`'s summary with wall time and paths.
 OF_THE_CALL = ("wall_time", "files", *OF_THE_MACHINE)
-TIMED = ("CPU time", "time of a fit")  # rows of `reproduce` that are other ones at each call
+TIMED = ("CPU time", "time of a fit")  # rows of `reproduce` that differ at each call
 
 
 @dataclass(frozen=True)
 class Case:
-    """Something with numbers that are frozen.
+    """A case with frozen values.
 
     Attributes:
-        group: one of GROUPS.
-        name: unique in its group.
-        compute: what gives the values; gets an empty folder to use.
-        chaotic: whether its numbers hang on the last digits, and so on the family of kernels.
-        properties: keys of those values of a chaotic case that hold with any family.
-        quick: whether the tests compare it too.
+        group: One of GROUPS.
+        name: Name, unique in its group.
+        compute: Returns the values; gets an empty folder to use.
+        chaotic: Whether its values depend on the last digits, and thus on the family of kernels.
+        properties: Keys of the values of a chaotic case that are valid for any family.
+        quick: Whether the tests compare it, too.
     """
 
     group: str
@@ -77,7 +77,7 @@ class Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """All of them."""
+    """Return all cases."""
     return (
         *_identifications(),
         *_drives(),
@@ -103,7 +103,7 @@ def _identification(
     run = simulate_identification("twil", engine, 3, seconds, 4096, 0.01, excitation=excitation,
                    estimator=estimator)  # fmt: skip
     found = _named("value", run.estimate.values) | _named("variance", run.estimate.variances)
-    # Not after 1 s: the regression is nearly singular there, and digits from the 6th on are noise.
+    # Skip 1 s: the regression is nearly singular there, and digits from the 6th on are noise.
     for time, values in zip(run.times[1::2], run.history[1::2], strict=True):
         found |= _named(f"value at {time:g} s", values)
     if run.estimate.friction is not None:
@@ -138,7 +138,7 @@ def _identifications() -> Iterator[Case]:
 def _series(
     time: np.ndarray, columns: Mapping[str, np.ndarray], instants: int = INSTANTS
 ) -> Values:
-    """Values of columns, shape (n, m) each, at instants, and their rms."""
+    """Return the values of columns, shape (n, m) each, at instants, and their rms."""
     found: Values = {}
     for index in np.linspace(0, len(time) - 1, instants + 1).round().astype(int)[1:]:
         for name, values in columns.items():
@@ -158,7 +158,7 @@ def _drive_values(run: DriveSamples) -> Values:
             "torque": run.torque,
         },
     )
-    # What holds whatever the last digits are; the rest of a chaotic run does not.
+    # These properties do not depend on the last digits, unlike the other values of a chaotic run.
     found |= {
         "finite": bool(np.isfinite(np.column_stack((run.pose, run.torque))).all()),
         "peak torque": run.peak_torque,
@@ -183,7 +183,7 @@ def _drive(
     payload_time: float | None,
     _folder: Path,
 ) -> Values:
-    """A run of a law; with a payload the parameters adapt."""
+    """Return the values of a run of a law; with a payload the parameters adapt."""
     robot = load_robot("twil")
     with closing(make_simulator(engine_name, robot)) as engine:
         nominal, limits = dynamics_of(engine), robot.limits
@@ -234,7 +234,7 @@ def _goal(t: float) -> Reference:
 
 
 def _velocity_steps(t: float) -> Reference:
-    """Velocities only; the linearizing law does not look at the pose."""
+    """Return velocity steps; the linearizing law ignores the pose."""
     v, omega = ((0.3, 0.0), (0.0, 1.5), (-0.2, -1.0))[min(int(t), 2)]
     return Reference(v=v, omega=omega)
 
@@ -300,7 +300,7 @@ def _launched(run: LaunchRun, folder: Path) -> Values:
 
 
 def _identified(folder: Path, *words: object) -> Values:
-    """Exit status and figures of `identify`."""
+    """Return exit status and figures of `identify`."""
     with redirect_stdout(StringIO()):
         status = identify([*map(str, words), "--no-pictures", "--output", str(folder / "out")])
     found = {
@@ -312,7 +312,7 @@ def _identified(folder: Path, *words: object) -> Values:
 
 
 def _torque_recording(storage: str, folder: Path) -> Values:
-    """The recording of test_identify_torque.py."""
+    """Identify the recording of test_identify_torque.py."""
     run = record(RunSetting(), 3, 30.0)
     write_run(folder / "bag", run.samples, storage)
     estimator = make_estimator("integral", run.geometry, run.scale)
@@ -324,14 +324,14 @@ def _torque_recording(storage: str, folder: Path) -> Values:
 
 
 def _fixtures(name: str) -> Any:
-    """A test module, for the recordings that it makes."""
+    """Return a test module, which creates recordings."""
     if str(TESTS) not in sys.path:
         sys.path.insert(0, str(TESTS))
     return __import__(name)
 
 
 def _velocity_recording(storage: str, folder: Path) -> Values:
-    """The recording of test_identify_velocity.py."""
+    """Identify the recording of test_identify_velocity.py."""
     made = _fixtures("test_identify_velocity")
     made.write_bag(folder / "bag", made.drive(25.0, 5), storage)
     return _identified(folder, folder / "bag")
@@ -344,7 +344,7 @@ def _recordings() -> Iterator[Case]:
 
 
 def _reproduce(paper: str, _folder: Path) -> Values:
-    """Our value and the verdict of each row of a paper's tables."""
+    """Return our value and the verdict of each row of a paper's tables."""
     section = section_maker(paper)(lambda _text: None)
     found: Values = {}
     for table in section.tables:
@@ -356,7 +356,7 @@ def _reproduce(paper: str, _folder: Path) -> Values:
     return strict(found)
 
 
-# Parts of the fault table: engine, part, and whether its times are robot time.
+# Parts of the fault table: engine, part, and whether its times are in robot time.
 FAULTS = {
     "in-process ideal": ("ideal", "in-process", True),
     "in-process mujoco": ("mujoco", "in-process", True),
@@ -365,7 +365,7 @@ FAULTS = {
 
 
 def _faults(engine: str, part: str, timed: bool, _folder: Path) -> Values:
-    """Whether each row is kept; where its time is robot time, time to zero and worst torque."""
+    """Return whether each row is kept; for robot time also time to zero and worst torque."""
     found: Values = {}
     rows: Iterator[tuple[FaultRow, str]] = chosen_faults(fault_table(part), [engine])
     for row, on in rows:

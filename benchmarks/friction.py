@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the engines do what a robot file says of friction: coast-down, breakaway, steady speed.
+"""Friction in the engines compared with the robot file: coast-down, breakaway, steady speed.
 
-A robot of 27 kg runs straight, both wheels with the same friction, in steps of 1 ms. The reference
-is its equation of motion M_e v' = 2 (tau - T_f(v / r)) / r - drag, integrated by SciPy; T_f of its
-own derivation here, not by the suite's law. All figures are errors of the friction that acted, in
-% of the one that should have, but for the last two:
+A robot of 27 kg drives straight, both wheels with the same friction, in steps of 1 ms. The
+reference is its equation of motion M_e v' = 2 (tau - T_f(v / r)) / r - drag, integrated by SciPy;
+T_f is derived here independently of the suite's law. All figures are errors of the acting friction,
+in % of the specified one, except for the last two:
 
     coast +, -    no torque for 0.25 s from 1 m/s, forward and backward
-    stop          way from 1 m/s to rest without torque
+    stop          distance from 1 m/s to rest without torque
     start +, -    torque 5 % above breakaway for 0.4 s from rest, forward and backward
-    steady        torque of the friction at five speeds, slow ones first, 0.1 s each: the worst
+    steady        friction torque at five speeds in ascending order, 0.1 s each: the worst
     creep         fastest wheel under 99.9 % of the breakaway torque, after 1 s, rad/s
-    rest          fastest wheel in 0.5 s after the stop, rad/s: a wheel that chatters is not at rest
+    rest          fastest wheel in 0.5 s after the stop, rad/s: a chattering wheel is not at rest
 
 The cases:
 
     coulomb       0.325 N m and 0.055 N m s/rad
-    dry           0.325 N m and nothing else
+    dry           only 0.325 N m
     direction     0.35 N m forward, 0.20 N m backward
     static        0.45 N m at rest, falling to 0.30 N m over 0.3 rad/s
     rolling       a rolling resistance of 0.02
@@ -52,7 +52,7 @@ CHECKS = ("coast +", "coast -", "stop", "start +", "start -", "steady", "creep",
 
 @dataclass(frozen=True)
 class Case:
-    """Friction of both wheels; defaults: none. SI units, as in a robot file."""
+    """Friction of both wheels, none by default; SI units, as in a robot file."""
 
     viscous: float = 0.0
     coulomb: float = 0.0
@@ -90,8 +90,8 @@ class Reference:
     """The straight run of a robot whose two wheels have the friction of a case.
 
     Args:
-        robot: its masses and dimensions.
-        case: friction.
+        robot: Masses and dimensions.
+        case: Friction.
     """
 
     def __init__(self, robot: Robot, case: Case) -> None:
@@ -107,7 +107,7 @@ class Reference:
         self._drag = case.caster * on_casters
 
     def friction(self, speed: float, sign: float) -> float:
-        """Size of T_f, N m, of a wheel at a speed (rad/s) in a direction."""
+        """Return |T_f|, N m, of a wheel at a speed (rad/s) in a direction."""
         case = self._case
         sliding = case.coulomb
         if sign < 0.0 and case.backward is not None:
@@ -117,13 +117,13 @@ class Reference:
         return dry + self._rolling + case.viscous * abs(speed)
 
     def braking(self, speed: float, sign: float) -> float:
-        """Deceleration without torque, m/s^2."""
+        """Return the deceleration without torque, m/s^2."""
         return (
             2.0 * self.friction(speed / self.radius, sign) / self.radius + self._drag
         ) / self.mass
 
     def after(self, speed: float, torque: float, sign: float, time: float) -> float:
-        """Speed (m/s) after a time (s) with a torque per wheel (N m)."""
+        """Return the speed (m/s) after a time (s) with a torque per wheel (N m)."""
 
         def rate(_: float, v: Any) -> list[float]:
             push = 2.0 * torque / (self.radius * self.mass)
@@ -132,7 +132,7 @@ class Reference:
         return float(solve_ivp(rate, (0.0, time), [speed], rtol=1e-11, atol=1e-13).y[0, -1])
 
     def way_to_rest(self, speed: float) -> float:
-        """Way (m) without torque; the integral of v / braking(v)."""
+        """Return the distance to rest (m) without torque; the integral of v / braking(v)."""
 
         def rate(v: float, _: Any) -> list[float]:
             return [v / self.braking(v, 1.0)]
@@ -140,7 +140,7 @@ class Reference:
         return float(solve_ivp(rate, (0.0, speed), [0.0], rtol=1e-11, atol=1e-13).y[0, -1])
 
     def torque_of(self, change: float, time: float) -> float:
-        """Torque per wheel (N m) that changes the speed by so much (m/s) in a time (s)."""
+        """Return the torque per wheel (N m) for a change of speed (m/s) in a time (s)."""
         return 0.5 * change * self.radius * self.mass / time
 
 
@@ -154,14 +154,14 @@ def variant(case: Case, folder: Path) -> Robot:
 
 
 def run(sim: Simulator, torque: float, time: float) -> float:
-    """Step for a time (s) with a torque on both wheels (N m); returns the speed at its end, m/s."""
+    """Step for a time (s) with a torque on both wheels (N m); return the final speed, m/s."""
     for _ in range(round(time / STEP)):
         sim.step((torque, torque), STEP)
     return sim.velocity()[0]
 
 
 def speed_up(sim: Simulator, reference: Reference, speed: float) -> float:
-    """From rest to about a speed (m/s) in 0.5 s; returns the speed."""
+    """Accelerate from rest to about a speed (m/s) in 0.5 s; return the speed."""
     sim.reset()
     sign = math.copysign(1.0, speed)
     push = reference.torque_of(abs(speed), 0.5)
@@ -169,7 +169,7 @@ def speed_up(sim: Simulator, reference: Reference, speed: float) -> float:
         v = sim.velocity()[0]
         run(sim, sign * (push + reference.friction(v / reference.radius, sign)), 0.01)
         push = max(push, 0.05)
-    # Contacts settle.
+    # Let the contacts settle.
     v = sim.velocity()[0]
     return run(sim, sign * reference.friction(v / reference.radius, sign), 0.2)
 
@@ -181,7 +181,7 @@ def rest(sim: Simulator) -> None:
 
 
 def coast(sim: Simulator, reference: Reference, sign: float) -> float:
-    """Error of the friction in a coast-down, %."""
+    """Return the error of the friction in a coast-down, %."""
     time = 0.25
     before = speed_up(sim, reference, sign * FAST)
     found, expected = run(sim, 0.0, time), reference.after(before, 0.0, sign, time)
@@ -189,7 +189,7 @@ def coast(sim: Simulator, reference: Reference, sign: float) -> float:
 
 
 def stop(sim: Simulator, reference: Reference) -> tuple[float, float]:
-    """Error of the way to rest, %, and the fastest wheel after it, rad/s."""
+    """Return the error of the distance to rest, %, and the fastest wheel after it, rad/s."""
     before, start = speed_up(sim, reference, FAST), sim.pose()[0]
     expected = reference.way_to_rest(before)
     while sim.velocity()[0] > 1e-4:
@@ -204,7 +204,7 @@ def stop(sim: Simulator, reference: Reference) -> tuple[float, float]:
 
 
 def start(sim: Simulator, reference: Reference, sign: float) -> float:
-    """Error of the friction of a robot that starts, % of the breakaway torque."""
+    """Return the error of the friction at the start, % of the breakaway torque."""
     breakaway = reference.friction(0.0, sign)
     time, torque = 0.4, 1.05 * breakaway
     rest(sim)
@@ -216,7 +216,7 @@ def start(sim: Simulator, reference: Reference, sign: float) -> float:
 
 
 def steady(sim: Simulator, reference: Reference) -> float:
-    """Largest error of the friction at a constant speed, %."""
+    """Return the largest error of the friction at a constant speed, %."""
     time, errors = 0.1, []
     for speed in (0.01, 0.02, 0.05, 0.2, 0.6):
         before = speed_up(sim, reference, speed)
@@ -227,12 +227,12 @@ def steady(sim: Simulator, reference: Reference) -> float:
 
 
 def creep(sim: Simulator, reference: Reference) -> float:
-    """Fastest wheel (rad/s) in the last 0.1 s of 1 s just below breakaway."""
+    """Return the fastest wheel (rad/s) in the last 0.1 s of 1 s just below breakaway."""
     fastest = 0.0
     for sign in SIGNS.values():
         rest(sim)
         torque = sign * 0.999 * reference.friction(0.0, sign)
-        # Slowly: a jump of torque makes the body pitch, and with that the wheels turn.
+        # Increase slowly: a torque step makes the body pitch, which turns the wheels.
         for share in range(1, 501):
             run(sim, torque * share / 500, STEP)
         run(sim, torque, 0.9)
@@ -243,7 +243,7 @@ def creep(sim: Simulator, reference: Reference) -> float:
 
 
 def check(engine: str, case: Case) -> dict[str, float]:
-    """Errors of an engine by name of the check; see the top."""
+    """Return the errors of an engine by name of the check; see the module docstring."""
     with tempfile.TemporaryDirectory() as folder:
         robot = variant(case, Path(folder))
         reference = Reference(robot, case)
@@ -252,7 +252,8 @@ def check(engine: str, case: Case) -> dict[str, float]:
             way, speed = stop(sim, reference)
             found = {"stop": way, "rest": speed}
             found |= {f"coast {name}": coast(sim, reference, sign) for name, sign in SIGNS.items()}
-            # Casters drag on the ground; a wheel has no friction that a start torque would meet.
+            # Dragging casters act at the ground, so that the wheels have no breakaway torque to
+            # check.
             if case.caster == 0.0:
                 found |= {
                     f"start {name}": start(sim, reference, sign) for name, sign in SIGNS.items()

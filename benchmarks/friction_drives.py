@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Robots with friction on figures of 8 and parking: errors, settling, and how the torque chatters.
+"""Robots with friction on figure-8s and parking: errors, settling, and torque chatter.
 
 Robots are drawn at random: 2 to 100 kg, wheels of 4 to 15 cm, the centre of mass ahead of the axle
 or behind, Coulomb friction of 2 to 20 % of the torque limit (each wheel its own) and viscous
-friction up to a tenth of the torque limit at top speed. Each is driven as the launch files do, by
-laws that know its friction from the file (factor 1), 30 % less or more of it (0.7, 1.3), or nothing
-("unknown": as before the laws knew friction), that have friction and K5..K8 as `ident` finds them
-in 20 s with 2 % of noise on the torques ("identified"), and without any friction ("none").
+friction up to a tenth of the torque limit at top speed. Each is driven as by the launch files, with
+laws that know its friction from the file (factor 1), 30 % too little or too much (0.7, 1.3), or not
+at all ("unknown"), that use friction and K5..K8 identified by `ident` in 20 s with 2 % torque noise
+("identified"), and with robots without friction ("none").
 
-Errors are those of the true pose; beside them stands what of it the law could see (of the pose by
-odometry) and what it could not (odometry's pose off the true one).
+Errors are those of the true pose, followed by the part that the law observes (error of the odometry
+pose) and the part that it does not (odometry pose minus true pose).
 
-"torque > 10 Hz" is the root mean square, over both wheels and the whole drive from its first sample
-on (or from the time said), of what a Fourier transform of the commanded torque has above 10 Hz, as
-a share of the limit (DriveSamples.chatter). So it counts noise and every jump of the torque
-alike: a step of the whole limit in 10 s alone is 2 %. `--counts 0` is the same drive with perfect
-sensors: what is left there is no noise.
+"torque > 10 Hz" is the rms, over both wheels and the whole drive from its first sample on (or from
+the stated time), of the Fourier components of the commanded torque above 10 Hz, relative to the
+limit (DriveSamples.chatter). It includes noise as well as torque steps: a single step of the full
+limit in 10 s gives 2 %. `--counts 0` repeats the drive with perfect sensors, without noise.
 
     ./diffbot python benchmarks/friction_drives.py eight --robots 12 [--engine mujoco]
     ./diffbot python benchmarks/friction_drives.py park --robots 20 --starts 5 --counts 2048
@@ -58,21 +57,21 @@ from pose2d_trajectories import make_trajectory
 
 LAP = 30.0  # s
 EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period=LAP, ramp_up=0.0)
-# Factor on what a law is told of the friction. "identified" asks `ident`.
+# Factor on the friction known to a law; "identified" uses the result of `ident`.
 KNOWLEDGE = {
     "unknown": None, "x 0.7": 0.7, "known": 1.0, "x 1.3": 1.3, "identified": 1.0, "none": 1.0
 }  # fmt: skip
-# Of `ident`: robot time in s, and standard deviation of the acting torque as a share of it.
+# Identification: robot time, s, and standard deviation of the acting torque, relative to it.
 LEARNING, TORQUE_NOISE = 20.0, 0.02
 GRAVITY = 9.81  # m/s^2
-# Weight's moment about the axle over the largest torque of both wheels, at least; their friction is
-# up to 0.3 of it.
+# Minimum ratio of the weight's moment about the axle to the largest torque of both wheels, whose
+# friction is up to 0.3 of that torque.
 CASTERS_STAY = 1.35
 LAWS = {"backstepping": tuned_backstepping, "pose": tuned_polar_pose}
 
 
 def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
-    """A robot of which no wheel lifts or slips at its torque limit, nor any caster."""
+    """Return a robot whose wheels and casters neither lift nor slip at its torque limit."""
     draw = np.random.default_rng([seed, 17])
     mass = float(np.exp(draw.uniform(np.log(2.0), np.log(100.0))))
     radius = float(draw.uniform(0.04, 0.15))
@@ -81,10 +80,10 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
     offset = float(draw.uniform(-0.15, 0.15) * track)
     way = 1.0 if offset >= 0.0 else -1.0
     limit = float(draw.uniform(2.5, 5.0) * 0.5 * radius * (mass + 2.0 * wheel))
-    # The wheels' torque, and their friction as they brake, turn the body the other way and must not
-    # lift its casters: as these fall back on a rigid floor, they throw the wheels off it.
+    # The reaction to the wheels' torque, and to their friction in braking, pitches the body and
+    # must not lift its casters: falling back on a rigid floor, they throw the wheels off it.
     offset = way * max(abs(offset), CASTERS_STAY * 2.0 * limit / (mass * GRAVITY))
-    # Gentle on the eight and fast enough for it.
+    # Moderate speeds that suffice for the figure-8.
     speeds = 1.5, 4.0
     coulomb = draw.uniform(0.02, 0.2, 2) * limit
     viscous = draw.uniform(0.0, 0.1, 2) * limit * radius / speeds[0]
@@ -143,7 +142,7 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
 def wheels_of(
     robot: Robot, factor: float | None, counts: int, delay: float = 0.0
 ) -> KnownWheels | None:
-    """What a law is told of the wheels; None: nothing."""
+    """Return a law's knowledge of the wheels; None: none."""
     if factor is None:
         return None
     known = KnownWheels.of(robot, counts, delay)
@@ -154,7 +153,7 @@ def wheels_of(
 def told(
     name: str, engine: Simulator, robot: Robot, arguments: argparse.Namespace, seed: int
 ) -> tuple[DynamicParameters, KnownWheels | None]:
-    """K5..K8 and what a law knows of the wheels, by the name of KNOWLEDGE."""
+    """Return K5..K8 and a law's knowledge of the wheels, by the name of KNOWLEDGE."""
     counts = arguments.counts
     if name != "identified":
         return dynamics_of(engine), wheels_of(robot, KNOWLEDGE[name], counts)
@@ -169,7 +168,7 @@ def told(
 
 
 def law_of(name: str, dynamics: DynamicParameters, robot: Robot, wheels: KnownWheels | None) -> Law:
-    """A new law, as the nodes make it."""
+    """Create a law as the nodes do."""
     limits = robot.limits
     return LAWS[name](
         dynamics,
@@ -189,7 +188,7 @@ def drive_eight(
     counts: int,
     delay: int = 0,
 ) -> DriveSamples:
-    """Two laps, from rest, 0.5 m beside the start."""
+    """Drive two laps, from rest 0.5 m beside the start."""
     way = np.random.default_rng(seed).uniform(-math.pi, math.pi)
     first = EIGHT.at(0.0)
     start = (first.x + 0.5 * math.cos(way), first.y + 0.5 * math.sin(way), first.theta)
@@ -201,7 +200,7 @@ def drive_eight(
 
 
 def spread(values: Iterable[float], form: str = "7.3f") -> str:
-    """Median and largest."""
+    """Return median and largest value as text."""
     found = np.sort(np.fromiter(values, float))
     return f"{found[len(found) // 2]:{form}} {found[-1]:{form}}"
 
@@ -213,7 +212,7 @@ HEADING = (
 
 
 def row(name: str, runs: list[DriveSamples], limits: list[float]) -> str:
-    """One line about figures of 8."""
+    """Return a table line for figure-8s."""
     rms = [run.true.rms(LAP) for run in runs]
     parts = [(1e3 * run.by_odometry.rms(LAP)[0], 1e3 * run.drift.rms(LAP)[0]) for run in runs]
     chatter = [100.0 * run.chatter(t, LAP) for run, t in zip(runs, limits, strict=True)]
@@ -230,7 +229,7 @@ Drives = tuple[dict[str, DriveSamples], float]
 
 
 def eights_of(arguments: argparse.Namespace, seed: int) -> Drives:
-    """Figures of 8 of the robot of a seed, by the names of KNOWLEDGE."""
+    """Drive figure-8s with the robot of a seed, by the names of KNOWLEDGE."""
     counts, runs = arguments.counts, {}
     with TemporaryDirectory() as folder:
         for friction in (True, False):
@@ -252,7 +251,7 @@ def print_rows(names: Iterable[str], drives: list[Drives]) -> None:
 
 
 def eights(cluster: Cluster, arguments: argparse.Namespace) -> None:
-    """Print the table of figures of 8."""
+    """Print the table of figure-8s."""
     drives = cluster.map(partial(eights_of, arguments), arguments.seeds)
     print_rows([name for name in KNOWLEDGE if name in arguments.friction], drives)
     if {"known", "none"} <= {*arguments.friction}:
@@ -264,11 +263,11 @@ def eights(cluster: Cluster, arguments: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class Parked:
-    """One run that parks.
+    """One parking run.
 
     Attributes:
-        run: what it did.
-        limit: of a wheel's torque, N m.
+        run: The samples of the run.
+        limit: Torque limit of a wheel, N m.
     """
 
     run: DriveSamples
@@ -278,7 +277,7 @@ class Parked:
 def drive_to_goal(
     engine: Simulator, robot: Robot, law: Law, seed: int, start: int, counts: int
 ) -> DriveSamples:
-    """10 s to a pose at rest, from 1 cm to 2 m away: the start of that number of a robot."""
+    """Drive 10 s to a pose at rest from 1 cm to 2 m away; `start` numbers the start pose."""
     draw = np.random.default_rng([seed, start])
     away = math.exp(draw.uniform(math.log(0.01), math.log(2.0)))
     way, theta = draw.uniform(-math.pi, math.pi, 2)
@@ -290,7 +289,7 @@ def drive_to_goal(
 
 
 def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[Parked]:
-    """Let a robot park from each of its starts, by a law of LAWS with what KNOWLEDGE says."""
+    """Park a robot from each of its starts, with a law of LAWS and a name of KNOWLEDGE."""
     counts, found = arguments.counts, []
     with TemporaryDirectory() as folder:
         robot = random_robot(seed, Path(folder), name != "none", counts)
@@ -320,7 +319,7 @@ def parking(cluster: Cluster, arguments: argparse.Namespace) -> None:
 
 
 def parking_row(parked: list[Parked]) -> str:
-    """Figures of runs that park, as of the heading of `parking`."""
+    """Return the figures of parking runs, in the columns of `parking`."""
     runs = [each.run for each in parked]
     late = [run.true.largest(9.5) for run in runs]
     times = [run.true.settling_time for run in runs]
@@ -342,17 +341,17 @@ def parking_row(parked: list[Parked]) -> str:
 
 
 def restless(run: DriveSamples) -> float:
-    """Sign changes of the torque a second, from 3 s on, or from when it has settled, if later."""
+    """Return the torque's sign changes per s, from 3 s or from settling on, if later."""
     settled = run.true.settling_time
     return run.sign_changes(max(3.0, settled if settled < 9.0 else 3.0))
 
 
-# Rows of the table of delays: periods of the delay, and those that the law is told.
+# Rows of the table of delays: periods of the true delay, and of the delay known to the law.
 DELAYS = {"0": (0, 0), "2, unknown": (2, 0), "2, known": (2, 2)}
 
 
 def delays_of(arguments: argparse.Namespace, seed: int) -> Drives:
-    """Figures of 8 of the robot of a seed, by the names of DELAYS."""
+    """Drive figure-8s with the robot of a seed, by the names of DELAYS."""
     counts, runs = arguments.counts, {}
     with TemporaryDirectory() as folder:
         robot = random_robot(seed, Path(folder), True, counts)
@@ -380,14 +379,16 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, default="ideal")
     parser.add_argument("--robots", type=int, default=12)
     parser.add_argument("--starts", type=int, default=5, help="parking runs per robot")
-    parser.add_argument("--counts", type=int, default=4096, help="per wheel revolution; 0: exact")
-    parser.add_argument("--seed", type=int, default=0, help="of the first robot")
+    parser.add_argument(
+        "--counts", type=int, default=4096, help="encoder counts per wheel revolution; 0: exact"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first robot")
     parser.add_argument(
         "--friction",
         nargs="+",
         choices=KNOWLEDGE,
         default=list(KNOWLEDGE),
-        help="rows: default all",
+        help="rows of the table; default: all",
     )
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage-guided fuzzing of the parsers that read what others wrote.
+"""Coverage-guided fuzzing of the parsers of external input.
 
     ./diffbot python benchmarks/fuzz.py [--parser NAME ...] [--seconds 60]
 
-What must hold for any input: the parser answers, or raises ValueError with one clear line, in 5 s
-and 1 GB. Everything else is a finding; it is printed with its traceback's end and its input kept.
-The engine is libFuzzer by atheris, which is no part of the set-up:
+For any input, the parser must return, or raise ValueError with one clear line, within 5 s and 1 GB.
+Anything else is a finding; it is printed with the end of its traceback, and its input is kept. The
+engine is libFuzzer through atheris, which is not part of the set-up:
 
     .diffbot/venv/bin/python -m pip install --target .diffbot/fuzz/lib atheris
 
-Inputs that reach something new are kept in .diffbot/fuzz/NAME, and the next run begins with them.
-Exit status: 0 nothing found, 1 findings, 2 wrong arguments.
+Inputs that reach new code are kept in .diffbot/fuzz/NAME, and the next run starts from them. Exit
+status: 0 nothing found, 1 findings, 2 wrong arguments.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from pathlib import Path
 from fuzz_targets import ROOT, TARGETS, Target
 
 FOLDER = ROOT / ".diffbot" / "fuzz"
-TIMEOUT, MEMORY = 5, 1024  # s and MB that one input may take
+TIMEOUT, MEMORY = 5, 1024  # limits for one input, s and MB
 LONGEST = 4096  # bytes of an input, unless a seed is longer
-LINE = 1500  # characters that a message may have, besides what it repeats of a short input
+LINE = 1500  # longest message, characters, in addition to what it repeats of a short input
 
 
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--parser", choices=TARGETS, action="append", help="default: all")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each parser")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time for each parser, s")
     parser.add_argument("--child", choices=TARGETS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     sys.path.append(str(FOLDER / "lib"))
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def _run(name: str, seconds: float) -> int:
-    """Fuzz one parser in processes of its own; returns how many findings there are."""
+    """Fuzz one parser in separate processes; return the number of findings."""
     corpus, findings = FOLDER / name, FOLDER / "findings" / name
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def _run(name: str, seconds: float) -> int:
         (corpus / f"seed-{number}").write_bytes(seed)
     end, before, runs, cover = time.monotonic() + seconds, set(findings.iterdir()), 0, ""
     while (left := end - time.monotonic()) > 1.0:
-        # A hang or too much memory ends a child; the next one goes on.
+        # A hang or too much memory ends a child; the next one continues.
         words = [sys.executable, __file__, "--child", name, "--seconds", str(int(left))]
         result = subprocess.run(words, stderr=subprocess.PIPE, text=True, errors="replace")
         counts = re.findall(r"#(\d+)\s.*cov: (\d+) ft: (\d+)", result.stderr)
@@ -115,14 +115,14 @@ def _child(name: str, seconds: float) -> int:
 
 
 def _problem(target: Target, file: Path) -> str:
-    """What is wrong with how an input is answered; empty: nothing."""
+    """Return the violation in the parser's response to an input; empty: none."""
     try:
         target.read(file)
     except target.documented as error:
         text = str(error)
-        limit = LINE + 5 * file.stat().st_size  # it may repeat what it was given, escaped
+        limit = LINE + 5 * file.stat().st_size  # it may repeat its input, escaped
         if type(error).__module__ == "builtins" and type(error) is not ValueError:
-            return _where(error)  # UnicodeDecodeError and such say nothing about the file
+            return _where(error)  # UnicodeDecodeError and such do not name the file
         if not text.strip() or "\n" in text or len(text) > limit:
             return f"unclear message, {_where(error)}\n    {text[:300]!r}"
     except Exception as error:
@@ -131,7 +131,7 @@ def _problem(target: Target, file: Path) -> str:
 
 
 def _where(error: Exception) -> str:
-    """Kind of the error and the last line of the suite that it came through."""
+    """Return the kind of the error and the last line of the suite in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "/diffbot_" in f.filename or "/pose2d_" in f.filename]
     last = (own or frames)[-1]
@@ -140,13 +140,13 @@ def _where(error: Exception) -> str:
 
 
 def _packages() -> set[str]:
-    """Packages whose coverage guides: the suite's, and the parsers in Python that it calls."""
+    """Return the packages whose coverage guides the fuzzing: the suite and its Python parsers."""
     folders = (ROOT / "diffbot_bringup").parent.glob("*/package.xml")
     return {folder.parent.name for folder in folders} | {"yaml", "rosbags", "fuzz_targets"}
 
 
 def _import(target: Target) -> None:
-    """Load what the parser needs, by reading a seed once."""
+    """Load the parser's imports by reading a seed once."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"seed{target.suffix}"
         for seed in target.seeds():
@@ -155,7 +155,7 @@ def _import(target: Target) -> None:
 
 
 def _dictionary(name: str, target: Target) -> Path:
-    """Words of the seeds, which chance would hardly find."""
+    """Write a dictionary of the seeds' words, which random mutation hardly finds."""
     extra = [b"&a ", b"*a", b"<<: *a", b"!!int ", b"!!float ", b".nan", b".inf", b"1e400", b"[[[["]
     found = {word for seed in target.seeds() for word in re.findall(rb"[\w./:$%-]{2,30}", seed)}
     quoted = [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of the suite that read what others wrote, as fuzz.py calls them.
+"""The suite's parsers of external input, as fuzz.py calls them.
 
-Each is called with a file (or its text) and may answer, or raise ValueError. None starts a program:
-`$(command ...)` of launch files is answered by a refusal.
+Each is called with a file (or its text) and must return or raise ValueError. None starts a program:
+`$(command ...)` of launch files is refused.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Target:
     """One parser.
 
     Attributes:
-        read: called with the file; its text is what is mutated.
-        seeds: files, or texts, to begin with.
-        suffix: of the file.
-        documented: what it may raise.
+        read: Function called with the file; the fuzzer mutates its text.
+        seeds: Initial files or texts.
+        suffix: Suffix of the file.
+        documented: Exceptions that it may raise.
     """
 
     read: Callable[[Path], object]
@@ -45,7 +45,7 @@ def _texts(*texts: str) -> Callable[[], Iterable[bytes]]:
 
 
 def _text(path: Path) -> str:
-    # What comes by a command line or a parameter is a string already.
+    # Input from a command line or a parameter is a valid string already.
     return path.read_text(encoding="utf-8", errors="replace")
 
 
@@ -126,7 +126,7 @@ def _described(path: Path) -> object:
 
 
 def _recording(path: Path) -> object:
-    """All blocks of a recording, as `identify` reads them."""
+    """Read all blocks of a recording, as `identify` does."""
     from diffbot_ident.recording.identify import open_recording
     from diffbot_ident.recording.options import Options
     from diffbot_ident.recording.sysid_log import read_sysid
@@ -173,7 +173,7 @@ def _bag_seeds(storage: str) -> Callable[[], Iterable[bytes]]:
 
 
 def _words(path: Path) -> object:
-    """Texts of parameters and of command lines; the first word says which."""
+    """Parse texts of parameters and command lines; the first word selects the parser."""
     from diffbot_description import load_robot
     from diffbot_ident.excitation.safety_filter import Arena
     from diffbot_ident.recording.row_filter import RowFilter
@@ -197,7 +197,7 @@ def _words(path: Path) -> object:
 
 
 class _Cells(dict[str, str]):
-    """A row of a table, in which each column holds the condition's own text."""
+    """A table row in which each column contains the condition's own text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""K5..K8 with a wrong track in the robot's file: with a gyro, and without.
+"""K5..K8 with a wrong track in the robot's file, with and without a gyro.
 
-Robots drawn at random (diffbot_study.random_robots) on the ideal engine, PRBS, 20 s each. The
-estimator is told a track that is wrong by --track percent, half of the robots too wide and half too
-narrow, and a radius that is wrong by a normal error of --radius percent, which it is told of
-(uncertainty.radius). The gyro has a bias that walks, white noise, and a delay of 0 to 80 ms; it is
-drawn at random, too. Printed for each of K5..K8: how many 95 % intervals hold the truth, with the
-95 % interval of that share, and the errors; and how well the gyro's own figures are found.
+Random robots (diffbot_study.random_robots) on the ideal engine, PRBS, 20 s each. The estimator's
+track is wrong by --track percent, too wide for half of the robots and too narrow for the other
+half; its radius has a normal error of --radius percent, which it knows (uncertainty.radius). The
+gyro, also random, has a bias with random walk, white noise, and a delay of 0 to 80 ms. Prints for
+each of K5..K8 the coverage of the 95 % intervals, with its own 95 % interval, and the errors; and
+the accuracy of the gyro's identified properties.
 
     ./diffbot python benchmarks/gyro.py --robots 200 [--first 0] [--track 5] [--radius 0]
 """
@@ -36,13 +36,13 @@ from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
 SECONDS = 20.0
-RATES = (50.0, 100.0, 200.0)  # of the gyro, Hz
+RATES = (50.0, 100.0, 200.0)  # rates of the gyro, Hz
 SLICE = 0.005  # time between two true yaw rates, s
 NAMES = ("K5", "K6", "K7", "K8")
 
 
 class WatchedEngine:
-    """An engine that notes the yaw rate while it moves; for a synthetic gyro."""
+    """An engine that records its yaw rate, for a synthetic gyro."""
 
     def __init__(self, engine) -> None:
         self._engine = engine
@@ -52,7 +52,7 @@ class WatchedEngine:
         return getattr(self._engine, name)
 
     def step(self, torque: tuple[float, float], seconds: float) -> None:
-        """Move on, in slices."""
+        """Advance in slices."""
         left = seconds
         while left > 1e-9:
             part = left if left < 1.5 * SLICE else SLICE
@@ -64,7 +64,7 @@ class WatchedEngine:
 
 @dataclass(frozen=True)
 class Gyro:
-    """What a synthetic gyro does, drawn at random."""
+    """Random properties of a synthetic gyro."""
 
     rate: float
     delay: float
@@ -74,7 +74,7 @@ class Gyro:
 
     @classmethod
     def draw(cls, generator: np.random.Generator) -> Gyro:
-        """A MEMS gyro: noise per reading 2 to 10 mrad/s, bias some 10 mrad/s."""
+        """Draw a MEMS gyro: noise per reading 2 to 10 mrad/s, bias some 10 mrad/s."""
         return cls(
             rate=float(generator.choice(RATES)),
             delay=float(generator.uniform(0.0, 0.08)),
@@ -86,7 +86,7 @@ class Gyro:
     def readings(
         self, times: list[float], rates: list[float], generator: np.random.Generator
     ) -> list[tuple[float, float]]:
-        """Stamps and readings of true yaw rates (rad/s) at times (s)."""
+        """Return stamps and readings for true yaw rates (rad/s) at times (s)."""
         stamps = np.arange(0.0, times[-1], 1.0 / self.rate)
         walk = np.cumsum(generator.normal(0.0, self.walk / math.sqrt(self.rate), len(stamps)))
         seen = np.interp(stamps - self.delay, times, rates) + self.bias + walk
@@ -96,7 +96,7 @@ class Gyro:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one robot gave: truth, estimates without and with the gyro, and the gyro's truth."""
+    """Results of one robot: truth, estimates without and with the gyro, true gyro."""
 
     truth: np.ndarray
     wheels: Estimate
@@ -108,7 +108,7 @@ class Outcome:
 def learn(
     run: RecordedRun, geometry: WheelGeometry, uncertainty: Uncertainty, readings: list | None
 ) -> Estimate:
-    """The estimate of a run by somebody who believes this geometry."""
+    """Return the estimate of a run with an assumed geometry."""
     gyro = None if readings is None else YawGyro(geometry)
     inner = make_estimator("integral", geometry, run.scale)
     estimator = DimensionedEstimator(inner, geometry, uncertainty, gyro)
@@ -120,7 +120,7 @@ def learn(
 
 
 def outcome(seed: int, track: float, radius: float) -> Outcome:
-    """Record the robot of a seed, with a gyro, and learn from it."""
+    """Record the robot of a seed with a gyro, and identify it."""
     generator = np.random.default_rng([seed, 77])
     drawn = draw(seed)
     with closing(make_simulator("ideal", drawn.robot)) as engine:
@@ -145,7 +145,7 @@ def outcome(seed: int, track: float, radius: float) -> Outcome:
 
 
 def wilson(inside: np.ndarray) -> str:
-    """Share of the runs inside in %, with the 95 % interval of Wilson."""
+    """Return the share of the runs inside in %, with the 95 % interval of Wilson."""
     n, z = len(inside), NORMAL_95
     share = float(np.mean(inside))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
@@ -154,7 +154,7 @@ def wilson(inside: np.ndarray) -> str:
 
 
 def print_table(runs: list[Outcome]) -> None:
-    """Coverage and errors of K5..K8, and of what the gyro says."""
+    """Print coverage and errors of K5..K8, and of the gyro's properties."""
     for title, chosen in (("without gyro", "wheels"), ("with gyro", "gyro")):
         estimates = [getattr(run, chosen) for run in runs]
         bad = [found for found in estimates if found.state is not EstimateState.ESTIMATED]
@@ -197,9 +197,9 @@ def _column(runs: list[Outcome], name: str, truth: list[float]) -> tuple[np.ndar
 
 
 def print_costs(seconds: tuple[float, ...] = (30.0, 60.0, 120.0, 300.0, 600.0)) -> None:
-    """Processor time of a fit of the gyro after so long, the least of five, with and without end.
+    """Print the minimum processor time of five gyro fits over time, full and limited memory.
 
-    `ident` makes one after each twentieth more of data, between two commands.
+    `ident` makes a fit whenever its data have grown by a twentieth, between two commands.
     """
     geometry = WheelGeometry(0.075, 0.075, 0.27)
     generator = np.random.default_rng(0)
@@ -238,7 +238,7 @@ def main() -> None:
         "--radius", type=float, default=0.0, help="error of the radius, %%, 1 sigma"
     )
     add_cluster_options(parser, limit=None)
-    parser.add_argument("--cost", action="store_true", help="time of a fit instead")
+    parser.add_argument("--cost", action="store_true", help="print the time of a fit instead")
     arguments = parser.parse_args()
     if arguments.cost:
         print_costs()

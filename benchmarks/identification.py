@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of the identified K5..K8 against the closed form, over robots, engines and sensors.
 
-agv is run with its friction and, as agv-, without; carrier27 is benchmarks/robots/carrier27.yaml, a
-robot with friction. Prints one row per setting: over the seeds, the mean, the root mean square and
-the largest error in % of the closed form, and the share of runs whose interval of two standard
-deviations holds the truth.
+agv has its friction, agv- is the same robot without; carrier27 is benchmarks/robots/carrier27.yaml,
+a robot with friction. Prints one row per setting: over the seeds, the mean, rms and largest error
+in % of the closed form, and the share of runs whose interval of two standard deviations contains
+the truth.
 
     ./diffbot python benchmarks/identification.py [--seeds 10] [--first 0] [--engine gazebo]
         [--robots twil agv agv- carrier27]
@@ -50,9 +50,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10, help="runs per row")
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--engine", nargs="+", default=["ideal", "mujoco"], help="of these only")
     parser.add_argument(
-        "--robots", nargs="+", default=ROBOTS[:3], choices=ROBOTS, help="of these only"
+        "--engine", nargs="+", default=["ideal", "mujoco"], help="only these engines"
+    )
+    parser.add_argument(
+        "--robots", nargs="+", default=ROBOTS[:3], choices=ROBOTS, help="only these robots"
     )
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()

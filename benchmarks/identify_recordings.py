@@ -4,10 +4,10 @@
     ./diffbot python benchmarks/identify_recordings.py [--minutes 10 120] [--storage mcap sqlite3]
 
 Writes a recording of a simulated torque robot (100 Hz joint states, ideal engine, encoders of 4096
-counts, 1 % torque noise, friction) of each duration into a temporary folder: runs of 70 s, each
-with a seed of its own, and time going on. Then runs `identify` in a process of its own and prints
-its wall time, its CPU time, its peak resident memory, and how far K5 to K8 are from the true values
-and from those of the on-line estimator on the first 70 s, in standard deviations.
+counts, 1 % torque noise, friction) of each duration to a temporary folder: runs of 70 s with
+different seeds and continuous time. Then runs `identify` in a separate process and prints its wall
+time, CPU time, peak resident memory, and the errors of K5 to K8 against the true values and against
+the on-line estimator on the first 70 s, in standard deviations.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.e
 
 
 def write_recording(folder: Path, minutes: float, storage: str) -> int:
-    """Write one run after another until the recording is so long; returns messages."""
+    """Write run after run up to the duration of the recording; return the message count."""
     runs = max(1, round(60.0 * minutes / RUN))
-    # A pause of 1 s between two runs, in which the robot is carried back.
+    # A pause of 1 s between two runs, in which the robot is carried back to the start.
     samples = (
         replace(sample, stamp=sample.stamp + number * (RUN + 1.0))
         for number in range(runs)
@@ -45,7 +45,7 @@ def write_recording(folder: Path, minutes: float, storage: str) -> int:
 
 
 def on_line(run: RecordedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Values and standard deviations of the on-line estimator, shape (4,) each."""
+    """Return values and standard deviations of the on-line estimator, shape (4,) each."""
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
         estimator.update(sample)
@@ -81,11 +81,11 @@ def main() -> None:
 
 
 def identify(folder: Path, output: Path) -> dict:
-    """Run the command; what it took, and its result."""
+    """Run the command; return its cost and its result."""
     arguments = [str(folder), "--robot", "twil", "--output", str(output)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    # The peak of all children is that of the largest: recordings are taken by growing size.
+    # The peak of all children is that of the largest: recordings are processed by increasing size.
     done = subprocess.run(
         [sys.executable, "-c", IDENTIFY, *arguments], capture_output=True, text=True, check=False
     )

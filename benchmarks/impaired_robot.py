@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives of robots that are not as their YAML says, or whose wheels are wired wrongly."""
+"""Drives of robots that differ from their YAML file, or with wrongly wired wheels."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ GRAVITY = 9.81  # m/s^2
 
 @dataclass(frozen=True)
 class Impairment:
-    """What is between the commanded torque and the wheels, and between these and their encoders.
+    """Impairments between commanded torque and wheels, and between wheels and encoders.
 
     Attributes:
-        start: time from which wiring, swapped and stuck hold, s.
-        wiring: torques of the wheels as rows of a matrix times the commanded ones.
-        swapped: whether the wheels' angles are exchanged.
-        stuck: wheels whose angle repeats itself: 0 for the left, 1 for the right one.
-        delay: control periods by which torque acts late.
-        slope: of the floor, downhill along +x, degrees.
-        wraps: whether encoders wrap after a turn.
+        start: Time from which wiring, swapped and stuck apply, s.
+        wiring: Matrix from commanded to acting torques.
+        swapped: Whether the wheels' angles are exchanged.
+        stuck: Wheels whose angle does not change: 0 for the left, 1 for the right one.
+        delay: Delay of the torque, control periods.
+        slope: Slope of the floor, downhill along +x, degrees.
+        wraps: Whether encoders wrap after a turn.
     """
 
     start: float = 0.0
@@ -56,12 +56,12 @@ class Impairment:
 
 
 class ImpairedRobot:
-    """An engine as a Simulator that is impaired.
+    """A Simulator that adds impairments to an engine.
 
     Args:
-        engine: of a robot as it should be.
-        robot: that it simulates.
-        impairment: what is wrong with it.
+        engine: Engine of the unimpaired robot.
+        robot: Simulated robot.
+        impairment: Its impairments.
     """
 
     def __init__(self, engine: Simulator, robot: Robot, impairment: Impairment) -> None:
@@ -85,7 +85,7 @@ class ImpairedRobot:
 
     @property
     def faulty(self) -> bool:
-        """Whether the fault is there."""
+        """Whether the fault has begun."""
         return self._engine.time >= self._impairment.start - 1e-9
 
     def step(self, torque: tuple[float, float], duration: float) -> None:
@@ -103,7 +103,7 @@ class ImpairedRobot:
         self._engine.step((left + along - across, right + along + across), duration)
 
     def wheel_angles(self) -> tuple[float, float]:
-        """See Simulator.wheel_angles; as the encoders have them."""
+        """See Simulator.wheel_angles; as measured by the encoders."""
         angles = list(self._engine.wheel_angles())
         if self.faulty:
             for side in self._impairment.stuck:
@@ -140,7 +140,7 @@ class ExcitationLaw:
 
 
 class VelocityLaw:
-    """The velocity loops as a law that is told the velocity of a reference."""
+    """The velocity loops as a law that follows the velocity of a reference."""
 
     def __init__(self, loops: LinearizingController) -> None:
         self._loops = loops
@@ -151,7 +151,7 @@ class VelocityLaw:
 
 
 def _steps(robot: Robot) -> Callable[[float], Reference]:
-    """Steps of velocity, each for 1 s."""
+    """Return velocity steps of 1 s each."""
     v, omega = 0.3 * robot.limits.linear_velocity, 0.3 * robot.limits.angular_velocity
     values = ((v, 0.0), (v, omega), (0.0, -omega), (-v, 0.0), (0.0, 0.0), (0.5 * v, 0.5 * omega))
     return lambda time: Reference(
@@ -161,13 +161,13 @@ def _steps(robot: Robot) -> Callable[[float], Reference]:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Of a drive that is not impaired.
+    """Conditions of a drive without impairment.
 
     Attributes:
-        counts: of the encoders per turn.
-        noise: standard deviation of the acting torque, as a share of it.
-        lost: share of the samples that neither the watch nor the law get.
-        period: of control, s.
+        counts: Encoder counts per wheel revolution.
+        noise: Standard deviation of the acting torque, relative to it.
+        lost: Share of the samples that neither watch nor law receive.
+        period: Control period, s.
     """
 
     counts: int = 4096
@@ -177,11 +177,11 @@ class Conditions:
 
 
 DRIVES = ("eight", "park", "pose", "steps", "prbs", "multisine")
-HARMLESS = ("every sample", "saturated")  # for robots as they should be
+HARMLESS = ("every sample", "saturated")  # for unimpaired robots
 
 
 class Saturated:
-    """All the torque for 2 s, then all of it the other way round."""
+    """Full torque for 2 s, then full torque in the opposite direction."""
 
     def __init__(self, limit: float) -> None:
         self._limit, self._time = limit, 0.0
@@ -196,7 +196,7 @@ class Saturated:
 def make_drive(
     name: str, robot: Robot, limit: float, seed: int, conditions: Conditions
 ) -> tuple[Law, Callable[[float], Reference]]:
-    """The law and the reference of one of DRIVES, for a robot as its YAML says it is."""
+    """Return the law and the reference of one of DRIVES, for the robot of a YAML file."""
     dynamics = closed_form(robot.model)
     speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
     wheels = KnownWheels.of(robot, conditions.counts)
@@ -222,10 +222,10 @@ def make_drive(
 
 
 class HoldingLaw:
-    """A law that holds its torque over samples that were lost, as nodes do.
+    """A law that holds its torque over lost samples, as nodes do.
 
     Attributes:
-        lost: whether the sample at hand is.
+        lost: Whether the current sample is lost.
     """
 
     def __init__(self, law: Law) -> None:
@@ -238,18 +238,18 @@ class HoldingLaw:
 
 
 class Watched(Exception):
-    """Ends a drive when the watch wants torque to stop."""
+    """Raised to end a drive when the watch stops the torque."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a watched drive gave.
+    """Result of a watched drive.
 
     Attributes:
-        why: the watch's sentence; empty where it let the robot drive.
-        log: of each period: torques commanded (late where they act late), torques that acted, and
-            true wheel speeds at its beginning, each [left, right], N m and rad/s, shape (n, 6).
-        limit: of the torque, N m.
+        why: The watch's message; empty if it did not stop the robot.
+        log: For each period: commanded torques (delayed as they act), acting torques, and true
+            wheel speeds at its start, each [left, right], N m and rad/s, shape (n, 6).
+        limit: Torque limit, N m.
     """
 
     why: str
@@ -261,7 +261,7 @@ USUAL, AS_IT_SHOULD_BE = Conditions(), Impairment()
 
 
 def torque_limit(robot: Robot, drive: str) -> float:
-    """Largest torque that a drive commands, N m."""
+    """Return the largest torque that a drive commands, N m."""
     strong = drive in ("eight", "park", "pose", "steps", "saturated")
     return robot.limits.traction if strong else robot.excitation.amplitude
 
@@ -279,14 +279,14 @@ def watched_drive(
     """Drive a robot until the watch stops it.
 
     Args:
-        engine: of the real robot.
-        real: as it is.
-        believed: as its YAML says; the law, the limits and the watch are for this one.
-        drive: one of DRIVES or HARMLESS.
-        seconds: the longest robot time.
-        impairment: of the real one.
-        conditions: of the drive.
-        seed: of everything random.
+        engine: Engine of the real robot.
+        real: The real robot.
+        believed: The robot of the YAML file, assumed by law, limits and watch.
+        drive: One of DRIVES or HARMLESS.
+        seconds: Longest robot time, s.
+        impairment: Impairments of the real robot.
+        conditions: Conditions of the drive.
+        seed: Seed of all random values.
     """
     limit = torque_limit(believed, drive)
     law, reference = make_drive(drive, believed, limit, seed, conditions)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short seeded runs of the launch files, for repeat.py and freeze.py: what is run, what it says.
+"""Short seeded runs of the launch files and their results, for repeat.py and freeze.py.
 
-All are in lock-step on an embedded simulator, so that equal seeds give equal figures.
+All run in lock-step on an embedded simulator, so that equal seeds give equal figures.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from typing import Any
 
 import yaml
 
-# The only keys of a summary or a parameter file that are of wall time: all others have to be equal
+# The only keys of summaries and parameter files that depend on wall time: all others must be equal
 # in equal runs.
 WALL_CLOCK = ("started", "real_time_factor", "date")
-# What is of the machine and the installation; freeze.py notes it beside the numbers.
+# Keys that depend on machine and installation; freeze.py stores them with the values.
 OF_THE_MACHINE = ("versions",)
-# Far beyond what a run takes on a busy machine: a hang ends the run and is told, s of wall time.
+# Timeout of a run, s of wall time: far more than a run takes on a busy machine; a hang is reported.
 LIMIT = 300.0
 IDENT = ("duration:=8.0", "verification:=4.0", "torque_noise:=0.01", "seed:=3")
 
 
 @dataclass(frozen=True)
 class LaunchRun:
-    """A launch as `./diffbot launch` takes it.
+    """A launch with its arguments, as for `./diffbot launch`.
 
     Attributes:
-        name: unique.
-        launch: name of the launch file.
-        arguments: of it, ARGUMENT:=VALUE.
-        chaotic: whether the motion hangs on the last digits, so that figures of two families of
-            kernels need not agree; on one machine they do all the same.
-        repeated: whether repeat.py runs it: one or two of each launch file.
+        name: Unique name.
+        launch: Name of the launch file.
+        arguments: Its arguments, ARGUMENT:=VALUE.
+        chaotic: Whether the motion depends on the last digits, so that figures of two families of
+            kernels need not agree; on one machine they do nevertheless.
+        repeated: Whether repeat.py runs it: one or two of each launch file.
     """
 
     name: str
@@ -118,12 +118,12 @@ RUNS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left.
+    """Results of a run.
 
     Attributes:
-        values: of the summary and the parameter files, by their path; "exit status" among them.
-        seconds: that it took, of wall time.
-        output: what was printed.
+        values: Values of the summary and the parameter files by path, including "exit status".
+        seconds: Wall time of the run, s.
+        output: Printed output.
     """
 
     values: dict[str, Any]
@@ -135,9 +135,9 @@ def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
     """Run a launch to its end, in the environment of this process.
 
     Args:
-        run: what to run.
-        results: folder for what it leaves.
-        limit: wall time after which it is killed and its exit status is "killed", s.
+        run: The run.
+        results: Folder for its results.
+        limit: Wall time after which it is killed and its exit status is "killed", s.
     """
     begun = time.monotonic()
     process = subprocess.Popen(
@@ -164,7 +164,7 @@ def execute(run: LaunchRun, results: Path, limit: float = LIMIT) -> Outcome:
 
 
 def values_of(results: Path) -> dict[str, Any]:
-    """The summary and the parameter files of a results folder, flat; empty where there is none."""
+    """Return summary and parameter files of a results folder, flattened; empty without them."""
     found: dict[str, Any] = {}
     summary = results / "summary.json"
     if summary.exists():
@@ -176,7 +176,7 @@ def values_of(results: Path) -> dict[str, Any]:
 
 
 def flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """{path: number, text, truth value or None} of nested mappings and sequences."""
+    """Flatten nested mappings and sequences to {path: number, text, boolean or None}."""
     if isinstance(value, Mapping):
         pairs = value.items()
     elif isinstance(value, (list, tuple)):

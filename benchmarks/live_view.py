@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the live view costs the control loop: time from a joint state to its torque.
+"""Effect of the live view on the control loop: latency from a joint state to its torque.
 
-The node `ident` identifies a robot that moves on by itself, 100 joint states a second, as a real
-one does; this program is the robot, and measures how long each state waits for the command that
-names it. Blocks of each case take turns in one run, in an order that is drawn for each round:
+The node `ident` identifies a robot without lock-step, with 100 joint states per second as on real
+robots. This program is the robot, and measures how long each state waits for the command that
+answers it. Blocks of each case alternate in one run, in random order in each round:
 
     none      no live view
     idle      a live view, no browser
     ten       ten browsers that read all
     stalled   a browser that has stopped reading
-    killed    a live view that was killed outright when the block began
-    stopped   a live view whose process stands still (SIGSTOP)
+    killed    a live view that was killed with SIGKILL at the start of the block
+    stopped   a live view whose process is stopped (SIGSTOP)
 
-Printed are median, p99 and the largest latency of each case over all its blocks, the ratio of p99
-to that of `none`, of all blocks together and least, median and largest of the rounds, and processor
-time: of `ident` for each state, and of the view as a share of one core. Where the machine does
-other work, `--real-time` gives robot and ident, not the view, the priority that a robot's
-controller should have (it needs the right to do so).
+Prints median, p99 and largest latency of each case over all its blocks; the ratio of p99 to that of
+`none`, over all blocks and as minimum, median and maximum of the rounds; and processor time: of
+`ident` per state, and of the view as a share of one core. On a busy machine, `--real-time` gives
+robot and ident, but not the view, the priority that a robot's controller should have (this needs
+the permission).
 
     ./diffbot python benchmarks/live_view.py [--rounds 6] [--seconds 8] [--only none,ten]
         [--real-time]
@@ -57,10 +57,10 @@ from diffbot_node.robot_messages import named_by, to_stamp
 CASES = ("none", "idle", "ten", "stalled", "killed", "stopped")
 BROWSERS = {"ten": 10, "stalled": 1}
 PERIOD = 0.01  # s
-# s before the first block, as an estimate costs more the more it rests on, and before each block.
+# s before the first block, because estimates cost more with more data, and before each block.
 WARM_UP, SETTLING = 25.0, 3.0
-LATEST = 1.0  # a state that waited so long has no answer, s
-# Processes that this program starts, at a priority: an executable, and browsers.
+LATEST = 1.0  # a state without a command for this time is unanswered, s
+# Code to start this program's child processes at a priority: an executable, and browsers.
 PRIORITY = "import os; os.sched_setscheduler(0, {0}, os.sched_param({1})); "
 ORDINARY = PRIORITY.format(os.SCHED_OTHER, 0)
 NODE = "import sys; from {0}.executables import {1}; sys.exit({1}())"
@@ -68,12 +68,12 @@ NODE = "import sys; from {0}.executables import {1}; sys.exit({1}())"
 
 @dataclass(frozen=True)
 class Block:
-    """What was measured in one block.
+    """Measurements of one block.
 
     Attributes:
-        latencies: from each state to its command, s, shape (n,).
-        loop: processor time of ident for each state, s.
-        view: processor time of the live view as a share of one core.
+        latencies: Time from each state to its command, s, shape (n,).
+        loop: Processor time of ident per state, s.
+        view: Processor time of the live view as a share of one core.
     """
 
     latencies: NDArray[np.float64]
@@ -82,7 +82,7 @@ class Block:
 
 
 class Robot(Node):
-    """Moves by the closed form, publishes its wheels, and notes when each state was answered."""
+    """Moves by the closed form, publishes its wheels, and records when a state is answered."""
 
     def __init__(self) -> None:
         super().__init__("robot")
@@ -96,7 +96,7 @@ class Robot(Node):
         self.create_subscription(Float64MultiArray, "effort_controller/commands", self._on, 10)
 
     def step(self, now: float) -> None:
-        """One control period at a time of the wall clock, s since the epoch."""
+        """Run one control period at a wall time, s since the epoch."""
         k, (v, omega), (left, right) = self._dynamics, self._velocity, self._torque
         dv = k.k5 * omega**2 + k.k7 * (left + right)
         domega = k.k6 * v * omega + k.k8 * (left - right)
@@ -120,7 +120,7 @@ class Robot(Node):
             self.latencies.append(time.perf_counter() - sent)
 
     def drive(self, seconds: float) -> NDArray[np.float64]:
-        """Go on for so long; latencies of that time, s."""
+        """Continue for a time, s; return the latencies of that time, s."""
         self.latencies.clear()
         begin = due = time.perf_counter()
         epoch = time.time() - begin
@@ -134,7 +134,7 @@ class Robot(Node):
 
 @contextmanager
 def started(code: str, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that is ended with the block."""
+    """Run a Python process that ends with the block."""
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True
     )
@@ -153,7 +153,7 @@ def started(code: str, *words: str) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def viewed(case: str) -> Iterator[subprocess.Popen[str] | None]:
-    """The live view of a case, with its browsers."""
+    """Run the live view of a case, with its browsers."""
     if case == "none":
         yield None
         return
@@ -176,7 +176,7 @@ def viewed(case: str) -> Iterator[subprocess.Popen[str] | None]:
 
 
 def processor_time(process: subprocess.Popen[str] | None) -> float:
-    """Of all threads of a process so far, s; 0 where there is none."""
+    """Return the processor time of all threads of a process, s; 0 without a process."""
     if process is None or process.poll() is not None:
         return 0.0
     nanoseconds = 0
@@ -187,7 +187,7 @@ def processor_time(process: subprocess.Popen[str] | None) -> float:
 
 
 async def browse(count: int, url: str, reads: bool) -> None:
-    """Browsers that read all, or nothing after their first message."""
+    """Simulate browsers that read everything, or nothing after their first message."""
     origin = url.rstrip("/")
 
     async def one() -> None:
@@ -210,7 +210,7 @@ async def browse(count: int, url: str, reads: bool) -> None:
 
 
 def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dict[str, list[Block]]:
-    """Blocks of each case, one for each round; Ctrl-C ends it with the rounds that are complete."""
+    """Measure a block of each case per round; Ctrl-C keeps the completed rounds."""
     rclpy.init()
     robot = Robot()
     found: dict[str, list[Block]] = {case: [] for case in cases}
@@ -222,7 +222,7 @@ def measure(cases: list[str], rounds: int, seconds: float, priority: str) -> dic
         robot.drive(WARM_UP)
         if not robot.latencies:
             raise RuntimeError("ident does not answer")
-        shuffled = random.Random(0)  # that no case always follows the same one
+        shuffled = random.Random(0)  # so that no case always follows the same one
         with suppress(KeyboardInterrupt):
             for turn in range(rounds):
                 order = shuffled.sample(cases, len(cases))
@@ -253,7 +253,7 @@ def _block(robot: Robot, ident: subprocess.Popen[str], case: str, seconds: float
 
 
 def report(found: dict[str, list[Block]]) -> None:
-    """The table."""
+    """Print the table."""
     print(
         "case       states   median ms   p99 ms   largest ms   p99/none   of rounds        "
         "ident us/state   view, core"
@@ -282,9 +282,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each block")
-    parser.add_argument("--only", default=",".join(CASES), help="cases, with commas between them")
-    parser.add_argument("--real-time", action="store_true", help="robot and ident, not the view")
+    parser.add_argument("--seconds", type=float, default=8.0, help="duration of each block, s")
+    parser.add_argument("--only", default=",".join(CASES), help="cases, separated by commas")
+    parser.add_argument(
+        "--real-time",
+        action="store_true",
+        help="real-time priority for robot and ident, not the view",
+    )
     parser.add_argument("--browsers", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.browsers:

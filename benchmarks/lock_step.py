@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast whole graphs go in lock-step, beside two empty nodes that do nothing but take turns.
+"""Speed of whole graphs in lock-step, compared with two empty nodes that only take turns.
 
-The empty nodes are what the middleware allows: one publishes a joint state, the other answers with
-a command, and only then the next state is published, each in a process of its own with the
-executor of the suite's nodes. A graph has physics, estimator or law, report and table. In turn in
-one run; printed is the robot time per wall time, at a control period of 10 ms, of the motion alone
-(as summary.json has it), and its ratio to the empty nodes of the same round.
+The empty nodes show the limit of the middleware: one publishes a joint state, the other answers
+with a command, and only then the next state is published. Each runs in a separate process with the
+executor of the suite's nodes. A graph contains physics, estimator or law, report and table. Both
+alternate in one run. Prints the ratio of robot time to wall time, at a control period of 10 ms, of
+the motion only (as in summary.json), and its ratio to the empty nodes of the same round.
 
     ./diffbot python benchmarks/lock_step.py [--rounds 3] [--only ident] [--sim mujoco]
 """
@@ -42,7 +42,7 @@ GRAPHS = {
 
 
 class Asking(Node):
-    """Publishes a state whenever the one before was answered."""
+    """Publishes a state whenever the previous one was answered."""
 
     def __init__(self) -> None:
         super().__init__("asking")
@@ -56,7 +56,7 @@ class Asking(Node):
         self.create_timer(0.1, self._start)
 
     def _start(self) -> None:
-        # The other one may not be there yet, or has missed the first state.
+        # The other node may not have started yet, or has missed the first state.
         if self._turns == 0:
             self._topic.publish(self._state)
 
@@ -75,7 +75,7 @@ class Asking(Node):
 
 
 class Answering(Node):
-    """Answers each state by zero."""
+    """Answers each state with zero."""
 
     def __init__(self) -> None:
         super().__init__("answering")
@@ -92,7 +92,7 @@ class Answering(Node):
 
 
 def empty_nodes() -> float:
-    """Robot time per wall time of the two empty nodes."""
+    """Return the ratio of robot time to wall time of the two empty nodes."""
     with domains.claim("lock_step") as own:
         variables = {**os.environ, domains.VARIABLE: str(own.domain)}
         command = [sys.executable, __file__]
@@ -109,10 +109,10 @@ def empty_nodes() -> float:
 
 
 def graph(name: str, sim: str) -> float:
-    """Robot time per wall time of a launch.
+    """Return the ratio of robot time to wall time of a launch.
 
     Raises:
-        RuntimeError: it failed; with what it printed.
+        RuntimeError: It failed; the message contains its output.
     """
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
@@ -127,7 +127,7 @@ def graph(name: str, sim: str) -> float:
 
 
 def main() -> int:
-    """Measure what the command line asks for."""
+    """Run the measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

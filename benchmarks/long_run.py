@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""10 hours of robot time in process: does anything wear out?
+"""10 hours of robot time in one process: check for drift, numerical degradation and memory growth.
 
-Three robots, each with encoders, noise, and troubles of its samples (see long_run_watch.Troubles);
-from half time on their stamps are those of a clock since 1970, as on real robots.
+Three robots, each with encoders, noise, and sample faults (see long_run_watch.Troubles). From half
+time on, their stamps are seconds since 1970, as on real robots.
 
-identification  twil with friction under PRBS; the integral estimator that forgets nothing, one with
-                a memory of 60 s, RLS and the Kalman filter learn for all the time
-control         twil with loads that change; by turns the backstepping law on an 8, the linearizing
-                law with steps, and the polar pose law with goals, all with live parameters from the
-                estimator of dynamics_estimator
-velocity        the robot of Siwek et al. (2023) with its dead time and loads; tracker and sigma on
-                line
+identification  twil with friction under PRBS; the integral estimator without forgetting, one with a
+                memory of 60 s, RLS and the Kalman filter run all the time
+control         twil with changing loads; alternately the backstepping law on a figure-8, the
+                linearizing law with steps, and the polar pose law with goals, all with live
+                parameters from the estimator of dynamics_estimator
+velocity        the robot of Siwek et al. (2023) with its dead time and loads; tracker and on-line
+                sigma
 
-Once per second of robot time every covariance is looked at (finite, symmetric, smallest eigenvalue
-of its correlation matrix), the estimates are compared with the truth, and every command with its
-limits; at 1 h and at the end the memory. It ends with 1 if a promise was broken. How often the 95 %
-intervals hold the truth is demanded of control periods up to 10 ms only, for which it is stated.
+Once per second of robot time, the benchmark checks every covariance (finite, symmetric, smallest
+eigenvalue of its correlation matrix), compares the estimates with the truth, and checks every
+command against its limits; at 1 h and at the end it checks the memory. Exit status 1 if a promise
+was broken. The coverage of the 95 % intervals is required only for control periods up to 10 ms, for
+which it is specified.
 
     ./diffbot python benchmarks/long_run.py [--hours 10] [--period 0.04] [--robots control ...]
 """
@@ -38,20 +39,20 @@ from long_run_watch import CHANCE, Report, resident
 
 ROBOTS = {"identification": Identification, "control": Control, "velocity": Velocity}
 HOUR = 3600.0
-RATED = 0.01  # s; the estimators' intervals are stated for control periods up to this
-GROWTH = 0.05  # of the memory between 1 h and the end
-# Least eigenvalues of correlation matrices: of definite ones, and what rounding leaves of others.
+RATED = 0.01  # s; longest control period for which the estimators' intervals are specified
+GROWTH = 0.05  # largest relative growth of memory between 1 h and the end
+# Minimum eigenvalues of correlation matrices: definite ones, and semidefinite ones with rounding.
 LEAST, ROUNDING = 1e-9, -1e-12
 ASYMMETRY = 1e-9
 
 
 def live(hours: float, period: float, seed: int, name: str) -> Report:
-    """Let a robot live for so many hours; returns its report."""
+    """Run a robot for some hours; return its report."""
     steps = round(hours * HOUR / period)
     robot = ROBOTS[name](seed, period, steps)
     report, each = robot.report, round(1.0 / period)
     began, first = time.process_time(), 0
-    # After the first hour, or the first tenth of shorter runs.
+    # Initial memory: after the first hour, or the first tenth of shorter runs.
     early = min(round(HOUR / period), steps // 10)
     for step in range(1, steps + 1):
         robot.advance()
@@ -75,7 +76,7 @@ def live(hours: float, period: float, seed: int, name: str) -> Report:
 
 
 def progress(report: Report) -> str:
-    """Memory and the worst so far, in a line."""
+    """Return memory and the worst values so far, in a line."""
     definite = {what: watch for what, watch in report.matrices.items() if watch.definite}
     least = min(definite, key=lambda what: definite[what].least)
     return (
@@ -85,11 +86,11 @@ def progress(report: Report) -> str:
 
 
 def problems_of(report: Report, rated: bool) -> list[str]:
-    """Which promises were broken.
+    """Return the broken promises.
 
     Args:
-        report: of a robot.
-        rated: whether its control period is one that the intervals are stated for.
+        report: Report of a robot.
+        rated: Whether the intervals are specified for its control period.
     """
     found = [f"{what}: {number} times" for what, number in report.problems.items() if number]
     for name, watch in report.matrices.items():
@@ -108,7 +109,7 @@ def problems_of(report: Report, rated: bool) -> list[str]:
 
 
 def show(report: Report, rated: bool) -> list[str]:
-    """Print a report; returns its problems."""
+    """Print a report; return its problems."""
     print(*report.lines, sep="\n  ")
     print("  " + ", ".join(f"{number} {what}" for what, number in report.counts.items()))
     for what, watch in report.matrices.items():
@@ -126,16 +127,16 @@ def show(report: Report, rated: bool) -> list[str]:
 def main() -> int:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--hours", type=float, default=10.0, help="of robot time")
+    parser.add_argument("--hours", type=float, default=10.0, help="robot time, h")
     parser.add_argument("--period", type=float, default=0.04, help="control period, s")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     parser.add_argument("--robots", nargs="+", choices=ROBOTS, default=list(ROBOTS))
     options = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # small matrices only
     work = partial(live, options.hours, options.period, options.seed)
     broken = 0
-    # Fresh processes: what one robot leaves in memory is not counted as another's.
+    # A new process per robot, so that memory of one robot is not attributed to another.
     with get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
         for report in pool.imap(work, options.robots):
             broken += bool(show(report, options.period <= RATED))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot of long_run.py that is driven by laws with live parameters."""
+"""The robot of long_run.py that laws with live parameters drive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pose2d_trajectories import make_trajectory
 
 
 class Control(WheeledRobot):
-    """Laws by turns with live parameters, and loads."""
+    """Alternating laws with live parameters, and changing loads."""
 
     COURSE, LOADED, SETTLED, LOOK = 120, 900, 15, 5  # s
     LOADS = ("none", "25%", "50%")
@@ -63,7 +63,7 @@ class Control(WheeledRobot):
         self.stamp = 0.0
 
     def learn(self, sample: JointSample) -> None:
-        """The live estimator has the sample."""
+        """Pass a sample to the live estimator."""
         try:
             self.live.update(sample)
             self.stamp = sample.stamp
@@ -71,10 +71,10 @@ class Control(WheeledRobot):
             self.report.count("refused by the live estimator")
 
     def wanted(self, state, stamp: float, dt: float) -> tuple[float, float]:
-        """The law whose turn it is."""
+        """Return the torque of the current law."""
         law = self.laws[self.course]
         if self.course == "backstepping":
-            # The robot's own time: resets of the stamps' are no jumps of the 8.
+            # The robot's own time, so that resets of the stamps cause no jumps on the figure-8.
             self.reference = self.eight.at(self.step * self.period)
         wanted = self.reference
         if self.course == "linearizing":
@@ -85,12 +85,12 @@ class Control(WheeledRobot):
         return torque
 
     def refused(self, why: str) -> None:
-        """A law starts anew after an interruption."""
+        """Restart the law after an interruption."""
         super().refused(why)
         self.laws[self.course].reset()
 
     def look(self) -> None:
-        """Once per second."""
+        """Run the checks of every second."""
         self.seconds += 1
         self.since_load += 1
         self.look_at_odometry()
@@ -116,7 +116,7 @@ class Control(WheeledRobot):
                 watch.look(found.values, found.variances, truth)
 
     def _steer(self) -> None:
-        """New references, and a new law when its turn has come."""
+        """Set new references, and the next law when its turn has come."""
         x, y, theta = self.feedback.odometry.pose
         at = self.seconds % self.COURSE
         if self.course == "backstepping" and at >= 60:
@@ -133,12 +133,12 @@ class Control(WheeledRobot):
             v, omega = self.random.uniform((-0.5, -2.0), (0.5, 2.0)).tolist()
             self.reference = Reference(x, y, theta, v, omega)
         if self.course == "polar pose" and at % 6 == 0:
-            # Goals near the origin, so that the 8 is never far.
+            # Goals near the origin, so that the figure-8 is never far.
             gx, gy, turn = self.random.uniform((-1.0, -1.0, -3.0), (1.0, 1.0, 3.0)).tolist()
             self.reference = Reference(gx, gy, turn)
 
     def conclude(self) -> None:
-        """The last lines of the report."""
+        """Write the last lines of the report."""
         super().conclude()
         last = self.seconds / 3600.0
         for name in ("backstepping", "polar pose"):

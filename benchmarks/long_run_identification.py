@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot of long_run.py that is identified for hours."""
+"""The robot of long_run.py with identification for hours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from diffbot_study.recorded_runs import RunSetting, driver
 class Identification(WheeledRobot):
     """PRBS for hours, and estimators that are never reset."""
 
-    LOOK = 120  # s, two memories, between two looks at the intervals of the one that forgets
+    LOOK = 120  # s between two checks of the forgetting estimator's intervals: two memories
 
     def __init__(self, seed: int, period: float, steps: int) -> None:
         setting = RunSetting()
@@ -43,7 +43,7 @@ class Identification(WheeledRobot):
         self.seconds = 0
 
     def learn(self, sample: JointSample) -> None:
-        """All estimators have the sample."""
+        """Pass a sample to all estimators."""
         for name, estimator in self.estimators.items():
             try:
                 estimator.update(sample)
@@ -51,11 +51,11 @@ class Identification(WheeledRobot):
                 self.report.count(f"refused by {name}")
 
     def wanted(self, state, stamp: float, dt: float) -> tuple[float, float]:
-        """PRBS."""
+        """Return the torque of the PRBS."""
         return self.source.torque(self.geometry.wheel_velocity(*state.velocity))
 
     def look(self) -> None:
-        """Once per second."""
+        """Run the checks of every second."""
         self.seconds += 1
         self.look_at_odometry()
         rls, kalman = self.estimators["rls"], self.estimators["kalman"]
@@ -93,7 +93,7 @@ class Identification(WheeledRobot):
             watch.look(found.values, found.variances, self.truth)
 
     def conclude(self) -> None:
-        """The last lines of the report."""
+        """Write the last lines of the report."""
         super().conclude()
         kept = [h for h in self.hourly if h.startswith(("0.17", "1 ", "5 ", "10 "))]
         self.report.lines += kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot of long_run.py that takes velocity commands."""
+"""The robot of long_run.py that accepts velocity commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 
 
 class Velocity:
-    """The tracker of velocity commands with sigma on line."""
+    """The velocity tracker with on-line identification of sigma."""
 
     LOADED, SETTLED, LOOK = 1200, 240, 120  # s
 
@@ -53,9 +53,9 @@ class Velocity:
         self.errors: list[float] = []
 
     def advance(self) -> None:
-        """One control period."""
+        """Run one control period."""
         pose, velocity = self.odometry.read()
-        # The fields of a joint sample stand for those of odometry, so that the same troubles do.
+        # A joint sample carries the odometry, so that Troubles can apply the same sample faults.
         sample = JointSample(self.step * self.period, (pose[0], pose[1]), velocity, (pose[2], 0.0))
         arrived = self.troubles.pass_on(sample)
         if not arrived:
@@ -92,7 +92,7 @@ class Velocity:
             self._hold()
 
     def look(self) -> None:
-        """Once per second."""
+        """Run the checks of every second."""
         self.seconds += 1
         self.since_load += 1
         for name, axis in zip(("v", "omega"), self.fit._axes, strict=True):
@@ -117,7 +117,7 @@ class Velocity:
             watch.look(self.fit.values, variances, self.robot.sigma.as_array())
 
     def conclude(self) -> None:
-        """The last lines of the report."""
+        """Write the last lines of the report."""
         tenth = max(1, len(self.errors) // 10)
         first, late = (1e3 * np.array(part) for part in (self.errors[:tenth], self.errors[-tenth:]))
         self.report.lines.append(

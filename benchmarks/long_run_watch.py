@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What long_run.py looks at, and what it does to the samples on their way."""
+"""The checks of long_run.py, and the faults that it adds to the samples."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from numpy.typing import ArrayLike
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimate import NORMAL_95
 
-# Share of the 95 % intervals of n independent looks that may miss the truth by chance: the binomial
-# distribution's standard deviations beyond which a rate is called wrong.
+# Tolerance for random misses of the 95 % intervals in n independent checks: standard deviations of
+# the binomial distribution beyond which a rate counts as wrong.
 CHANCE = 3.0
-# Stamps of a real robot: seconds since 1970.
+# Stamp of a real robot: seconds since 1970.
 EPOCH = 1.7e9
 
 
 def resident() -> int:
-    """Memory that this process holds now, bytes."""
+    """Return the resident memory of this process, bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass
 class MatrixWatch:
-    """What was seen of one covariance.
+    """Statistics of the checks of one covariance.
 
     Attributes:
-        looks: how often.
-        definite: whether it has to be positive definite; else semidefinite, as where one quantity
-            follows from the others.
-        least: smallest eigenvalue of the correlation matrix that belongs to it: independent of
-            units; it is 1 for independent and 0 for fully dependent quantities.
-        asymmetry: largest |P - P'| in the units of the correlation matrix.
-        bad: how often it was not finite, or a variance was negative.
+        looks: Number of checks.
+        definite: Whether it must be positive definite; otherwise semidefinite, for example if one
+            quantity follows from the others.
+        least: Smallest eigenvalue of its correlation matrix, independent of units: 1 for
+            independent and 0 for fully dependent quantities.
+        asymmetry: Largest |P - P'| in the units of the correlation matrix.
+        bad: How often it was not finite, or a variance was negative.
     """
 
     definite: bool = True
@@ -49,7 +49,7 @@ class MatrixWatch:
     bad: int = 0
 
     def look(self, matrix: ArrayLike) -> None:
-        """Look at a covariance, (n, n); quantities without any variance are left out."""
+        """Check a covariance, (n, n); quantities with zero variance are ignored."""
         p = np.asarray(matrix, dtype=float)
         self.looks += 1
         variances = p.diagonal()
@@ -67,12 +67,12 @@ class MatrixWatch:
 
 @dataclass
 class Intervals:
-    """How often the 95 % intervals held the truth, for each quantity.
+    """Coverage of the 95 % intervals of each quantity.
 
     Attributes:
-        looks: for each.
-        held: for each.
-        worst: largest error in standard deviations.
+        looks: Number of checks of each quantity.
+        held: Number of intervals that contained the truth.
+        worst: Largest error in standard deviations.
     """
 
     names: tuple[str, ...]
@@ -86,7 +86,7 @@ class Intervals:
     def look(
         self, values: Sequence[float], variances: Sequence[float], truth: Sequence[float]
     ) -> None:
-        """Compare; quantities with an infinite variance are left out."""
+        """Compare values and truth; quantities with infinite variance are ignored."""
         deviations = np.sqrt(np.asarray(variances, dtype=float))
         known = np.isfinite(deviations)
         off = np.abs(np.asarray(values) - np.asarray(truth))
@@ -105,7 +105,7 @@ class Intervals:
 
 @dataclass
 class Report:
-    """What one robot's hours showed."""
+    """Report on the run of one robot."""
 
     matrices: dict[str, MatrixWatch] = field(default_factory=dict)
     intervals: dict[str, Intervals] = field(default_factory=dict)
@@ -115,34 +115,34 @@ class Report:
 
     @property
     def problems_so_far(self) -> int:
-        """How often something did not hold."""
+        """Number of violated conditions."""
         return sum(self.problems.values()) + sum(watch.bad for watch in self.matrices.values())
 
     def covariance(self, name: str, matrix: ArrayLike, definite: bool = True) -> None:
-        """Look at a covariance; see MatrixWatch."""
+        """Check a covariance; see MatrixWatch."""
         self.matrices.setdefault(name, MatrixWatch(definite)).look(matrix)
 
     def count(self, what: str, number: int = 1) -> None:
-        """Count something that is all right."""
+        """Count an event without a problem."""
         self.counts[what] = self.counts.get(what, 0) + number
 
     def demand(self, holds: bool, what: str) -> None:
-        """Count it as a problem where it does not hold."""
+        """Count a problem unless the condition holds."""
         if not holds:
             self.problems[what] = self.problems.get(what, 0) + 1
 
 
 class Troubles:
-    """Spoils samples as drivers and networks do, now and then, by a seeded plan.
+    """Adds occasional faults of drivers and networks to samples, by a seeded plan.
 
-    Values that are no numbers or absurd, samples that come twice or late, pauses of 0.1 to 3 s, and
-    resets of time. In the middle of the run the stamps change to those of a clock since 1970.
+    Faults are NaN or absurd values, duplicate or late samples, pauses of 0.1 to 3 s, and resets of
+    time. In the middle of the run the stamps change to seconds since 1970.
 
     Args:
-        seed: of the plan.
-        period: between samples, s.
-        steps: of the whole run.
-        every: mean number of samples between two troubles.
+        seed: Seed of the plan.
+        period: Period of the samples, s.
+        steps: Number of steps of the whole run.
+        every: Mean number of samples between two faults.
     """
 
     KINDS = ("nan angle", "infinite torque", "absurd angle", "nan speed", "twice", "late", "pause")
@@ -163,11 +163,11 @@ class Troubles:
 
     @property
     def paused(self) -> bool:
-        """Whether nothing comes from the robot now."""
+        """Whether the robot sends nothing now."""
         return self._pause > 0
 
     def pass_on(self, sample: JointSample) -> list[JointSample]:
-        """What arrives of a sample: with its stamp changed, and what else comes or does not."""
+        """Return the samples that arrive for a sample, with changed stamp and faults."""
         self.step += 1
         if self.step == self._steps // 2:
             self._offset = EPOCH

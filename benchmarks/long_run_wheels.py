@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the torque-driven robots of long_run.py share: the way from samples to torques."""
+"""Common base of the torque-driven robots of long_run.py: from samples to torques."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NANOSECONDS = 1_000_000_000
 
 
 class WheeledRobot:
-    """What Identification and Control share: a simulated twil, troubles, odometry, guard."""
+    """Base of Identification and Control: a simulated twil, sample faults, odometry, guard."""
 
     def __init__(self, robot, actuator, encoders, seed: int, period: float, steps: int) -> None:
         self.report = Report()
@@ -34,7 +34,7 @@ class WheeledRobot:
         self.largest = 0.0
 
     def advance(self) -> None:
-        """One control period: what arrives is answered, and the robot moves on."""
+        """Run one control period: answer the arriving samples, and move the robot."""
         before = self.guard.command
         arrived = self.troubles.pass_on(self.virtual.sample)
         if not arrived:
@@ -57,7 +57,7 @@ class WheeledRobot:
         )
 
     def _answer(self, sample: JointSample) -> None:
-        """Torque for a sample, as the nodes command it."""
+        """Command a torque for a sample, as the nodes do."""
         try:
             reading = self.feedback.update(sample, self.guard.command)
         except ValueError as error:
@@ -74,28 +74,28 @@ class WheeledRobot:
             self.refused(str(error))
 
     def refused(self, why: str) -> None:
-        """Zero for this sample."""
+        """Command zero for this sample."""
         self.guard.hold(why)
 
     def look_at_odometry(self) -> None:
-        """Its covariances, and whether all is finite."""
+        """Check the covariances of odometry, and that all values are finite."""
         odometry = self.feedback.odometry
         self.report.covariance("odometry pose", odometry.covariance)
-        # With one wheel at rest it is singular.
+        # Singular with one wheel at rest.
         self.report.covariance("odometry velocity", odometry.velocity_covariance, definite=False)
         finite = all(map(math.isfinite, (*odometry.pose, *odometry.velocity)))
         self.report.demand(finite, "odometry not finite")
 
     def look_at_estimate(self, name: str, estimate) -> None:
-        """Its covariance, where there is one, and that its values are finite."""
+        """Check the covariance of an estimate, if any, and that its values are finite."""
         self.report.demand(all(map(math.isfinite, estimate.values)), f"{name} not finite")
         if estimate.state is EstimateState.ESTIMATED:
-            # K5 K8 = b K6 K7 makes it singular.
+            # Singular because of K5 K8 = b K6 K7.
             self.report.covariance(f"{name} K5..K8", estimate.covariance, definite=False)
         self.report.demand(estimate.state is not EstimateState.INVALID, f"{name} invalid")
 
     def conclude(self) -> None:
-        """The last lines of the report."""
+        """Write the last lines of the report."""
         odometry, true = self.feedback.odometry, self.engine.pose()
         away = math.dist(odometry.pose[:2], true[:2])
         self.report.lines.append(

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`ident` beside a controller manager whose computer is busy, in virtual time and without ROS.
+"""`ident` with a controller manager on a busy computer, in virtual time and without ROS.
 
-The robot is that of examples/ros2_control_robot, in closed form: a manager updates it at `--rate`,
-a command that has come by then acts 2 ms later, and joint states at 100 Hz tell counted angles and
-the mean torque since the last update, as its hardware does: at 1000 Hz, of the last ms. One update
-in five, and one answer in five, is late by an exponential time with mean `--late`. Identified for
-25 s, and verified for 5 s. What it prints of each run: errors of K5 to K8 in % and in standard
-deviations, the verdict, and errors 2 s ahead of [v, omega] by the result and by the description,
-which here is the truth. At the end: verdicts, those on results with K7 or K8 made 15 % too large,
-and how many 95 % intervals hold the truth.
+The robot is that of examples/ros2_control_robot, in closed form. A manager updates it at `--rate`.
+A command that has arrived by an update acts 2 ms later. Joint states at 100 Hz report encoder
+angles and the mean torque since the last update, as its hardware does: at 1000 Hz, of the last ms.
+One update in five, and one answer in five, has an exponentially distributed delay with mean
+`--late`. The robot is identified for 25 s, and verified for 5 s. For each run, prints errors of K5
+to K8 in % and in standard deviations, the verdict, and errors of [v, omega] 2 s ahead, predicted by
+the result and by the description, which is the truth here. At the end: verdicts, also on results
+with K7 or K8 15 % too large, and the coverage of the 95 % intervals.
 
     ./diffbot python benchmarks/managed_identification.py --rate 1000 --late 0.005 --seeds 16
 """
@@ -35,7 +35,7 @@ from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.verification import HeldOutMotion, Model
 
 Pair = tuple[float, float]
-PERIOD, STEP = 0.01, 0.0005  # of the joint states and of the integration, s
+PERIOD, STEP = 0.01, 0.0005  # period of the joint states, integration step, s
 DELAY, ANSWER = 0.002, 0.0015  # from a written command to its torque, and to the answer, s
 LATE_SHARE = 0.2
 EXCITED, VERIFIED = 25.0, 5.0  # s
@@ -43,10 +43,10 @@ WRONG = {"K7": (1.0, 1.0, 1.15, 1.0), "K8": (1.0, 1.0, 1.0, 1.15)}
 
 
 class Due:
-    """What takes effect at a time of its own, in the order of being sent.
+    """Values that take effect at later times, in the order of sending.
 
     Attributes:
-        value: that is in effect, [left, right] in N m.
+        value: Value in effect, [left, right] in N m.
     """
 
     def __init__(self) -> None:
@@ -54,20 +54,20 @@ class Due:
         self._waiting: deque[tuple[float, Pair]] = deque()
 
     def send(self, at: float, value: Pair) -> None:
-        """Let a value take effect at a time, s, or with the one before it."""
+        """Let a value take effect at a time, s, but not before its predecessor."""
         self._waiting.append((max(at, self._waiting[-1][0]) if self._waiting else at, value))
 
     def advance(self, time: float) -> None:
-        """Let take effect what is due, s."""
+        """Apply the values that are due at a time, s."""
         while self._waiting and self._waiting[0][0] <= time:
             self.value = self._waiting.popleft()[1]
 
 
 class ManagedRobot:
-    """The robot, its hardware, and the controller that hands commands on.
+    """The robot, its hardware, and the controller that forwards commands.
 
     Args:
-        robot: without friction.
+        robot: Robot without friction.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -79,7 +79,7 @@ class ManagedRobot:
         self.commands, self._torques = Due(), Due()
 
     def update(self, time: float) -> JointSample:
-        """Update at a time, s: read, hand the newest command on, and tell the joints' state."""
+        """Update at a time, s: read, apply the newest command, and return the joints' state."""
         elapsed = time - self._time
         steps = max(1, math.ceil(elapsed / STEP))
         work = np.zeros(2)
@@ -104,7 +104,7 @@ class ManagedRobot:
 
 
 def identification(robot: Robot, seed: int) -> Identification:
-    """What the node `ident` makes, at its defaults."""
+    """Create the identification of the node `ident` with its defaults."""
     own, prior = robot.excitation, nominal_prior(robot)
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
     limits = RunawayLimits(scale.velocity, scale.yaw_rate, scale.torque, robot.name)
@@ -121,7 +121,7 @@ def identification(robot: Robot, seed: int) -> Identification:
 
 
 def run(robot: Robot, seed: int, rate: float, late: float) -> tuple[Identification, HeldOutMotion]:
-    """One run to its end, and the motion that its result was judged by."""
+    """Run to the end; also return the motion that verified the result."""
     own, rng = robot.excitation, np.random.default_rng((seed, round(1e6 * late)))
     ident, managed = identification(robot, seed), ManagedRobot(robot)
     held_out = HeldOutMotion(robot.geometry, (own.linear_velocity, own.angular_velocity))
@@ -151,13 +151,15 @@ def run(robot: Robot, seed: int, rate: float, late: float) -> tuple[Identificati
 
 
 def main() -> None:
-    """Run all seeds and print what they gave."""
+    """Run all seeds and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rate", type=float, default=1000.0, help="of the manager, Hz (1000)")
-    parser.add_argument("--late", type=float, default=0.005, help="mean lateness, s (0.005)")
-    parser.add_argument("--seeds", type=int, default=16, help="runs (16)")
+    parser.add_argument(
+        "--rate", type=float, default=1000.0, help="update rate of the manager, Hz (1000)"
+    )
+    parser.add_argument("--late", type=float, default=0.005, help="mean delay, s (0.005)")
+    parser.add_argument("--seeds", type=int, default=16, help="number of runs (16)")
     parser.add_argument("--first", type=int, default=0, help="first seed (0)")
     given = parser.parse_args()
     robot = load_robot("twil")

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Launches that are started in the same second, in pairs: each is right, or is refused at once.
+"""Pairs of launches that start in the same second: each run is correct, or refused at once.
 
-All pairs of the launch files that drive an embedded robot, in the order of a seed. By default each
-has a domain of its own, and both have to leave what a lone run of the same arguments leaves. With
---shared both get one ROS_DOMAIN_ID; who meets another is then right as well when it is refused: it
-begins to end, with a status other than 0, at the latest 2 s after a node that looks on has seen two
-publishers of one topic that a robot has only once, and claims nothing ("completed"). With --nodes
-they share a domain, too, and each node is started by itself, as `ros2 launch` and people do: nobody
-refuses a second run there, and nobody ends the rest of one that fails, so the nodes have to find
-out and to end alone, at the latest 15 s after the meeting.
+Runs all pairs of the launch files that drive an embedded robot, in random order by seed. By default
+each launch has its own domain, and both must produce the results of a single run with the same
+arguments. With --shared both get one ROS_DOMAIN_ID. A launch that meets another may then also be
+refused: it starts to end, with a non-zero status, at most 2 s after an observing node has seen two
+publishers of a topic that a robot has only once, and does not report "completed". With --nodes they
+share a domain, too, and each node is started separately, as `ros2 launch` and users do. Nothing
+refuses a second run then, and nothing ends the remaining nodes of a failed one: the nodes must
+detect the conflict and end by themselves, at most 15 s after the meeting.
 
-Either way no process may be left. Printed for each pair is how each ended, its wall time, and what
-differs from the lone run; the exit status is 1 when anything is not as it has to be.
+In any case, no process may remain. Prints for each pair how each run ended, its wall time, and the
+differences from the single run; the exit status is 1 if anything is wrong.
 
     ./diffbot python benchmarks/meetings.py [--pairs 21] [--shared | --nodes] [--seed 0]
         [--apart 0.0] [--only ident,pose] [--tolerance 0] [--output meetings.json]
@@ -53,9 +53,9 @@ LAUNCHES = {
 ONCE = ("joint_states", "odom", "clock", "ground_truth", "effort_controller/commands", "cmd_vel")
 """Topics of which a robot has one publisher."""
 REFUSED_WITHIN = 2.0  # s of wall time after the meeting
-ENDED_WITHIN = 15.0  # s of wall time after it, for nodes that nobody ends
-PATIENCE = 120.0  # s of wall time, after which a run hangs
-GONE_WITHIN = 1.0  # s that the kernel may take to bury who has ended
+ENDED_WITHIN = 15.0  # s of wall time after the meeting, for separately started nodes
+PATIENCE = 120.0  # s of wall time, after which a run counts as hung
+GONE_WITHIN = 1.0  # s for the kernel to remove ended processes
 STOPPING = b"[launch]: stopping: "
 """What the runner says when it begins to end a run; nodes then have 10 s at most."""
 ERROR = b"[ERROR]"
@@ -77,7 +77,7 @@ class Ending:
     said: str = ""
 
     def __str__(self) -> str:
-        """Return a few words."""
+        """Return a short description."""
         text = f"{self.name}: {self.verdict}, status {self.status} after {self.seconds:.1f} s"
         if self.verdict in ("right", "refused"):
             return text
@@ -85,7 +85,7 @@ class Ending:
 
 
 class Watcher:
-    """Looks on in a domain, and notes when two are there of whom a robot has one."""
+    """Observes a domain, and notes when a topic has two publishers where a robot has one."""
 
     def __init__(self, domain: int) -> None:
         import rclpy
@@ -97,7 +97,7 @@ class Watcher:
         self.topic = ""
 
     def look(self) -> None:
-        """Look once; cheap."""
+        """Check once; cheap."""
         for topic in ONCE if self.met is None else ():
             if self._node.count_publishers(f"/{topic}") > 1:
                 self.met, self.topic = time.monotonic(), topic
@@ -109,14 +109,14 @@ class Watcher:
 
 
 class Launch:
-    """A launch under way. Its processes carry a mark in their environment.
+    """A running launch. Its processes have a mark in their environment.
 
     Args:
-        name: of the launch file.
-        folder: to make, for what it leaves.
-        mark: of the pair.
-        domain: that it is given; None: its own.
-        nodes: start each of its nodes by itself, and let nobody look after them.
+        name: Name of the launch file.
+        folder: Folder to create for its results.
+        mark: Mark of the pair.
+        domain: DDS domain to use; None: its own.
+        nodes: Whether to start each of its nodes separately, without supervision.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Launch:
             ]
 
     def poll(self) -> bool:
-        """Whether it has ended. Notes when, and when that began."""
+        """Whether it has ended. Records when it ended, and when it started to end."""
         if not self.ended and all(process.poll() is not None for process in self._processes):
             self.ended = time.monotonic()
         if not self.given_up and (self.ended or self._status() or self._says_so()):
@@ -158,7 +158,7 @@ class Launch:
         return self._gives_up in self._log.read_bytes()
 
     def stop(self) -> None:
-        """End a run that hangs; its runner, or each of its nodes, obeys within 15 s."""
+        """End a run that hangs; its runner, or each of its nodes, ends within 15 s."""
         for number in (signal.SIGINT, signal.SIGKILL):
             deadline = time.monotonic() + 15.0
             for process in self._processes:
@@ -169,13 +169,13 @@ class Launch:
                     process.wait(max(deadline - time.monotonic(), 0.01))
 
     def ending(self) -> Ending:
-        """Return how it ended; the verdict is left open."""
+        """Return how it ended, without a verdict."""
         said = self._log.read_text(errors="replace")
         status = self._status() if self.ended else None
         return Ending(self.name, status, (self.ended or time.monotonic()) - self.begun, said=said)
 
     def _status(self) -> int | None:
-        """Status of the run: of the first process that has failed; None while all go on well."""
+        """Return the run's status: that of the first failed process; None while all run."""
         codes = [process.poll() for process in self._processes]
         failed = next((code for code in codes if code), None)
         return failed if failed or None in codes else 0
@@ -196,7 +196,7 @@ def _nodes(
 
 
 def summary(results: Path) -> dict[str, Any]:
-    """Return the summary of a run; empty where it has left none."""
+    """Return the summary of a run; empty if there is none."""
     try:
         text = (results / "summary.json").read_text(encoding="utf-8")
     except OSError:
@@ -205,7 +205,7 @@ def summary(results: Path) -> dict[str, Any]:
 
 
 def differences(a: Any, b: Any, tolerance: float, where: str = "") -> Iterator[str]:
-    """Yield the places in which two summaries differ, numbers by more than a share."""
+    """Yield the keys in which two summaries differ, numbers by more than `tolerance`."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in sorted({*a, *b}):
             yield from differences(a.get(key), b.get(key), tolerance, f"{where}.{key}".lstrip("."))
@@ -220,7 +220,7 @@ def differences(a: Any, b: Any, tolerance: float, where: str = "") -> Iterator[s
 
 
 def marked(mark: str) -> dict[int, str]:
-    """Return the command lines of the processes that carry a mark, by their number."""
+    """Return the command lines of the processes with a mark, by process id."""
     found = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -233,7 +233,7 @@ def marked(mark: str) -> dict[int, str]:
 
 
 def left(mark: str) -> list[str]:
-    """Return who is left, after a moment."""
+    """Return the processes that remain after a moment."""
     deadline = time.monotonic() + GONE_WITHIN
     while (found := marked(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -241,14 +241,14 @@ def left(mark: str) -> list[str]:
 
 
 class Meetings:
-    """Runs pairs and judges them against lone runs, which are made when they are first needed."""
+    """Runs pairs and compares them with single runs, which are made when first needed."""
 
     def __init__(self, folder: Path, apart: float, tolerance: float) -> None:
         self._folder, self._apart, self._tolerance = folder, apart, tolerance
         self._lone: dict[str, dict[str, Any]] = {}
 
     def pair(self, names: tuple[str, str], shared: bool, nodes: bool) -> dict[str, Any]:
-        """Run a pair; returns its endings, when they met, and who is left."""
+        """Run a pair; return its endings, the time of the meeting, and remaining processes."""
         for name in names:
             self._lone_run(name)
         mark = uuid.uuid4().hex
@@ -317,7 +317,7 @@ def _wait(launches: list[Launch], watcher: Watcher | None) -> None:
 
 
 def main() -> int:
-    """Run the pairs; returns the exit status."""
+    """Run the pairs; return the exit status."""
     options = _options()
     names = [name for name in LAUNCHES if name in options.only.split(",") or not options.only]
     pairs = list(itertools.combinations_with_replacement(names, 2))
@@ -354,19 +354,23 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("meetings", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=0, help="how many; 0: each pair once")
+    parser.add_argument("--pairs", type=int, default=0, help="number of pairs; 0: each pair once")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--shared", action="store_true", help="both in one ROS_DOMAIN_ID")
-    where.add_argument("--nodes", action="store_true", help="the same, each node started by itself")
-    parser.add_argument("--seed", type=int, default=0, help="of the order")
-    parser.add_argument(
-        "--apart", type=float, default=0.0, metavar="S", help="the second starts later, s"
+    where.add_argument(
+        "--nodes", action="store_true", help="the same, with each node started separately"
     )
-    parser.add_argument("--only", default="", metavar="NAMES", help="launch files, by commas")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the order")
     parser.add_argument(
-        "--tolerance", type=float, default=0.0, help="share by which a number may differ"
+        "--apart", type=float, default=0.0, metavar="S", help="delay of the second start, s"
     )
-    parser.add_argument("--output", type=Path, help="JSON file of all that was found")
+    parser.add_argument(
+        "--only", default="", metavar="NAMES", help="launch files, separated by commas"
+    )
+    parser.add_argument(
+        "--tolerance", type=float, default=0.0, help="largest relative difference of a number"
+    )
+    parser.add_argument("--output", type=Path, help="JSON file for all results")
     options = parser.parse_args()
     unknown = sorted({*filter(None, options.only.split(","))} - {*LAUNCHES})
     if unknown:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A million random messages through the cores of the nodes: no torque is unsafe.
+"""A million random messages through the cores of the nodes: check that no torque is unsafe.
 
-The checks are those of the tests named below, whose plans come from a random generator here and
-not from Hypothesis. A broken promise ends it with a traceback that tells plan and seed.
+The checks are those of the tests named below; their plans come from a random generator instead of
+Hypothesis. A broken promise ends the run with a traceback that contains plan and seed.
 
     ./diffbot python benchmarks/message_sequences.py [--messages 1000000] [--seed 0]
 """
@@ -25,13 +25,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Core(NamedTuple):
-    """What the messages go through.
+    """A node core that processes the messages.
 
     Attributes:
-        name: of it.
-        path: of the test that has its plans and checks.
-        share: of the messages; some cost more CPU than others.
-        promise: what is true of all messages when the test is content.
+        name: Name of the core.
+        path: Path of the test with its plans and checks.
+        share: Share of the messages; some cores need more CPU time than others.
+        promise: What holds for all messages if the test passes.
     """
 
     name: str
@@ -63,14 +63,14 @@ CORES = (
 
 
 def module_of(path: str) -> ModuleType:
-    """A test's module, by its file; tests import from their neighbours."""
+    """Import a test module by its file; tests import from their folder."""
     file = ROOT / path
     sys.path.insert(0, str(file.parent))
     return import_module(file.stem)
 
 
 def send(module: ModuleType, number: int, seed: int) -> Counter:
-    """Send at least so many messages; returns what became of them."""
+    """Send at least `number` messages; return the counts of their results."""
     random, count = np.random.default_rng(seed), Counter()
     while sum(count.values()) < number:
         plan = module.random_plan(random)

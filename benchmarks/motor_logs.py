@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Motors from made logs of 0.7 s at 1 kHz: resistance and Ke, and faults by name; truth is known.
+"""Motors from synthetic logs of 0.7 s at 1 kHz: resistance, Ke and named faults, truth known.
 
     ./diffbot python benchmarks/motor_logs.py [--robots 100] [--seed 1000]
     ./diffbot python benchmarks/motor_logs.py --bags 40 [--rate 200] [--seconds 5] [--seed 1000]
     ./diffbot python benchmarks/motor_logs.py --scale 100 [--unlike] [--seconds 20] [--seed 1000]
 
-Currents have 5 % noise and up to 5 % offset of the largest current, speeds 40 to 200 steps
-(diffbot_study.motor_logs). Prints the 95th percentiles of the errors and how many 95 % intervals
-hold, then how many of each fault are named, and how many healthy robots are blamed.
+Currents have noise of 5 % and an offset of up to 5 % of the largest current, speeds 40 to 200 steps
+(diffbot_study.motor_logs). Prints the 95th percentiles of the errors and the coverage of the 95 %
+intervals, then how many of each fault are named, and the number of false alarms.
 """
 
 from __future__ import annotations
@@ -54,29 +54,33 @@ NAMES = {
 }
 
 
-# Of the weighing, as a share: what its default interval says.
+# Relative standard deviation of the weighing, from its default interval.
 WEIGHING = WEIGHED / NORMAL_95
-# Largest delay of what is logged without a stamp, s.
+# Largest delay of data logged without a stamp, s.
 LATE = 0.002
-# Added to the seed of the recording with the load.
+# Offset of the seed for the recording with the load.
 LOADED = 10**6
 BARE, WITH_LOAD = "bare", "loaded"  # names of the recordings
-# Of (right - left) / (right + left) of the wheels' constants, where they are unlike.
+# Range of (right - left) / (right + left) of the wheels' constants with --unlike.
 UNLIKE = (-0.3, 0.3)
 
 
 def main() -> None:
-    """Print both tables, or that of the scale."""
+    """Print both tables, or the table of the scale."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--bags", type=int, metavar="N", help="N recordings as bags")
-    parser.add_argument("--rate", type=int, default=200, help="of the bags, Hz")
-    parser.add_argument("--scale", type=int, metavar="N", help="N robots of unknown unit of effort")
+    parser.add_argument("--rate", type=int, default=200, help="rate of the bags, Hz")
     parser.add_argument(
-        "--seconds", type=float, help="of each recording (default: 5 of bags, 20 of the scale)"
+        "--scale", type=int, metavar="N", help="N robots with an unknown unit of effort"
     )
-    parser.add_argument("--unlike", action="store_true", help="unlike constants of the wheels")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        help="duration of each recording, s (default: 5 for bags, 20 for the scale)",
+    )
+    parser.add_argument("--unlike", action="store_true", help="unequal constants of the wheels")
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     first = arguments.seed
@@ -93,12 +97,12 @@ def main() -> None:
 
 
 def print_motors(cluster: Cluster, seeds: range, analyse: Callable[..., Analysed]) -> None:
-    """Print how well motors are known, and how many faults are named.
+    """Print the accuracy of the motor parameters, and how many faults are named.
 
     Args:
-        cluster: that runs the seeds.
-        seeds: of the robots.
-        analyse: of a seed and its fault.
+        cluster: Cluster that runs the seeds.
+        seeds: Seeds of the robots.
+        analyse: Analyses a seed and its fault.
     """
     healthy = cluster.map(partial(analyse, fault=None), seeds)
     print_parameters(healthy)
@@ -111,11 +115,11 @@ def print_motors(cluster: Cluster, seeds: range, analyse: Callable[..., Analysed
 
 
 Analysed = tuple[tuple[Motor, Motor], Sequence[MotorAnalysis]]
-"""Two motors, and what is said of their log."""
+"""Two motors, and the analyses of their log."""
 
 
 def print_parameters(healthy: Sequence[Analysed]) -> None:
-    """Print errors and intervals of motors that have no fault."""
+    """Print errors and intervals of motors without a fault."""
     print("parameter         error % (95th percentile)  intervals that hold %")
     for name, field in NAMES.items():
         errors, holds = [], []
@@ -130,14 +134,14 @@ def print_parameters(healthy: Sequence[Analysed]) -> None:
 
 
 def analysed(seed: int, fault: str | None) -> Analysed:
-    """Two motors, and what is said of their log."""
+    """Analyse the log of two motors."""
     rng = np.random.default_rng(seed)
     motors = drawn(rng)
     return motors, analyse_motors([(PERIOD, make_log(motors, rng, fault))])
 
 
 def from_bag(seed: int, rate: int, seconds: float, fault: str | None) -> Analysed:
-    """Two motors, and what `identify` says of their bag."""
+    """Analyse the bag of two motors as `identify` does."""
     rng = np.random.default_rng(seed)
     motors = drawn(rng)
     columns = make_log(motors, rng, fault, seconds)
@@ -161,18 +165,18 @@ def from_bag(seed: int, rate: int, seconds: float, fault: str | None) -> Analyse
 
 @dataclass(frozen=True)
 class Weighed:
-    """A robot of unknown unit of effort, and what was recorded and weighed of it.
+    """A robot with an unknown unit of effort, with recordings and weighed masses.
 
     Attributes:
-        constant: N m of a unit of effort, mean of both wheels.
-        truth: K5 to K8, shape (4,).
-        bare: its recording.
-        loaded: that with the load.
-        geometry: of the wheels.
-        mass: as weighed.
-        load: likewise.
-        inertia: of a wheel, kg m^2.
-        place: of the load ahead of the axle, m.
+        constant: Torque per unit of effort, N m, mean of both wheels.
+        truth: True K5 to K8, shape (4,).
+        bare: Recording without load.
+        loaded: Recording with the load.
+        geometry: Geometry of the wheels.
+        mass: Weighed mass of the robot.
+        load: Weighed mass of the load.
+        inertia: Inertia of a wheel, kg m^2.
+        place: Position of the load ahead of the axle, m.
     """
 
     constant: float
@@ -187,7 +191,7 @@ class Weighed:
 
 
 def weighed(seed: int, seconds: float, unlike: bool) -> Weighed:
-    """Draw, drive, load and drive again; constants of the wheels may be unlike."""
+    """Draw, drive, load and drive again; the wheels' constants may be unequal."""
     rng = np.random.default_rng([seed, 7])
     found = draw(seed)
     model = found.robot.model
@@ -224,7 +228,7 @@ def driven(
     run_name: str,
     payload: tuple[float, float, float, float] | None = None,
 ) -> tuple[Array, Segment]:
-    """K5 to K8 without payload, and a recording of efforts."""
+    """Return K5 to K8 without payload, and a recording of efforts."""
     with closing(make_simulator("ideal", found.robot)) as engine:
         truth = np.array(engine.parameters())
         if payload is not None:
@@ -239,7 +243,7 @@ def driven(
 
 
 def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -> None:
-    """Print how well the torque of a unit of effort is known."""
+    """Print the accuracy of the torque per unit of effort."""
     robots = cluster.map(partial(weighed, seconds=seconds, unlike=unlike), seeds)
     columns = " ".join(f"{name.upper():>6}" for name in KS)
     print(f"{len(robots)} robots, {seconds:g} s each; intervals that hold, %")

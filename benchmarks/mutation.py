@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Do the tests notice every small change of the code that keeps torques within limits?
+"""Mutation testing of the code that keeps torques within limits: do the tests detect each mutant?
 
-Makes all mutants of the limiter, the state machine and the watchdog, one at a time: operators,
-comparisons, numbers and conditions replaced, statements, `not` and parts of `and` and `or` left
-out; sentences stay as they are. Runs the file's own tests on each. A mutant dies when a test fails.
-Survivors are listed with the reason why they make no difference, which mutation_survivors.py keeps;
-one without a reason ends with status 1.
+Creates all mutants of the limiter, the state machine and the watchdog, one at a time: replaces
+operators, comparisons, numbers and conditions, and removes statements, `not` and parts of `and` and
+`or`; messages stay unchanged. Runs the file's own tests on each. A mutant is killed when a test
+fails. Survivors are listed with the reason why they are equivalent, from mutation_survivors.py; a
+survivor without a reason gives status 1.
 
-The checkout is not touched: a copy of the package is mutated, in processes of their own, forked
-from one that has all libraries loaded. No library is used: those that there are want a project of
-one package, and one more dependency for five small files would be too much.
+The checkout is not modified: a copy of the package is mutated, in separate processes forked from
+one with all libraries loaded. No mutation library is used: existing ones expect a project of one
+package, and five small files do not justify another dependency.
 
     ./diffbot python benchmarks/mutation.py [FILE ...] [--jobs 2]
 """
@@ -44,7 +44,7 @@ FILES = {
     "robot_messages.py": ("test_presence.py",),
     "effort_watchdog.py": ("test_effort_watchdog.py",),
 }
-# Of a file with more topics than its tests have: the classes and constants that are changed.
+# Classes and constants to mutate in a file that its tests cover only in part.
 PARTS = {"robot_messages.py": ("WAITING_PERIOD", "Presence")}
 TIME_LIMIT = 300  # s; a mutant that hangs is noticed
 
@@ -65,7 +65,7 @@ FUNCTIONS = {"min": "max", "max": "min", "all": "any", "any": "all", "abs": "flo
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand in the place of a node."""
+    """Yield replacements of a node."""
     if isinstance(node, ast.Compare):
         for k, operator in enumerate(node.ops):
             for other in COMPARISONS[type(operator)]:
@@ -106,11 +106,11 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 def mutants(text: str, parts: tuple[str, ...] = ()) -> Iterator[tuple[int, str, str]]:
-    """All mutants of a source text: line, what was replaced by what, and the changed text.
+    """Yield all mutants of a source text: line, description of the change, and changed text.
 
     Args:
-        text: of a module.
-        parts: names of its classes and constants that are changed; empty: all of it is.
+        text: Source text of a module.
+        parts: Names of the classes and constants to mutate; empty: all.
     """
     tree = ast.parse(text)
     quoted = {id(part) for node in ast.walk(tree) for part in _sentence(node)}
@@ -130,19 +130,19 @@ def mutants(text: str, parts: tuple[str, ...] = ()) -> Iterator[tuple[int, str, 
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """What a statement of a module defines."""
+    """Return the names that a statement of a module defines."""
     if isinstance(node, ast.Assign):
         return {target.id for target in node.targets if isinstance(target, ast.Name)}
     return {getattr(node, "name", "")}
 
 
 def _sentence(node: ast.AST) -> list[ast.AST]:
-    """The nodes of a sentence with values in it."""
+    """Return the nodes of a message with values in it."""
     return list(ast.walk(node)) if isinstance(node, ast.JoinedStr) else []
 
 
 def _short(node: ast.AST) -> str:
-    """A node in one line; of a condition, the line that has it."""
+    """Return a node in one line; for a condition, the line with the condition."""
     return ast.unparse(node).splitlines()[0]
 
 
@@ -151,7 +151,7 @@ def _give_up(*_: object) -> None:
 
 
 def survives(job: tuple[str, str], folder: Path) -> bool:
-    """Whether the tests of a file pass with this text in its place; run in a forked process."""
+    """Whether a file's tests pass with this text in its place; runs in a forked process."""
     name, text = job
     work = Path(tempfile.mkdtemp(dir=folder))
     shutil.copytree(SOURCE, work / SOURCE.name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -174,15 +174,15 @@ def survives(job: tuple[str, str], folder: Path) -> bool:
 
 
 def main() -> int:
-    """Print the survivors; returns the exit status."""
+    """Print the survivors; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", metavar="FILE", help=", ".join(FILES))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel processes")
     arguments = parser.parse_args()
     for name in arguments.files:
         if name not in FILES:
             parser.error(f"{name}: must be one of {', '.join(FILES)}")
-    # The same examples for each mutant; how an example can be made smaller is of no interest.
+    # Use the same examples for each mutant, and do not shrink them.
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile(
         "mutation", max_examples=40, derandomize=True, database=None, deadline=None, phases=phases
@@ -201,7 +201,7 @@ def main() -> int:
 
 
 def judge(name: str, pool: multiprocessing.pool.Pool, folder: Path) -> int:
-    """Print the survivors of a file; returns how many have no reason."""
+    """Print the survivors of a file; return the number without a reason."""
     text = (SOURCE / name).read_text(encoding="utf-8")
     lines, found = text.splitlines(), list(mutants(text, PARTS.get(name, ())))
     run = partial(survives, folder=folder)

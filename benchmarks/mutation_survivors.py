@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the surviving mutants make no difference: (file, line, change) -> reason."""
+"""Reasons why surviving mutants are equivalent: (file, line, change) -> reason."""
 
 EMPTY = "no reason is given by None as well as by an empty text: only its truth is asked for"
 PAIRS = "both have two values: the command was counted before, and what passed is a pair"
+TYPE = "a name for type checkers; annotations are not evaluated when the program runs"
 FIRST = "the first state sets it before anything reads it"
 
 SURVIVORS: dict[tuple[str, str, str], str] = {
@@ -11,21 +12,31 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
     ),
     ("command_guard.py", 'return ""', "return '' -> pass"): EMPTY,
     **{
-        ("command_guard.py", line, change.format(name=name)): FIRST
-        for name, line in {
-            "_came": "self._came = 0.0  # arrival of the newest state by the node's clock, s",
-            "_least": "self._least = 0.0  # smallest lead of the node's clock over a stamp, s",
-        }.items()
-        for change in ("self.{name} = 0.0 -> pass", "0.0 -> 1.0")
+        ("command_guard.py", line, change): FIRST
+        for line in (
+            "self._came = 0.0  # arrival of the newest state by the node's clock, s",
+            "self._came = 0.0  # time of the last state by the node's clock, s",
+            "self._least = 0.0  # smallest lead of the node's clock over a stamp, s",
+        )
+        for change in (line.split("  #")[0] + " -> pass", "0.0 -> 1.0")
     },
+    **{
+        ("command_guard.py", "if TYPE_CHECKING:", f"if TYPE_CHECKING: -> if {truth}:"): (
+            "imports a name for type checkers only"
+        )
+        for truth in (True, False)
+    },
+    ("command_guard.py", "Pair = tuple[float, float]", "Pair = tuple[float, float] -> pass"): TYPE,
     (
         "command_guard.py",
         "if behind > self._limit:",
         "behind > self._limit -> behind >= self._limit",
     ): "a difference of clocks meets the limit to the last bit by chance only",
-    ("effort_watchdog.py", "Pair = tuple[float, float]", "Pair = tuple[float, float] -> pass"): (
-        "a name for type checkers; annotations are not evaluated when the program runs"
-    ),
+    (
+        "effort_watchdog.py",
+        "Pair = tuple[float, float]",
+        "Pair = tuple[float, float] -> pass",
+    ): TYPE,
     ("effort_watchdog.py", 'return ""', "return '' -> pass"): EMPTY,
     (
         "effort_watchdog.py",

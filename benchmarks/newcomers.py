@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long a control loop stands still when a live view appears beside it.
+"""Longest interruption of a control loop when a live view starts.
 
-The node `ident` drives a robot that moves on by itself, as in live_view.py. Every five seconds a
-live view appears beside it. Printed for each way of discovery and messages: the longest time
-between two commands while the view appeared, median and largest, and how often it was beyond
-ident's input_timeout.
+The node `ident` drives a robot without lock-step, as in live_view.py. Every five seconds a live
+view starts. Prints, for each kind of discovery and transport, the longest time between two commands
+during the start (median and largest), and how often it exceeded ident's input_timeout.
 
     closed      as ./diffbot has it: UDP on the loopback interface
     localhost   ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, with shared memory
-    opened      SUBNET as ./diffbot has it: UDP; the view has shared memory, too, as a tool that
-                somebody starts in a terminal
+    opened      SUBNET as ./diffbot has it: UDP; the view has shared memory, too, as a tool started
+                in a terminal
 
     ./diffbot python benchmarks/newcomers.py [--arrivals 40] [--only closed]
 """
@@ -39,14 +38,14 @@ WAYS = {
     "localhost": {RANGE: "LOCALHOST"},
     "opened": with_defaults({RANGE: "SUBNET"}),
 }
-# Variables that choose the ways of Fast DDS.
+# Environment variables that configure Fast DDS.
 CHOICES = {name for way in WAYS.values() for name in way}
 WARM_UP, STAY = 5.0, 5.0  # s
-INPUT_TIMEOUT = CommandParameters.input_timeout  # of ident, s
+INPUT_TIMEOUT = CommandParameters.input_timeout  # input_timeout of ident, s
 
 
 class ListeningRobot(Robot):
-    """Notes when commands come."""
+    """Records when commands arrive."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +56,7 @@ class ListeningRobot(Robot):
         self.commanded.append(time.perf_counter())
 
     def longest_silence(self, seconds: float) -> float:
-        """Drive on; returns the longest time between two commands, s."""
+        """Keep driving; return the longest time between two commands, s."""
         self.commanded.clear()
         self.drive(seconds)
         pairs = zip(self.commanded, self.commanded[1:], strict=False)
@@ -65,7 +64,7 @@ class ListeningRobot(Robot):
 
 
 def arrivals(count: int) -> list[float]:
-    """The longest silence around each arrival, s."""
+    """Return the longest time without a command around each start of a view, s."""
     rclpy.init()
     robot = ListeningRobot()
     words = ["--ros-args", "-p", "robot:=twil", "-p", "duration:=36000.0"]
@@ -88,7 +87,7 @@ def arrivals(count: int) -> list[float]:
 
 
 def main() -> None:
-    """Measure and print; each way in a process of its own, as the variables are read once."""
+    """Measure and print; one process per kind, because the variables are read only once."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--arrivals", type=int, default=40)
     parser.add_argument("--only", nargs="+", default=list(WAYS), choices=WAYS)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Odometry by exact arcs against straight-line (Euler) and midpoint odometry, and its cost.
+"""Accuracy and cost of exact-arc odometry, compared with Euler and midpoint odometry.
 
-The robot drives arcs of a circle whose end is known in closed form; printed is the distance of the
-odometry's end from it. Then the time of an update with and without noise.
+The robot drives circular arcs with a known end point; prints the distance of the odometry's end
+point from it, then the time of an update with and without noise.
 
     ./diffbot python benchmarks/odometry.py
 """
@@ -27,7 +27,7 @@ ARCS = (
 
 
 def end_error(end, radius: float, angle: float, steps: int) -> float:
-    """Distance in m between the odometry's end and the true one."""
+    """Return the distance between the odometry's end point and the true one, m."""
     piece, pose = Arc(radius * angle, angle).share(1.0 / steps), Pose(0.0, 0.0, 0.0)
     for _ in range(steps):
         pose = end(piece, pose)
@@ -36,7 +36,7 @@ def end_error(end, radius: float, angle: float, steps: int) -> float:
 
 
 def update_time(path_noise: float, updates: int = 5000) -> float:
-    """Time of one update in s, the best of 5 rounds; 10 ms steps at 0.5 m/s on a 1 m circle."""
+    """Return the time of an update, s, best of 5 rounds; 10 ms steps, 0.5 m/s, 1 m circle."""
     odometry = DiffOdometry(WheelGeometry(0.075, 0.075, 0.272), path_noise)
     number = 0
 

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of the omnidirectional robot of Conceicao and others (2006), their data and ours.
+"""Identification of the omnidirectional robot of Conceicao et al. (2006), their data and ours.
 
-First what follows from the paper's Tables 1 and 4. Then its three experiments as simulations of the
-robot with the means of Tables 5 and 6, many times over, each with noise of its own:
+First prints the results from the paper's Tables 1 and 4. Then repeats its three experiments in
+simulation, on the robot with the means of Tables 5 and 6, many times with different noise:
 
     speeds of the wheels    12 mm/s, steps of 2 mm/s       every 40 ms
     currents                0.1 A, steps of 0.02 A
     angle of the camera     10 mrad, steps of 5 mrad
 
-Method 1 has four speeds of 5 s for each axis, method 2 some runs of coasting for each, method 3 one
-fall of 0.510 kg. Given are the true value, bias and standard deviation of the estimates, the mean
-half width of their 95 % intervals, all in % of the truth, and how many of these hold the truth.
-Method 2 knows no mass: its parameters are B / M and C / M, for W B / J and C / J.
+Method 1 uses four speeds of 5 s for each axis, method 2 several coasting runs for each, method 3
+one fall of 0.510 kg. Prints the true value, bias and standard deviation of the estimates, the mean
+half width of their 95 % intervals, all in % of the truth, and the coverage of the intervals. Method
+2 does not know the mass: its parameters are B / M and C / M, for W B / J and C / J.
 
     ./diffbot python benchmarks/omni.py                       # 100 runs, 5 coastings: 15 s
     ./diffbot python benchmarks/omni.py --runs 1000
     ./diffbot python benchmarks/omni.py --coastings 1         # what a single coasting gives
 
-"as printed" are Euler's accelerations with least squares, and a fall whose mass has no inertia of
-its own; "our dW/dt" is that with the acceleration fitted to the angles.
+"as printed" uses Euler accelerations with least squares, and neglects the inertia of the falling
+mass; "our dW/dt" is the same with the acceleration fitted to the angles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from diffbot_papers.omni.model import AXES, OmniRobot
 
 
 def print_paper() -> None:
-    """What follows from Tables 1 and 4."""
+    """Print the results from Tables 1 and 4."""
     print("Tables 1, 2  axis | B as printed, recomputed, 95 %  | C as printed, recomputed, 95 %")
     for i, axis in enumerate(AXES):
         fit = fit_steady(published.TABLE_1_SPEEDS, published.TABLE_1_FORCES[i])
@@ -59,7 +59,7 @@ def print_paper() -> None:
 
 
 def print_repeated(found: Repeated) -> None:
-    """One line of the table of simulated experiments."""
+    """Print a line of the table of simulated experiments."""
     print(
         f"{found.method:24} | {found.quantity:9} | {found.truth:8.4f} | {100 * found.bias:+7.2f}"
         f" | {100 * found.spread:6.2f} | {100 * found.half_width:6.2f}"
@@ -72,8 +72,10 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=100, help="repetitions of the experiments")
-    parser.add_argument("--coastings", type=int, default=5, help="per repetition and axis")
-    parser.add_argument("--seed", type=int, default=0, help="of the noise")
+    parser.add_argument(
+        "--coastings", type=int, default=5, help="coasting runs per repetition and axis"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
     arguments = parser.parse_args()
     print_paper()
     print(f"\n{arguments.runs} runs, {arguments.coastings} coastings each, seed {arguments.seed}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a page takes to write, and how large it is: runs of a minute and of an hour.
+"""Time to write a report page, and its size, for runs of a minute and of an hour.
 
     ./diffbot python benchmarks/page_time.py
 
-The runs are made up at 100 Hz, so that only the page is timed: an identification, and a drive whose
-peaks must be in the page however long it is. Wall time of the best of three.
+The runs are synthetic data at 100 Hz, so that only the page is timed: an identification, and a
+drive whose peaks must appear in a page of any length. Prints the best wall time of three.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_report.summary import RunDescription
 
 RATE, LIMIT = 100.0, 1.0
-PEAK = 0.987  # N m, of one sample of the left wheel
+PEAK = 0.987  # N m, torque peak in one sample of the left wheel
 
 
 def drive(seconds: float) -> DriveRecording:
-    """A figure-8 that is followed to some mm, with one peak of torque."""
+    """Return a recording of a figure-8 with errors of some mm and one torque peak."""
     recording = DriveRecording(CONTROLLERS["backstep_controller"])
     count = round(seconds * RATE)
     t = np.arange(count) / RATE
@@ -57,7 +57,7 @@ def drive(seconds: float) -> DriveRecording:
 
 
 def measure(seconds: float, folder: Path) -> str:
-    """One line: time, size, samples that were kept, and whether the peak is in the page."""
+    """Return a line: time, size, kept samples, and whether the page contains the peak."""
     recording, robot = drive(seconds), load_robot("twil")
     about = RunDescription("backstepping", "twil", "ideal", 1)
     summary = {"outcome": "completed", "reason": "", "missing": []}

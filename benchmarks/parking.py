@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parking times of the standard backstepping law, the polar pose law over PI loops, and Listing 3.
 
-From rest at the origin, perturbed by up to 1 mm and 1 mrad, uniformly, from --seed. Settled: the
-true pose stays within 1 cm and 1 degree of the goal's; least, median and largest over the starts,
-"lost" counts those that never settle in --time. "drift" is the largest distance between the pose by
-odometry, the only one that a law sees, and the true one. The laws are run as launch/pose.launch.xml
-and launch/backstepping.launch.xml do: encoders, limits of torque and its rate, first sample without
-torque. --poses N adds starts 1 mm to 10 m away from the goal in any direction.
+Runs start from rest at the origin, with uniform perturbations of up to 1 mm and 1 mrad from --seed.
+Settled means that the true pose stays within 1 cm and 1 degree of the goal. Prints minimum, median
+and maximum over the starts; "lost" is the number of runs that do not settle in --time. "drift" is
+the largest distance between the odometry pose, the only one that a law observes, and the true one.
+The laws run as in launch/pose.launch.xml and launch/backstepping.launch.xml: encoders, torque and
+rate limits, first sample without torque. --poses N adds starts 1 mm to 10 m away from the goal in
+any direction.
 
     ./diffbot python benchmarks/parking.py --torque-limit 5 --encoder-counts 0
     ./diffbot python benchmarks/parking.py --engine mujoco [--robot agv]
@@ -44,7 +45,7 @@ GOALS = ((1.0, 0.0, 0.0), (5.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 def make_law(
     name: str, dynamics: DynamicParameters, robot: Robot, limit: float, counts: int | None
 ) -> Law:
-    """A new law of LAWS; limit: of the torque; counts: of the encoders, None for the robot's."""
+    """Create a law of LAWS with a torque limit and encoder counts, None for the robot's."""
     if name == "published":
         return PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
     tuned = tuned_backstepping if name == "standard" else tuned_polar_pose
@@ -59,7 +60,7 @@ def make_law(
 
 
 def row(name: str, law: str, runs: list[DriveSamples]) -> str:
-    """One line of the table."""
+    """Return a line of the table."""
     times = np.sort([run.true.settling_time for run in runs])
     cells = " | ".join(f"{times[i]:6.2f}" for i in (0, len(times) // 2, -1))
     peak = max(run.peak_torque for run in runs)
@@ -72,7 +73,7 @@ def row(name: str, law: str, runs: list[DriveSamples]) -> str:
 
 
 def random_poses(count: int, seed: int) -> list[tuple[float, float, float]]:
-    """Poses 1 mm to 10 m away, as many per factor of distance, any direction and heading."""
+    """Return poses 1 mm to 10 m away, log-uniform distance, any direction and heading."""
     generator = np.random.default_rng(seed)
     away = np.exp(generator.uniform(math.log(1e-3), math.log(10.0), count))
     way, theta = generator.uniform(-math.pi, math.pi, (2, count))
@@ -90,9 +91,11 @@ def main() -> None:
     parser.add_argument("--torque-limit", type=float, help="N m; default: the robot's traction")
     parser.add_argument("--encoder-counts", type=int, help="default: the robot's; 0: exact")
     parser.add_argument("--starts", type=int, default=15, help="runs per line")
-    parser.add_argument("--time", type=float, default=12.0, help="s of robot time per run")
-    parser.add_argument("--seed", type=int, default=0, help="of starts and encoders")
-    parser.add_argument("--poses", type=int, default=0, help="parks from so many random poses too")
+    parser.add_argument("--time", type=float, default=12.0, help="robot time per run, s")
+    parser.add_argument("--seed", type=int, default=0, help="seed of starts and encoders")
+    parser.add_argument(
+        "--poses", type=int, default=0, help="number of additional random start poses"
+    )
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)

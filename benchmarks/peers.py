@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The estimators beside what else there is: cost per sample, and error after the same data.
+"""Comparison of the estimators with other libraries: cost per sample, error on the same data.
 
-All learn K5..K8 from the same recordings (twil, ideal engine, PRBS, 4096 counts, 1 % torque noise),
-in turn in one run. Cost is CPU time per sample on one of them, the median of the rounds; error is
-|found - true| / |true| in %, the median over the recordings, of a robot with and without friction.
+All estimate K5..K8 from the same recordings (twil, ideal engine, PRBS, 4096 counts, 1 % torque
+noise), in turn in one run. Cost is CPU time per sample on one of them, the median of the rounds;
+error is |found - true| / |true| in %, the median over the recordings, of a robot with and without
+friction.
 
-Rows: the two regressions of Lages (2017), (41)-(55), one of two parameters per axis, from rows that
-are ready: what a library does alone. None of it knows friction or says how sure it is.
-Samples: from joint samples, which this suite's estimators check and make rows of first; `integral`
-and `kalman` identify friction and delay, and say how sure they are.
+Rows: the two regressions of Lages (2017), (41)-(55), with two parameters per axis, from prepared
+rows, which is the task of a library. They model no friction and give no confidence intervals.
+Samples: from joint samples, which this suite's estimators first check and convert to rows;
+`integral` and `kalman` identify friction and delay, and give confidence intervals.
 
-padasip, filterpy and statsmodels are compared where they are installed; no part of the suite needs
-them:
+padasip, filterpy and statsmodels are included if installed; the suite does not need them:
 
     ./diffbot python -m pip install --target=FOLDER padasip filterpy statsmodels
     ./diffbot python benchmarks/peers.py --peers FOLDER [--seconds 60] [--seeds 5] [--rounds 5]
@@ -39,14 +39,14 @@ from diffbot_study.block_recording import record_runs
 from diffbot_study.recorded_runs import RecordedRun, RunSetting
 
 Array = NDArray[np.float64]
-# Learns all of a recording; gives K5..K8.
+# Processes a complete recording and returns K5..K8.
 Work = Callable[[], Array]
 
-# Samples between two estimates where somebody asks.
+# Samples between two requested estimates.
 ASKED = 20
-# What the generic fit begins with, times the truth: a description that is wrong.
+# Ratio of the generic fit's initial values to the truth: a wrong description.
 WRONG = 1.3
-# Speed over which its Coulomb friction changes its sign, rad/s: a fit needs derivatives.
+# Width of the sign change of its Coulomb friction, rad/s: a fit needs derivatives.
 SMOOTH = 0.1
 
 
@@ -59,7 +59,7 @@ class PlainRls:
         self._pab = 0.0
 
     def update(self, x: float, z: float, y: float) -> None:
-        """Take in regressors x, z and output y."""
+        """Update with regressors x, z and output y."""
         paa, pab, pbb = self._paa, self._pab, self._pbb
         ka, kb = paa * x + pab * z, pab * x + pbb * z
         scale = 1.0 / (1.0 + x * ka + z * kb)
@@ -72,13 +72,13 @@ class PlainRls:
 
 
 def rows_of(run: RecordedRun) -> list[Row]:
-    """Rows of the two-parameter regressions."""
+    """Return the rows of the two-parameter regressions."""
     regression = PositionRegression(run.geometry)
     return [row for sample in run.samples if (row := regression.push(sample)) is not None]
 
 
 def axes_of(run: RecordedRun) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Regressors, shape (n, 2), and outputs, shape (n,), of both axes."""
+    """Return regressors, shape (n, 2), and outputs, shape (n,), of both axes."""
     rows = rows_of(run)
     linear = np.array([row.linear[0] for row in rows]), np.array([row.linear[1] for row in rows])
     angular = np.array([row.angular[0] for row in rows]), np.array([row.angular[1] for row in rows])
@@ -86,7 +86,7 @@ def axes_of(run: RecordedRun) -> tuple[tuple[Array, Array], tuple[Array, Array]]
 
 
 def joined(linear: Array, angular: Array) -> Array:
-    """K5..K8 from the parameters of both axes."""
+    """Compute K5..K8 from the parameters of both axes."""
     return np.array((linear[0], angular[0], linear[1], angular[1]), dtype=float)
 
 
@@ -94,7 +94,7 @@ def joined(linear: Array, angular: Array) -> Array:
 
 
 def plain_rls(run: RecordedRun) -> Work:
-    """Plain floats, with nothing that is not needed."""
+    """RLS in plain floats, with the minimum of operations."""
     rows = rows_of(run)
 
     def work() -> Array:
@@ -108,7 +108,7 @@ def plain_rls(run: RecordedRun) -> Work:
 
 
 def own_rls(run: RecordedRun) -> Work:
-    """The suite's, which also keeps what its intervals are made of."""
+    """The suite's RLS, which also updates the data for its intervals."""
     rows = rows_of(run)
 
     def work() -> Array:
@@ -174,7 +174,7 @@ def numpy_batch(run: RecordedRun) -> Work:
 
 
 def numpy_friction(run: RecordedRun) -> Work:
-    """The same with columns for the friction of each wheel."""
+    """numpy.linalg.lstsq with additional columns for the friction of each wheel."""
     rows = rows_of(run)
     speeds = np.array([run.geometry.wheel_velocity(*row.velocity) for row in rows])
     axes = [(np.column_stack((x, speeds, np.sign(speeds))), y) for x, y in axes_of(run)]
@@ -206,14 +206,14 @@ def estimator(name: str, ask: int = 0) -> Callable[[RecordedRun], Work]:
 
 
 def scipy_fit(run: RecordedRun) -> Work:
-    """curve_fit of SciPy: (41) with friction is integrated, and its parameters are searched for."""
+    """curve_fit of SciPy: integrate (41) with friction, and search for its parameters."""
     samples, geometry = run.samples, run.geometry
     periods = np.diff([sample.stamp for sample in samples])
     turns = np.diff([sample.position for sample in samples], axis=0)
     measured = np.array([geometry.body_velocity(*turn) for turn in turns]) / periods[:, None]
 
     def work() -> Array:
-        # Friction in N m s/rad and N m, scaled so that 1 is a usual size.
+        # Scale friction (N m s/rad and N m) so that 1 is a typical value.
         scales = np.concatenate((np.abs(run.truth), np.full(2, 0.01), np.full(2, 0.1)))
         begin = np.concatenate((WRONG * np.sign(run.truth), np.full(4, 0.1)))
 
@@ -227,10 +227,10 @@ def scipy_fit(run: RecordedRun) -> Work:
 
 
 def simulated(run: RecordedRun, parameters: list[float]) -> Array:
-    """Mean body velocities of each period, shape (n, 2), by the midpoint rule.
+    """Simulate the mean body velocities of each period, shape (n, 2), by the midpoint rule.
 
     Args:
-        run: its torques.
+        run: Run with the torques.
         parameters: K5..K8, viscous friction of the wheels, Coulomb friction of the wheels.
     """
     k5, k6, k7, k8, *friction = parameters
@@ -276,7 +276,7 @@ CONTENDERS: dict[str, Callable[[RecordedRun], Work]] = {
 
 
 def prepared(run: RecordedRun, names: list[str]) -> dict[str, Work]:
-    """What is there of the contenders, ready to work; who is not is said once."""
+    """Return the installed estimators, ready to run; missing ones are reported once."""
     works = {}
     for name in names:
         try:
@@ -287,7 +287,7 @@ def prepared(run: RecordedRun, names: list[str]) -> dict[str, Work]:
 
 
 def costs(works: dict[str, Work], samples: int, rounds: int) -> dict[str, float]:
-    """CPU time per sample, s, the median of rounds in which all take their turns."""
+    """Return the CPU time per sample, s: the median of rounds in which all take turns."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
@@ -302,15 +302,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="of robot time at 100 Hz")
+    parser.add_argument("--seconds", type=float, default=60.0, help="robot time at 100 Hz, s")
     parser.add_argument("--seeds", type=int, default=5, help="recordings for the errors")
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--rounds", type=int, default=5, help="for the costs")
-    parser.add_argument("--only", nargs="*", default=[""], help="words of the names in the table")
-    parser.add_argument("--peers", default="", help="folder that they are installed in")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds for the costs")
+    parser.add_argument(
+        "--only", nargs="*", default=[""], help="only names that contain these words"
+    )
+    parser.add_argument("--peers", default="", help="folder in which the libraries are installed")
     asked = parser.parse_args()
     if asked.peers:
-        sys.path.append(asked.peers)  # last: NumPy and SciPy stay the environment's
+        sys.path.append(asked.peers)  # last, so that NumPy and SciPy come from the environment
     seeds = range(asked.first, asked.first + asked.seeds)
     rubbing = RunSetting()
     free = replace(rubbing, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))

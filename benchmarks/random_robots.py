@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates of robots drawn at random: coverage and bias by parameter and kind of robot.
+"""Estimates of random robots: coverage and bias by parameter and kind of robot.
 
 `benchmarks/trust.py --random N` prints `table`.
 """
@@ -30,29 +30,29 @@ from diffbot_study.task_cluster import Cluster
 
 SECONDS = 20.0
 PARAMETERS = ("K5", "K6", "K7", "K8", *FRICTION_NAMES, *TURNING_NAMES)
-# Upper ends of the strata.
+# Upper limits of the strata.
 STRATA = {
     "period, ms": (5.0, 12.0, 22.0, 40.0),
     "counts": (1000.0, 4000.0, 16384.0),
     "Coulomb, % of amplitude": (10.0, 25.0, 40.0),
     "delay, periods": (0.0, 1.0, 2.0, 3.5),
 }
-# Fewer runs say nothing about a stratum.
+# Minimum number of runs for results on a stratum.
 FEWEST = 5
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one robot.
+    """Results of one robot.
 
     Attributes:
-        drawn: the robot.
-        estimate: after SECONDS.
-        errors: of PARAMETERS; K5..K8 as shares of the truth, viscous friction as shares of the
-            excitation's amplitude per top speed, Coulomb friction as shares of the amplitude, the
-            resistance against turning likewise of its largest moment. What the estimator does not
-            tell is NaN.
-        deviations: as stated, in the same units.
+        drawn: The robot.
+        estimate: Estimate after SECONDS.
+        errors: Errors of PARAMETERS; K5..K8 relative to the truth, viscous friction relative to the
+            excitation's amplitude per top speed, Coulomb friction relative to the amplitude, the
+            turning resistance likewise relative to its largest moment. NaN for values that the
+            estimator does not provide.
+        deviations: Standard deviations of the estimate, in the same units.
     """
 
     drawn: RandomRobot
@@ -62,12 +62,12 @@ class Outcome:
 
     @property
     def inside(self) -> np.ndarray:
-        """Whether each 95 % interval holds the truth."""
+        """Whether each 95 % interval contains the truth."""
         return np.abs(self.errors) <= NORMAL_95 * self.deviations
 
     @property
     def strata(self) -> tuple[float, ...]:
-        """Where it belongs, in the order of STRATA."""
+        """Return the robot's values in the order of STRATA."""
         drawn = self.drawn
         counts = float(drawn.robot.encoder.counts)
         return 1e3 * drawn.period, counts, 100.0 * drawn.coulomb_share, drawn.delay
@@ -82,7 +82,7 @@ def outcome(
     unmodelled: str | None,
     turning: bool,
 ) -> Outcome:
-    """Record the robot of a seed and learn from it."""
+    """Record the robot of a seed and identify it."""
     drawn = draw(seed)
     if engine != "ideal":
         drawn = drawn.written(folder)
@@ -133,7 +133,7 @@ def table(
     unmodelled: str | None = None,
     turning: bool = False,
 ) -> Iterator[str]:
-    """Lines of the table for the robots of these seeds."""
+    """Yield the table lines for the robots of these seeds."""
     with TemporaryDirectory() as folder:
         work = partial(
             outcome,
@@ -172,7 +172,7 @@ def _line(name: str, runs: list[Outcome], i: int) -> str:
 
 
 def _share(runs: list[Outcome], i: int) -> tuple[float, tuple[float, float]]:
-    """Share of the runs inside in %, with the 95 % interval of Wilson."""
+    """Return the share of the runs inside in %, with the 95 % interval of Wilson."""
     n, z = len(runs), NORMAL_95
     share = float(np.mean([run.inside[i] for run in runs]))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
@@ -181,7 +181,7 @@ def _share(runs: list[Outcome], i: int) -> tuple[float, tuple[float, float]]:
 
 
 def _worst(runs: list[Outcome]) -> Iterator[str]:
-    """The stratum of each kind in which the fewest intervals hold the truth."""
+    """Yield the stratum of each kind with the lowest coverage."""
     for k, (name, ends) in enumerate(STRATA.items()):
         found = []
         for low, high in zip((-math.inf, *ends[:-1]), ends, strict=True):

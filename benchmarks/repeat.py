@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Equal runs of each launch file, alone and beside busy processes: are all their figures equal?
+"""Repeatability: equal runs of each launch file, with and without other load, give equal figures.
 
-Every summary and parameter file is compared whole, but for the keys of wall time that
-launch_runs.WALL_CLOCK names. Printed are, for each launch, how many runs differ from the most
-common outcome and where, and what the runs took. Exit status: 0 all are equal and ended well;
-1 a run differs or failed.
+Every summary and parameter file is compared completely, except for the keys of wall time in
+launch_runs.WALL_CLOCK. Prints, for each launch, how many runs differ from the most common outcome
+and where, and the time of the runs. Exit status: 0 all are equal and successful; 1 a run differs or
+failed.
 
     ./diffbot python benchmarks/repeat.py [--runs 20] [--only TEXT] [--busy no|yes|both] [--list]
                                           [--keep DIR]
 
-`--busy yes` keeps as many processes busy as there are processors. `--keep` leaves the results of
-every run that differs, with what it printed.
+`--busy yes` keeps as many processes busy as there are processors. `--keep` keeps the results and
+the output of every run that differs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from pathlib import Path
 
 from launch_runs import RUNS, LaunchRun, Outcome, execute
 
-MOST_SHOWN = 6  # differing figures of a run
+MOST_SHOWN = 6  # largest number of differing figures shown per run
 
 
 @contextmanager
 def busy_processors(number: int) -> Iterator[None]:
-    """As many processes that compute for ever."""
+    """Run `number` processes that compute continuously."""
     processes = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)
     ]
@@ -49,7 +49,7 @@ def busy_processors(number: int) -> Iterator[None]:
 
 
 def differences(outcome: Outcome, usual: Outcome) -> list[str]:
-    """Lines that say where one differs from the other."""
+    """Return lines with the differences between two outcomes."""
     keys = dict.fromkeys((*usual.values, *outcome.values))
     missing = "(none)"
     pairs = ((k, outcome.values.get(k, missing), usual.values.get(k, missing)) for k in keys)
@@ -57,7 +57,7 @@ def differences(outcome: Outcome, usual: Outcome) -> list[str]:
 
 
 def repeat(run: LaunchRun, runs: int, folder: Path, keep: Path | None) -> int:
-    """Repeat a run and print what differs; returns the number of runs that differ or failed."""
+    """Repeat a run, print differences; return the number of runs that differ or failed."""
     outcomes = [execute(run, folder / str(number)) for number in range(runs)]
     texts = [json.dumps(outcome.values, sort_keys=True) for outcome in outcomes]
     most = Counter(texts).most_common(1)[0][0]
@@ -88,12 +88,12 @@ def repeat(run: LaunchRun, runs: int, folder: Path, keep: Path | None) -> int:
 
 
 def main() -> int:
-    """Repeat the chosen launches; returns the exit status."""
+    """Repeat the chosen launches; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=20, help="of each launch, at least 2")
-    parser.add_argument("--only", default="", metavar="TEXT", help="runs with this in their name")
+    parser.add_argument("--runs", type=int, default=20, help="runs of each launch, at least 2")
+    parser.add_argument("--only", default="", metavar="TEXT", help="runs with TEXT in their name")
     parser.add_argument("--busy", choices=("no", "yes", "both"), default="both")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="for the runs that differ")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for the runs that differ")
     parser.add_argument("--list", action="store_true", help="list the launches and run none")
     options = parser.parse_args()
     chosen = [run for run in RUNS if run.repeated and options.only in run.name]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What many robots at once cost: blocks of engine, sensors and law, against one robot at a time.
+"""Cost of many robots in a block of engine, sensors and law, compared with one robot at a time.
 
     ./diffbot python benchmarks/robot_blocks.py --robots 1000 --seconds 60
 
-Robots of random_robots with encoders, friction and 2 % torque noise follow a figure-8 by the
-backstepping law, from rest up to 0.2 m beside it. Printed: processor time of a block, of one robot
-alone, and what 10 000 robots would cost.
+Robots of random_robots with encoders, friction and 2 % torque noise follow a figure-8 with the
+backstepping law, from rest up to 0.2 m beside it. Prints the processor time of a block and of one
+robot alone, and the extrapolated time of 10 000 robots.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ASKED = 10_000, 60.0
 
 
 def law_of(robot: Robot) -> StandardBackstepping:
-    """The law as a node makes it for this robot."""
+    """Create the law for this robot as a node does."""
     limits = robot.limits
     return tuned_backstepping(
         closed_form(robot.model),
@@ -43,7 +43,7 @@ def law_of(robot: Robot) -> StandardBackstepping:
 
 
 def drivable(count: int, first: int) -> list[Robot]:
-    """Robots of seeds from `first` on whose friction leaves a law torque to drive with."""
+    """Return robots of seeds from `first` on whose friction leaves enough torque to drive."""
     robots: list[Robot] = []
     seed = first
     while len(robots) < count:
@@ -62,7 +62,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", type=int, default=BLOCK)
     parser.add_argument("--seconds", type=float, default=ASKED[1])
-    parser.add_argument("--alone", type=float, default=5.0, help="s that one robot drives alone")
+    parser.add_argument(
+        "--alone", type=float, default=5.0, help="duration of the drive of one robot alone, s"
+    )
     parser.add_argument("--first", type=int, default=1000, help="first seed")
     options = parser.parse_args()
     n, seconds = options.robots, options.seconds

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""From a joint state to its command: each commanding node beside an empty relay, in one run.
+"""Latency from a joint state to its command: each commanding node and an empty relay in one run.
 
-The node and the relay are processes of their own with the same executor; the relay answers each
-joint state by zero torque and does nothing else. The simulated robot of the node tells its state,
-and half a period later the same message goes to the relay, so that a busy machine is equally busy
-for both. Printed are, for each node and rate, first the ratios node / relay, then the figures:
+Node and relay are separate processes with the same executor; the relay only answers each joint
+state with zero torque. The simulated robot publishes its state for the node, and half a period
+later the same message for the relay, so that other load affects both equally. Prints, for each node
+and rate, first the ratios node / relay, then the figures:
 
-    p50, p99, p99.9, largest    from sending the state to the command's arrival, ms
-    CPU                         of the whole process per state, us; waiting does not count
-    missed                      states that were not answered before the next one
+    p50, p99, p99.9, largest    time from sending the state to the command's arrival, ms
+    CPU                         time of the whole process per state, without waiting, us
+    missed                      states without an answer before the next state
 
-Where the node has stopped the robot, because a busy machine looks to it like a broken driver, few
-commands differ from 0: such a run measures nothing, and has to be repeated on a quieter machine.
+If the node has stopped the robot, because it takes a busy machine for a broken driver, few commands
+differ from 0: such a run is invalid, and must be repeated on a less busy machine.
 
     ./diffbot python benchmarks/round_trip.py [--nodes backstepping ident] [--rates 100 500]
         [--seconds 10] [--watchdog]
 
-With `--watchdog` commands go through the effort_watchdog, a process between node and robot. The
-nodes of velocity commands have odometry for joint states. Real-time priority is not asked for.
+With `--watchdog` commands pass through the effort_watchdog, a process between node and robot. Nodes
+that command velocities get odometry instead of joint states. No real-time priority is used.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 RATES = (100.0, 500.0, 1000.0)  # Hz
 ENCODER = 4096  # counts per turn
 SIGMA = (0.35, 0.25, 1.0, 1.0)
-WARM_UP = 2.0  # s that do not count
-PATIENCE = 30.0  # s until a node has to answer for the first time
-# What is asked for: v = SPEED sin(2 pi t / TIMES[0]), omega = TURN sin(2 pi t / TIMES[1]).
+WARM_UP = 2.0  # s, not measured
+PATIENCE = 30.0  # s, timeout of the first answer of a node
+# Reference motion: v = SPEED sin(2 pi t / TIMES[0]), omega = TURN sin(2 pi t / TIMES[1]).
 SPEED, TURN, TIMES = 0.25, 0.8, (2.0, 1.4)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A node that commands.
+    """A commanding node.
 
     Attributes:
-        name: in the table.
+        name: Name in the table.
         entry: module:function that runs it.
-        node: its name.
-        parameters: of it.
-        reference: topic and type of what it follows; None: nothing.
-        velocity: whether it commands velocities.
+        node: Node name.
+        parameters: Parameters of the node.
+        reference: Topic and type of its reference; None: none.
+        velocity: Whether it commands velocities.
     """
 
     name: str
@@ -114,7 +114,7 @@ SUBJECTS = (
 
 
 def relay(velocity: bool) -> int:
-    """Run a node that answers each state by zero; returns the exit status."""
+    """Run a node that answers each state with zero; return the exit status."""
     from diffbot_node.running import run_node
 
     class Relay(Node):
@@ -141,7 +141,7 @@ def relay(velocity: bool) -> int:
 
 
 class TorqueRobot:
-    """A simulated robot that holds the last torque, as joint states."""
+    """A simulated robot that holds the last torque and produces joint states."""
 
     states, commands = (
         (JointState, "joint_states"),
@@ -160,7 +160,7 @@ class TorqueRobot:
         self._held = (0.0, 0.0)
 
     def take(self, message: Float64MultiArray) -> tuple[float, float]:
-        """Hold a torque from now on; returns it."""
+        """Hold a torque from now on, and return it."""
         self._held = (float(message.data[0]), float(message.data[1]))
         return self._held
 
@@ -174,7 +174,7 @@ class TorqueRobot:
 
 
 class VelocityCommanded:
-    """A simulated robot that holds the last velocity command, as odometry."""
+    """A simulated robot that holds the last velocity command and produces odometry."""
 
     states = (Odometry, "odom")
     commands = (TwistStamped, "cmd_vel")
@@ -184,7 +184,7 @@ class VelocityCommanded:
         self._held = (0.0, 0.0)
 
     def take(self, message: TwistStamped) -> tuple[float, float]:
-        """Hold a command from now on; returns it."""
+        """Hold a command from now on, and return it."""
         self._held = (message.twist.linear.x, message.twist.angular.z)
         return self._held
 
@@ -203,7 +203,7 @@ class VelocityCommanded:
 
 @dataclass
 class Answers:
-    """How long answers took, s, and how many states have none in time."""
+    """Latencies of the answers, s, and the number of states without one in time."""
 
     took: list[float] = field(default_factory=list)
     sent: int = 0
@@ -212,36 +212,36 @@ class Answers:
     _at: float | None = None
 
     def send(self) -> None:
-        """A state is being sent."""
+        """Note that a state is sent."""
         if self._at is not None:
             self.missed += 1
         self.sent += 1
         self._at = time.perf_counter()
 
     def arrive(self) -> None:
-        """A command has come."""
+        """Note that a command has arrived."""
         if self._at is not None:
             self.took.append(time.perf_counter() - self._at)
             self._at = None
 
     def clear(self) -> None:
-        """Forget what has been so far."""
+        """Delete all measurements."""
         self.took.clear()
         self.sent = self.missed = 0
 
     def figures(self) -> list[float]:
-        """p50, p99, p99.9 and largest in ms, CPU per state in us."""
+        """Return p50, p99, p99.9 and largest in ms, CPU per state in us."""
         took = 1e3 * np.array(self.took or [math.nan])
         quantiles = np.quantile(took, (0.5, 0.99, 0.999, 1.0))
         return [*map(float, quantiles), 1e6 * self.cpu / max(self.sent, 1)]
 
 
 class Bench:
-    """The robot, and who asks for its motion, in a node of this process.
+    """The robot and the source of its references, in a node of this process.
 
     Args:
-        subject: that is measured.
-        rate: of states, Hz.
+        subject: Node to measure.
+        rate: Rate of the states, Hz.
     """
 
     def __init__(self, subject: Subject, rate: float) -> None:
@@ -278,10 +278,10 @@ class Bench:
         self.answers["relay"].arrive()
 
     def run(self, seconds: float) -> None:
-        """Tell states for that long, s, from where the last run ended.
+        """Publish states for a time, s, continuing from the end of the last run.
 
-        Stamps are those at which the states should be sent: the motion is right by them even where
-        this process is late.
+        Stamps are the nominal sending times: the motion is consistent with them even if this
+        process is late.
         """
         for _ in range(round(seconds / self._period)):
             message, due = self._robot.step(), self._steps * self._period
@@ -295,7 +295,7 @@ class Bench:
             self._until(self._begin + due + 0.9 * self._period)
 
     def _ask(self, stamp: Any, t: float) -> None:
-        """Publish the reference of a time."""
+        """Publish the reference for a time."""
         if self._reference is None:
             return
         p, q = (math.tau / each for each in TIMES)
@@ -306,7 +306,7 @@ class Bench:
             message.twist.linear.x, message.twist.angular.z = v, omega
         else:
             message.header.frame_id = "odom"
-            # Straight on: the turn would only change where it goes.
+            # Straight motion: the turn would only change the direction of motion.
             message.x, message.v = SPEED / p * (1.0 - math.cos(p * t)), v
             message.dv = SPEED * p * math.cos(p * t)
         self._reference.publish(message)
@@ -316,10 +316,10 @@ class Bench:
             self._executor.spin_once(timeout_sec=left)
 
     def wait(self) -> None:
-        """Tell states until both have answered.
+        """Publish states until both have answered.
 
         Raises:
-            RuntimeError: they did not within PATIENCE.
+            RuntimeError: They did not answer within PATIENCE.
         """
         end = time.monotonic() + PATIENCE
         while not all(len(each.took) > 20 for each in self.answers.values()):
@@ -334,7 +334,7 @@ class Bench:
 
 @contextmanager
 def process(code: str, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A node in a process of its own, ended afterwards."""
+    """Run a node in a separate process, which is ended afterwards."""
     child = subprocess.Popen(
         [sys.executable, "-c", code, "--ros-args", *words], stdout=subprocess.DEVNULL
     )
@@ -350,7 +350,7 @@ def process(code: str, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]
 
 
 def cpu(number: int) -> float:
-    """Processor time of a process, all its threads, s."""
+    """Return the processor time of all threads of a process, s."""
     total = 0
     for task in os.listdir(f"/proc/{number}/task"):
         total += int(Path(f"/proc/{number}/task/{task}/schedstat").read_text().split()[0])
@@ -360,7 +360,7 @@ def cpu(number: int) -> float:
 def measure(
     subject: Subject, rate: float, seconds: float, watchdog: bool
 ) -> tuple[dict[str, Answers], float]:
-    """Answers of the node and of the relay beside it, and the share of commands that were not 0."""
+    """Measure the answers of node and relay, and the share of non-zero commands."""
     module, function = subject.entry.split(":")
     code = f"from {module} import {function} as run; raise SystemExit(run())"
     here = str(Path(__file__).resolve().parent)
@@ -399,11 +399,13 @@ def measure(
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Run the measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--nodes", nargs="*", default=[], help="words of the names in the table")
+    parser.add_argument(
+        "--nodes", nargs="*", default=[], help="only names that contain these words"
+    )
     parser.add_argument("--rates", nargs="*", type=float, default=RATES)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--watchdog", action="store_true")

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lock-step under random schedules: processes that start late, messages late or lost, kills.
+"""Lock-step under random schedules: late starts, late and lost messages, killed processes.
 
     ./diffbot python benchmarks/schedules.py --schedules 500 --processes 30
 
-Runs the nodes of six graphs in virtual time by schedules that are drawn at random (see
-test/faults/schedules.py), then whole launches, in which at a random moment of the start
-or the run one process stands still for up to 2.5 s (SIGSTOP) or is killed outright. A launch in
-which one stood still has to leave what an undisturbed one leaves. One in which one was killed has
-to end, not as completed unless it was over, and to leave no process. Prints how many were not as
-they should be; the exit status is 1 when one was not.
+Runs the nodes of six graphs in virtual time with random schedules (see test/faults/schedules.py).
+Then runs whole launches, in which at a random moment of the start or the run one process is stopped
+for up to 2.5 s (SIGSTOP) or killed (SIGKILL). A launch with a stopped process must give the results
+of an undisturbed one. A launch with a killed process must end, not as completed unless it was over,
+and leave no process. Prints the number of failures; the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ from faults.schedules import (
 )
 
 WIDTHS = (10, 8, 8, 12, 9)
-# A launch is disturbed within this from its start on, and has to end within that, s of wall time.
+# Latest disturbance after the start of a launch, and timeout of its end, s of wall time.
 LATEST, LONGEST = 6.0, 90.0
 
 
 def in_virtual_time(graphs: list[str], schedules: int, first: int) -> int:
-    """Try schedules on the graphs; returns how many broke a run."""
+    """Try schedules on the graphs; return the number of broken runs."""
     each = -(-schedules // len(graphs))
     broken = 0
     heads = zip(("schedules", "killed", "broken", "longest, s", "wall, s"), WIDTHS, strict=True)
@@ -66,7 +65,7 @@ def in_virtual_time(graphs: list[str], schedules: int, first: int) -> int:
 
 
 def with_processes(count: int, first: int) -> int:
-    """Disturb launches; returns how many did not end as they should."""
+    """Disturb launches; return the number with a wrong end."""
     broken = 0
     lone: dict[str, dict] = {}
     with tempfile.TemporaryDirectory() as place:
@@ -85,7 +84,7 @@ def with_processes(count: int, first: int) -> int:
 
 
 def _disturb(name: str, folder: Path, chance: random.Random, wanted: dict) -> tuple[str, str]:
-    """Run a launch and disturb it; returns what was done to whom, and what was wrong."""
+    """Run and disturb a launch; return the disturbance and the error."""
     mark = uuid.uuid4().hex
     launch = Launch(name, folder, mark, None)
     time.sleep(LATEST * chance.random())
@@ -109,7 +108,7 @@ def _disturb(name: str, folder: Path, chance: random.Random, wanted: dict) -> tu
 
 
 def _node(words: str) -> str:
-    """Name of the executable in a command line."""
+    """Return the name of the executable in a command line."""
     return next(Path(word).name for word in words.split() if "/lib/" in word)
 
 
@@ -121,14 +120,14 @@ def _wait(launch: Launch) -> None:
 
 
 def _unlike(launch: Launch, wanted: dict) -> str:
-    """What differs from the undisturbed run; empty where nothing does."""
+    """Return the differences from the undisturbed run; empty if there are none."""
     if (status := launch.ending().status) != 0:
         return f"exit status {status}: {launch.ending().said[-300:]}"
     return ", ".join(list(differences(summary(launch.results), wanted, 0.0))[:4])
 
 
 def _after_kill(launch: Launch, wanted: dict) -> str:
-    """What is wrong with a run in which a process was killed; empty where nothing is."""
+    """Return the error of a run with a killed process; empty if there is none."""
     ending, found = launch.ending(), summary(launch.results)
     if ending.status is None:
         return f"still running after {LONGEST:g} s"
@@ -140,12 +139,14 @@ def _after_kill(launch: Launch, wanted: dict) -> str:
 
 
 def main() -> int:
-    """Print the tables; 1 when a schedule broke a run."""
+    """Print the tables; return 1 if a schedule broke a run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--schedules", type=int, default=500, help="in all, over the graphs")
+    parser.add_argument(
+        "--schedules", type=int, default=500, help="total number of schedules, over the graphs"
+    )
     parser.add_argument("--processes", type=int, default=0, help="launches to disturb")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first one")
-    parser.add_argument("--graph", choices=tuple(GRAPHS), action="append", help="only these")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first schedule")
+    parser.add_argument("--graph", choices=tuple(GRAPHS), action="append", help="only these graphs")
     options = parser.parse_args()
     broken = 0
     if options.schedules > 0:

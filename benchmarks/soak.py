@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A robot driven for a long time over DDS, in real time, while things go wrong every few seconds.
+"""Soak test: a robot driven over DDS in real time, with a fault every few seconds.
 
-The adaptive backstep_controller drives figures of 8 on engine mujoco, with dynamics_estimator,
-trajectory_publisher, effort_watchdog and a relay of joint states, each a process. In turn, the
+The adaptive backstep_controller drives figure-8s on engine mujoco, with dynamics_estimator,
+trajectory_publisher, effort_watchdog and a relay of joint states, each in a process. In turn, the
 reference stops for 0.5 s, joint states are lost for 0.3 s, the emergency stop is pressed, held and
-released and the controller enabled again, and a foreign node sends garbage to the watchdog. Checked
-is each time that the wheels got zero within 100 ms of robot time. Printed and written are
+released and the controller enabled again, and a foreign node sends garbage to the watchdog. Each
+time, the wheels must get zero within 100 ms of robot time. Prints and writes
 
-    zero      times to zero, by what went wrong: how often, median, worst, missed
-    loop      while nothing is wrong: from the sending of a joint state by the simulator, over relay
-              and controller, to the sending of its torque by the watchdog, ms; and how far the time
-              between two torques is from the control period, ms
-    memory    resident memory of each process after 1 min and at the end; at most 5 % more
+    zero      times to zero by fault: number, median, worst, missed
+    loop      without faults: time from the sending of a joint state by the simulator, through relay
+              and controller, to the sending of its torque by the watchdog, ms; and the deviation of
+              the time between two torques from the control period, ms
+    memory    resident memory of each process after 1 min and at the end; growth of at most 5 %
 
-The exit status is 1 when zero was missed, memory grew by more, or the robot was not driven again.
+The exit status is 1 if zero was missed, memory grew by more, or the robot did not drive again.
 
     ./diffbot python benchmarks/soak.py [--minutes 30] [--engine mujoco] [--output soak.json]
 """
@@ -45,7 +45,7 @@ from faults.row import LONGEST_TIME_TO_ZERO
 
 CALM = 3.0  # s of wall time between two disturbances
 SETTLED = 60.0  # s of wall time after which memory is compared
-LARGEST_GROWTH = 0.05  # share
+LARGEST_GROWTH = 0.05  # relative
 CONTROLLER = "backstep_controller"
 GARBAGE = ((float("nan"), 0.0), (9.0, -9.0), (), (0.1,), (float("inf"), 1.0), (0.5, 0.5, 0.5))
 RELAYED = {"joint_states": "relayed"}
@@ -71,13 +71,13 @@ SOAK_NODES = {
 }
 
 
-# What goes wrong. Each begins a fault, and returns its wall time in s and what ends it.
+# Disturbances. Each starts a fault, and returns its wall time in s and a function that ends it.
 
 Disturbance = Callable[[ProcessGraph], tuple[float, Callable[[], None]]]
 
 
 def hangs(node: str) -> Disturbance:
-    """A node hangs for a while."""
+    """Return a disturbance: a node hangs for a while."""
 
     def begin(graph: ProcessGraph) -> tuple[float, Callable[[], None]]:
         process = graph.process(node)
@@ -89,7 +89,7 @@ def hangs(node: str) -> Disturbance:
 
 
 def emergency_stop(graph: ProcessGraph) -> tuple[float, Callable[[], None]]:
-    """The emergency stop is pressed; released and enabled it ends."""
+    """Press the emergency stop; the end releases it and enables the controller."""
 
     def end() -> None:
         graph.probe.press(False)
@@ -99,7 +99,7 @@ def emergency_stop(graph: ProcessGraph) -> tuple[float, Callable[[], None]]:
 
 
 def garbage(graph: ProcessGraph) -> tuple[float, Callable[[], None]]:
-    """A foreign node sends garbage to the watchdog, once in a control period."""
+    """Send garbage to the watchdog from a foreign node, once per control period."""
     probe, sent = graph.probe, cycle(GARBAGE)
     probe.appear(CONTROLLERS)
     fault = time.time()
@@ -124,19 +124,19 @@ DISTURBANCES: dict[str, tuple[Disturbance, float]] = {
 
 @dataclass
 class Results:
-    """What a soak has given so far.
+    """Results of a soak test so far.
 
     Attributes:
-        zero: times to zero by what went wrong, s of robot time; None: it never came.
-        latency: from joint states to torques, s.
-        jitter: of the time between two torques, s.
-        anew: how often the controller had to be stopped and enabled to go on.
-        settled: resident memory by process when it had settled, byte.
-        memory: the same now.
-        problems: promises that were missed, a sentence each.
-        minutes: wall time.
-        speed: robot time per wall time.
-        priority: whether the nodes run at real-time priority, which the machine has to allow.
+        zero: Times to zero by fault, s of robot time; None: zero never came.
+        latency: Latencies from joint states to torques, s.
+        jitter: Jitter of the time between two torques, s.
+        anew: How often the controller had to be stopped and enabled to continue.
+        settled: Resident memory by process after settling, byte.
+        memory: Current resident memory by process, byte.
+        problems: Broken promises, a sentence each.
+        minutes: Wall time, min.
+        speed: Ratio of robot time to wall time.
+        priority: Whether the nodes run at real-time priority, if the machine allows it.
     """
 
     zero: dict[str, list[float | None]] = field(default_factory=dict)
@@ -152,13 +152,13 @@ class Results:
 
 
 def resident(number: int) -> int:
-    """Resident memory of a process, byte."""
+    """Return the resident memory of a process, byte."""
     pages = Path(f"/proc/{number}/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def calm_figures(record: Record, since: float, until: float) -> tuple[list[float], list[float]]:
-    """Latencies and jitters of the torques between two wall times, s."""
+    """Return latencies and jitters of the torques between two wall times, s."""
     told, sent = np.array(record.told), np.array(record.sent)
     told = told[(told >= since) & (told < until - 0.1)]
     answers = np.searchsorted(sent, told)
@@ -168,13 +168,13 @@ def calm_figures(record: Record, since: float, until: float) -> tuple[list[float
 
 
 def drop_old(record: Record) -> None:
-    """Forget what was measured, so that a long run needs no memory."""
+    """Delete old measurements, so that a long run does not need more memory."""
     for values in (record.sent, record.torques, record.told, record.stamps, record.efforts):
         del values[:-500]
 
 
 def disturb(graph: ProcessGraph, name: str, results: Results) -> None:
-    """Let one thing go wrong and see what happens."""
+    """Apply one disturbance and check the response."""
     begin, length = DISTURBANCES[name]
     fault, end = begin(graph)
     measured = graph.probe.record.measure(fault, graph.probe.hears_for(length))
@@ -220,7 +220,7 @@ def soak(graph: ProcessGraph, minutes: float, results: Results) -> Iterator[None
 
 
 def check_memory(results: Results) -> None:
-    """Note processes that have grown."""
+    """Note processes whose memory has grown."""
     for node, settled in results.settled.items():
         growth = results.memory[node] / settled - 1.0
         if growth > LARGEST_GROWTH:
@@ -231,7 +231,7 @@ def check_memory(results: Results) -> None:
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
-    """p50, p99, p99.9 and the largest, ms."""
+    """Return p50, p99, p99.9 and the largest value, ms."""
     if not values:
         return {}
     points = np.percentile(np.array(values) * 1e3, (50, 99, 99.9, 100))
@@ -269,18 +269,18 @@ def show(results: Results, console: Console) -> None:
 
 
 def write(results: Results, path: Path) -> None:
-    """Write the figures; of the loop its percentiles."""
+    """Write the figures, with percentiles for the loop."""
     said = asdict(results)
     said["latency"], said["jitter"] = percentiles(results.latency), percentiles(results.jitter)
     path.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> int:
-    """Run the soak; returns the exit status."""
+    """Run the soak test; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30.0, help="wall time (%(default)s)")
     parser.add_argument("--engine", default="mujoco", choices=("mujoco", "ideal"))
-    parser.add_argument("--output", type=Path, help="file for the figures, JSON")
+    parser.add_argument("--output", type=Path, help="JSON file for the figures")
     arguments = parser.parse_args()
     if not arguments.minutes > 0.0:
         parser.error(f"--minutes {arguments.minutes}: must be > 0")

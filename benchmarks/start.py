@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""From Enter to the first torque, and the CPU time of every process of a launch.
+"""Time from a launch command to the first torque, and the CPU time of every process.
 
 Runs `launch ident sim:=ideal duration:=5` (or another launch) of one or more checkouts in turn, so
-that a busy machine is equally busy for all, and prints medians:
+that other load affects all equally, and prints medians:
 
-    first torque   from the start of the command to the first command that is not zero, s
-    end            from the start of the command to its end, s
-    CPU            of all its processes, and of each, s; waiting does not count
+    first torque   time from the start of the command to the first non-zero command, s
+    end            time from the start of the command to its end, s
+    CPU            time of all its processes, and of each, without waiting, s
 
     ./diffbot python benchmarks/start.py [--rounds 5] [--launch pose --arguments sim:=ideal]
     ./diffbot python benchmarks/start.py --checkouts BEFORE .
 
-`--checkouts` takes several, the first of which the others are compared with, for example
-`git worktree add BEFORE COMMIT`. A checkout that is set up runs by its own `./diffbot`. With
-`--sources` its sources run in the environment of this one, without the script: nothing has to be
-set up, and what the script costs does not count.
+`--checkouts` takes several checkouts, for example from `git worktree add BEFORE COMMIT`, and
+compares the others with the first. A checkout that is set up runs with its own `./diffbot`. With
+`--sources` its sources run in the environment of this checkout, without the script: it needs no
+set-up, and the time of the script is excluded.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from diffbot_bringup import domains
 LAUNCH = "ident"
 ARGUMENTS = ("sim:=ideal", "duration:=5.0")
 TOPIC = "effort_controller/commands"
-# Far beyond what a run takes on a busy machine, s of wall time.
+# Timeout of a run, s of wall time: far more than a run takes on a busy machine.
 LIMIT = 120.0
-# Between two looks at the processes, s: what starts and ends in between belongs to its parent.
+# Time between two checks of the processes, s: a process that lives shorter counts for its parent.
 LOOK = 0.02
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
 class Timing:
-    """One run.
+    """Timing of one run.
 
     Attributes:
-        first_torque: s after the start of the command; None if none came.
-        end: s after it.
-        cpu: of all processes, s.
-        processes: CPU time of each by its program, s, as it was seen last.
+        first_torque: Time after the start of the command, s; None without a torque.
+        end: Time of the end after the start, s.
+        cpu: CPU time of all processes, s.
+        processes: Last measured CPU time by program, s.
     """
 
     first_torque: float | None = None
@@ -67,7 +67,7 @@ class Timing:
 
 
 class FirstTorque:
-    """Somebody who listens, and knows when the first torque came."""
+    """A subscriber that records the time of the first torque."""
 
     def __init__(self, domain: int) -> None:
         self.at: float | None = None
@@ -81,11 +81,11 @@ class FirstTorque:
     def _on(self, message: Float64MultiArray) -> None:
         if self.at is None and any(message.data):
             self.at = time.monotonic()
-            # What comes afterwards would only cost CPU that the run wants.
+            # Later messages would only cost CPU time that the run needs.
             self._node.destroy_subscription(self._topic)
 
     def wait(self, seconds: float) -> None:
-        """Listen for that long, or only sleep once it has come."""
+        """Receive for a time, s, or only sleep after the first torque."""
         if self.at is None:
             self._executor.spin_once(timeout_sec=seconds)
         else:
@@ -98,10 +98,10 @@ class FirstTorque:
 
 
 def command_of(checkout: Path, sources: bool) -> tuple[list[str], dict[str, str]]:
-    """Command that launches a checkout, up to the word `launch`, and its environment."""
+    """Return the command of a checkout, up to the word `launch`, and its environment."""
     variables = dict(os.environ)
     if not sources:
-        # A shell of its own: nothing of this checkout's environment may come along.
+        # A separate shell, without this checkout's environment.
         for name in ("PYTHONPATH", "AMENT_PREFIX_PATH", "DIFFBOT_ROOT", "ROS_LOG_DIR"):
             variables.pop(name, None)
         return [str(checkout / "diffbot"), "launch"], variables
@@ -112,10 +112,10 @@ def command_of(checkout: Path, sources: bool) -> tuple[list[str], dict[str, str]
 
 
 def timed(checkout: Path, sources: bool, launch: str, arguments: Sequence[str]) -> Timing:
-    """One run of a launch.
+    """Run a launch and measure its times.
 
     Raises:
-        RuntimeError: it failed; with what it printed.
+        RuntimeError: It failed; the message contains its output.
     """
     command, variables = command_of(checkout, sources)
     with domains.claim("start") as own, tempfile.TemporaryDirectory() as results:
@@ -144,7 +144,7 @@ def timed(checkout: Path, sources: bool, launch: str, arguments: Sequence[str]) 
 def _watch(
     process: subprocess.Popen[bytes], listener: FirstTorque, deadline: float
 ) -> dict[str, float]:
-    """Wait for the end of a launch; CPU time of its processes by their programs, s."""
+    """Wait for the end of a launch; return the CPU time by program, s."""
     seen: dict[int, tuple[str, float]] = {}
     while process.poll() is None:
         listener.wait(LOOK)
@@ -160,7 +160,7 @@ def _watch(
 
 
 def _descendants(root: int) -> list[int]:
-    """A process and all that come from it."""
+    """Return a process and all its descendants."""
     found, at = [root], 0
     while at < len(found):
         for task in _listed(f"/proc/{found[at]}/task"):
@@ -181,7 +181,7 @@ def _listed(folder: str) -> list[str]:
 
 
 def _usage(number: int) -> dict[int, tuple[str, float]]:
-    """Program and CPU time of a process, s; nothing where it has gone."""
+    """Return program and CPU time of a process, s; empty if it has ended."""
     try:
         words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
         figures = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
@@ -193,7 +193,7 @@ def _usage(number: int) -> dict[int, tuple[str, float]]:
 
 
 def _program(words: Sequence[str]) -> str:
-    """Name of the node's program, or `launch`."""
+    """Return the name of the node's program, or `launch`."""
     for word in words[:4]:
         if "/lib/" in word and not Path(word).name.startswith("python"):
             return Path(word).name
@@ -205,13 +205,13 @@ def _seconds(figures: Sequence[str]) -> float:
 
 
 def middle(values: Sequence[float | None]) -> float:
-    """Median of what is known; NaN where nothing is."""
+    """Return the median of the known values; NaN without any."""
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else float("nan")
 
 
 def print_table(found: Mapping[str, Sequence[Timing]]) -> None:
-    """A column for each checkout, and its ratios to the first one."""
+    """Print a column for each checkout, and its ratios to the first one."""
     rows = {
         "first torque": {name: middle([t.first_torque for t in ts]) for name, ts in found.items()},
         "end": {name: middle([t.end for t in ts]) for name, ts in found.items()},
@@ -230,20 +230,22 @@ def print_table(found: Mapping[str, Sequence[Timing]]) -> None:
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     own = Path(os.environ.get("DIFFBOT_ROOT", "."))
     parser.add_argument("--checkouts", nargs="+", type=Path, default=[own], metavar="FOLDER")
-    parser.add_argument("--sources", action="store_true", help="in this environment")
+    parser.add_argument(
+        "--sources", action="store_true", help="run the sources in this environment"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--launch", default=LAUNCH)
     parser.add_argument("--arguments", nargs="*", default=ARGUMENTS)
     asked = parser.parse_args()
     checkouts = [folder.resolve() for folder in asked.checkouts]
     found: dict[str, list[Timing]] = {str(folder): [] for folder in checkouts}
-    # A first round for each fills the caches, and does not count.
+    # The first round only fills the caches, and is not counted.
     for round_number in range(asked.rounds + 1):
         for folder in checkouts:
             timing = timed(folder, asked.sources, asked.launch, asked.arguments)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Gains from made SysId logs with backlash, slip, 20 ms filters and dead time; truth is known.
+"""Gains from synthetic SysId logs with backlash, slip, 20 ms filters and dead time, truth known.
 
     ./diffbot python benchmarks/sysid_logs.py [--robots 200] [--seed 1000] [--rigid] [--unfiltered]
 
-Robots are drawn (diffbot_study.sysid_logs.drawn); of each the left side, the right side and the
-forward axis are judged: how far ks, kv and ka are from the truth (95th percentile), how often their
-95 % intervals hold, and how many answers are refused. Then every robot is run three times, with
-other noise, battery and grip: how often all three intervals of a gain overlap, pair by pair. With
---rigid robots have no backlash and never slip, with --unfiltered velocities are those of the row.
+Evaluates the left side, the right side and the forward axis of random robots
+(diffbot_study.sysid_logs.drawn): errors of ks, kv and ka (95th percentile), coverage of their 95 %
+intervals, and the number of refused results. Then runs every robot three times with different
+noise, battery and grip, and counts how often all three intervals of a gain overlap pairwise. With
+--rigid, robots have no backlash and never slip; with --unfiltered, velocities are those of the
+row's time.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from diffbot_study.task_cluster import Cluster
 
 NAMES = ("ks", "kv", "ka")
 SUBJECTS = ("left side", "right side", "forward axis")
-# Of each robot in the second table.
+# Runs of each robot in the second table.
 REPEATS = 3
 
 
@@ -41,10 +42,12 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", type=int, default=200)
-    parser.add_argument("--repeated", type=int, default=40, help="robots that run three times")
+    parser.add_argument(
+        "--repeated", type=int, default=40, help="number of robots that run three times"
+    )
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--rigid", action="store_true", help="neither backlash nor slip")
-    parser.add_argument("--unfiltered", action="store_true", help="velocities are no means")
+    parser.add_argument("--unfiltered", action="store_true", help="velocities are not averaged")
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
@@ -67,12 +70,12 @@ def main() -> None:
 
 
 def analysed(log: Mapping[str, object]) -> dict[str, Verdict]:
-    """Verdicts by subject."""
+    """Return the verdicts by subject."""
     return {found.verdict.subject: found.verdict for found in analyse_voltages([as_read(log)])}
 
 
 def as_read(log: Mapping[str, object]) -> SysIdLog:
-    """The log as it is read from its file."""
+    """Return the log as it is read from its file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.json"
         path.write_text(json.dumps(log))
@@ -80,18 +83,19 @@ def as_read(log: Mapping[str, object]) -> SysIdLog:
 
 
 def truth(robot: MadeDrivetrain, subject: str, name: str) -> float:
-    """Of the sides, or of the forward axis: of v = (V - ks) / kv in the mean of both sides."""
+    """Return a true gain of a side, or of the forward axis, v = (V - ks) / kv as their mean."""
     left, right = getattr(robot, name)
     if subject != "forward axis":
         return float(left if subject == "left side" else right)
-    # With one voltage on both its speed is their mean: 1 / kv and 1 / ka are means, ks by 1 / kv.
+    # With equal voltages, the speed is the mean of both sides: 1 / kv and 1 / ka are means, and ks
+    # is weighted by 1 / kv.
     if name == "ks":
         return float(np.average((left, right), weights=1.0 / np.array(robot.kv)))
     return 2.0 / (1.0 / left + 1.0 / right)
 
 
 def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verdict]]) -> None:
-    """Errors, intervals and refusals."""
+    """Print errors, intervals and refusals."""
     print(f"{len(robots)} robots; error: 95th percentile of |found / true - 1|")
     print("subject        gain  error %  intervals that hold %  refused %")
     for subject in SUBJECTS:
@@ -113,7 +117,7 @@ def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verd
 
 
 def repeats(runs: Sequence[Sequence[Mapping[str, Verdict]]]) -> None:
-    """Whether three runs of a robot agree."""
+    """Print how often three runs of a robot agree."""
     print(f"\n{len(runs[0])} robots, each run {len(runs)} times: runs whose intervals overlap, %")
     for subject in SUBJECTS:
         for name in NAMES:

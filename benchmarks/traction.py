@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Up to which wheel torque the wheels of a robot neither slip nor lift, on engine mujoco.
+"""Largest wheel torque at which a robot's wheels neither slip nor lift, on engine mujoco.
 
-This is how `limits.traction` of the robots' files was found; run it for a robot of your own. The
+`limits.traction` of the robot files was determined with this script; run it for your own robot. The
 velocity loops drive the robot at 95 % of its speed limits, with a new velocity every 0.4 s, which
-takes all the torque there is, for 20 s each:
+needs the full torque, for 20 s each:
 
     straight   forwards and backwards
     spin       left and right, on the spot
     mixed      v and omega anywhere within the limits
     corners    both at a limit, of either sign
 
-omega and v are kept to |v omega| <= 5 m/s^2, the bound of the laws, for beyond that robots tip at
+omega and v are limited to |v omega| <= 5 m/s^2, as in the laws, because robots tip beyond that at
 any torque. For each torque and manoeuvre:
 
-    load       least load of a wheel, % of its load at rest; 0: it lifts
+    load       minimum load of a wheel, % of its load at rest; 0: it lifts
     lifted     share of the time in which a wheel lifts, %
     slip       largest slip of the axle along or across, mm/s
     dv, dw     largest difference of the change of v and of omega in 10 ms from the closed form
-               (41) of Lages (2017), % of what the torque gives at most
+               (41) of Lages (2017), % of the largest change by the torque
 
     ./diffbot python benchmarks/traction.py [--robot twil] [--torque 0.5 1 1.2 1.5 2 3 5]
 """
@@ -48,7 +48,7 @@ Manoeuvre = Callable[[int], tuple[float, float]]
 
 
 def manoeuvres(seed: int) -> dict[str, Manoeuvre]:
-    """Shares of the largest v and omega by name and number of the velocity."""
+    """Return shares of the largest v and omega by name and number of the velocity."""
     anywhere = np.random.default_rng(seed).uniform(-1.0, 1.0, (1000, 2))
     return {
         "straight": lambda n: ((-1.0) ** n, 0.0),
@@ -59,7 +59,7 @@ def manoeuvres(seed: int) -> dict[str, Manoeuvre]:
 
 
 def wanted_velocity(wanted: tuple[float, float], u: Velocity) -> Velocity:
-    """Less where v omega would be too much with the velocity as it is."""
+    """Reduce the desired velocity if v omega would be too large at the current velocity."""
     v, omega = wanted
     return Velocity(
         math.copysign(min(abs(v), LATERAL / max(abs(u.omega), 1e-6)), v),
@@ -68,14 +68,14 @@ def wanted_velocity(wanted: tuple[float, float], u: Velocity) -> Velocity:
 
 
 def sideways(before: tuple, after: tuple, duration: float) -> float:
-    """Mean speed of the axle across the heading, m/s."""
+    """Return the mean lateral speed of the axle, m/s."""
     middle = 0.5 * (before[2] + after[2])
     dx, dy = after[0] - before[0], after[1] - before[1]
     return (math.cos(middle) * dy - math.sin(middle) * dx) / duration
 
 
 def drive(sim: MujocoSimulator, robot, torque: float, manoeuvre: Manoeuvre, time: float):
-    """Rows [least load in N, share lifted, slip in m/s, what (41) has wrong about dv, domega]."""
+    """Return rows [minimum load in N, share lifted, slip in m/s, errors of (41) in dv, domega]."""
     dynamics = dynamics_of(sim)
     law = LinearizingController(dynamics, torque_limit=torque)
     most = SPEED * robot.limits.linear_velocity, SPEED * robot.limits.angular_velocity
@@ -114,9 +114,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
-    parser.add_argument("--torque", type=float, nargs="+", help="N m; default: shares of the limit")
-    parser.add_argument("--time", type=float, default=20.0, help="s of robot time per line")
-    parser.add_argument("--seed", type=int, default=0, help="of the velocities")
+    parser.add_argument(
+        "--torque", type=float, nargs="+", help="torques, N m; default: shares of the limit"
+    )
+    parser.add_argument("--time", type=float, default=20.0, help="robot time per line, s")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the velocities")
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
     sim = MujocoSimulator(robot)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All trajectories in one picture: their shapes, and their speeds and yaw rates over time.
 
-Arrows show where the robot looks; a circle marks the start, a square the end.
+Arrows show the heading; a circle marks the start, a square the end.
 
     ./diffbot python benchmarks/trajectories.py [PICTURE.png]
 """
@@ -33,7 +33,7 @@ COLORS = {"v": "#1f6fb4", "omega": "#d1495b"}
 
 
 def examples() -> dict[str, Trajectory]:
-    """What is drawn, by title."""
+    """Return the trajectories to draw, by title."""
     one_lap = {name: {"laps": 1} if "laps" in options_of(name) else {} for name in TRAJECTORIES}
     shapes = {name: make_trajectory(name, **options) for name, options in one_lap.items()}
     slow = TrajectoryLimits(linear_velocity=0.25, angular_velocity=0.6, linear_acceleration=0.05)
@@ -45,7 +45,7 @@ def examples() -> dict[str, Trajectory]:
 
 
 def draw(shape: plt.Axes, speeds: plt.Axes, title: str, trajectory: Trajectory) -> None:
-    """One trajectory: its path above, its speeds below."""
+    """Draw one trajectory: its path above, its speeds below."""
     times = [trajectory.duration * k / SAMPLES for k in range(SAMPLES + 1)]
     samples = [trajectory.at(t) for t in times]
     shape.plot([s.x for s in samples], [s.y for s in samples], color="0.35", linewidth=1.5)
@@ -78,7 +78,7 @@ def draw(shape: plt.Axes, speeds: plt.Axes, title: str, trajectory: Trajectory) 
 
 
 def main(argv: list[str]) -> int:
-    """Draw the picture and print what a reference costs; returns the exit status."""
+    """Draw the picture and print the cost of a reference; return the exit status."""
     path = argv[0] if argv else "trajectories.png"
     shown = examples()
     columns = 4

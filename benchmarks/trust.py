@@ -1,30 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Can the estimates be trusted? Errors, coverage, identifiability, delay and wiring over seeds.
+"""Reliability of the estimates: errors, coverage, identifiability, delay and wiring over seeds.
 
-Runs of the ideal engine with friction of the wheels, PRBS10 with a hold of 20 control periods of
+Runs on the ideal engine with wheel friction, PRBS10 with a hold of 20 control periods of
 10 ms. Parts:
 
 errors    95th percentile of |error| in % of K5, K6, K7, K8 at 5, 20 and 60 s; --fast lets the
-          excitation use the robot's own speed limits, which K5 and K6 gain from.
-coverage  share of the runs of 20 s whose 95 % intervals hold the truth, for each of K5..K8.
-axle      share of the runs with the centre of mass on the axle, of straight ones and of good ones
-          in which "not identifiable" is said.
-delay     share of the runs in which a torque delay of 0 to 3 control periods is found.
-wiring    time until swapped wheels or a flipped sign are named.
+          excitation use the robot's own speed limits, which improves K5 and K6.
+coverage  share of the runs of 20 s whose 95 % intervals contain the truth, for each of K5..K8.
+axle      share of the runs reported as "not identifiable": with the centre of mass on the axle,
+          straight ones, and good ones.
+delay     share of the runs in which a torque delay of 0 to 3 control periods is identified.
+wiring    time until swapped wheels or a flipped sign are reported.
 
-What the errors are measured against, 95th percentiles of 60 runs of a prototype without speed
-limits, K5/K6/K7/K8 in %:
+Reference for the errors: 95th percentiles of 60 runs of a prototype without speed limits,
+K5/K6/K7/K8 in %:
 
     counts, torque noise | 5 s              | 20 s             | 60 s
     4096, 1 %            | 1.2/3.0/.19/.18  | .32/.76/.09/.08  | .13/.23/.05/.04
     4096, 5 %            | 5.5/9.4/.68/.58  | 1.4/3.3/.36/.30  | .65/1.2/.17/.15
     2000, 5 %            | 5.3/11/.76/.70   | 1.5/3.2/.31/.36  | .67/1.1/.17/.18
 
-With --random N, N robots drawn at random (diffbot_study.random_robots) instead, 20 s each: for each
-of K5..K8 and each friction how many intervals hold the truth, with the 95 % interval of that share,
-and the errors; Coulomb friction as a share of the excitation's amplitude, viscous friction as one
-of the amplitude per top speed.
+--random N uses N random robots (diffbot_study.random_robots) instead, 20 s each. For each of K5..K8
+and each friction, prints the coverage of the intervals, with its own 95 % interval, and the errors;
+Coulomb friction relative to the excitation's amplitude, viscous friction relative to the amplitude
+per top speed.
 
     ./diffbot python benchmarks/trust.py --random 200 [--engine mujoco] [--unmodelled stribeck]
     ./diffbot python benchmarks/trust.py --random 60 --turning --estimators integral
@@ -86,14 +86,14 @@ WIRINGS = (
 
 @dataclass(frozen=True)
 class Found:
-    """Estimates of one run at some times, by estimator, and the truth."""
+    """Estimates of one run at several times, by estimator, and the truth."""
 
     truth: np.ndarray
     estimates: dict[str, list[Estimate]]
 
 
 def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...]) -> Found:
-    """Feed one run to estimators and ask each at the times, s."""
+    """Feed one run to estimators and get the estimate of each at the times, s."""
     found: dict[str, list[Estimate]] = {}
     for name in estimators:
         estimator, left = make_estimator(name, run.geometry, run.scale), list(times)
@@ -109,20 +109,20 @@ def learn(run: RecordedRun, estimators: tuple[str, ...], times: tuple[float, ...
 def some_runs(
     seeds: list[int], setting: RunSetting, estimators: tuple[str, ...], times: tuple[float, ...]
 ) -> list[Found]:
-    """Record and learn from some runs."""
+    """Record and identify some runs."""
     runs = record_runs(setting, seeds, times[-1])
     return [learn(run, estimators, times) for run in runs]
 
 
 def all_runs(cluster: Cluster, seeds: range, **work: object) -> list[Found]:
-    """As some_runs, several at a time."""
+    """Run some_runs in parallel."""
     count = max(2, len(seeds) // 15)
     parts = [part.tolist() for part in np.array_split(np.array(seeds), count) if len(part)]
     return [run for found in cluster.map(partial(some_runs, **work), parts) for run in found]
 
 
 def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, str, str]:
-    """Time (s) until the wiring is named, how, and what else made the values invalid before."""
+    """Return the time (s) until the wiring is reported, the report, and earlier invalidity."""
     run = record(setting, seed, seconds)
     estimator = make_estimator("integral", run.geometry, run.scale)
     before = ""
@@ -137,7 +137,7 @@ def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, 
 
 
 def errors(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Table of the errors."""
+    """Yield the table of the errors."""
     for robot in arguments.robots:
         for counts, noise in SENSORS:
             setting = RunSetting(robot, counts, noise, fast=arguments.fast)
@@ -158,14 +158,14 @@ def errors(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def inside(estimates: list[Estimate], truths: np.ndarray) -> np.ndarray:
-    """Whether the 95 % intervals hold the truth, one row per run."""
+    """Return whether the 95 % intervals contain the truth, one row per run."""
     values = np.array([estimate.values for estimate in estimates])
     deviations = np.sqrt([estimate.variances for estimate in estimates])
     return np.abs(values - truths) <= NORMAL_95 * deviations
 
 
 def coverage(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Share of the intervals that hold the truth."""
+    """Yield the table of the coverage of the intervals."""
     for robot in arguments.robots:
         for title, setting in COVERAGE.items():
             setting = replace(setting, robot=robot, fast=arguments.fast)
@@ -185,7 +185,7 @@ def coverage(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def axle(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Where parameters are called not identifiable."""
+    """Yield the table of parameters reported as not identifiable."""
     for robot in arguments.robots:
         for title, setting in AXLE.items():
             setting = replace(setting, robot=robot, fast=arguments.fast)
@@ -201,7 +201,7 @@ def axle(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def delay(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """How often the delay is found."""
+    """Yield the table of identified delays."""
     for robot in arguments.robots:
         for periods in range(4):
             setting = RunSetting(robot, noise=0.05, delay=periods, fast=arguments.fast)
@@ -216,7 +216,7 @@ def delay(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def wiring(cluster: Cluster, arguments: argparse.Namespace) -> Iterator[str]:
-    """Time until a wrong wiring is named."""
+    """Yield the table of times until wrong wiring is reported."""
     for robot in arguments.robots:
         for wires in WIRINGS:
             setting = RunSetting(robot, noise=0.05, wiring=wires, fast=arguments.fast)
@@ -256,23 +256,31 @@ def print_random(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Print the tables of the parts asked for."""
+    """Print the tables of the requested parts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", default=list(PARTS), help="of these only")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help="only these parts")
     parser.add_argument("--seeds", type=int, default=60, help="runs per row")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--robots", nargs="+", default=["twil", "agv"])
     parser.add_argument("--estimators", nargs="+", default=list(ESTIMATORS), choices=ESTIMATORS)
-    parser.add_argument("--times", nargs="+", type=float, default=TIMES, help="of errors, s")
-    parser.add_argument("--fast", action="store_true", help="excite up to the robot's own limits")
-    parser.add_argument("--random", type=int, metavar="N", help="N random robots, no other part")
-    parser.add_argument("--engine", default="ideal", choices=ENGINES, help="of random robots")
     parser.add_argument(
-        "--unmodelled", choices=UNMODELLED, help="friction that random robots have, too"
+        "--times", nargs="+", type=float, default=TIMES, help="times of the errors, s"
     )
-    parser.add_argument("--frictionless", action="store_true", help="random robots without any")
+    parser.add_argument(
+        "--fast", action="store_true", help="excite up to the robot's own speed limits"
+    )
+    parser.add_argument("--random", type=int, metavar="N", help="N random robots, no other part")
+    parser.add_argument(
+        "--engine", default="ideal", choices=ENGINES, help="engine of random robots"
+    )
+    parser.add_argument(
+        "--unmodelled", choices=UNMODELLED, help="additional friction of random robots"
+    )
+    parser.add_argument(
+        "--frictionless", action="store_true", help="random robots without friction"
+    )
     parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()

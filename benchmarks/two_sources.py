@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How soon a node stops whose robot's states come from two sources, and whether it lets one drive.
+"""Detection of two sources of a robot's states: time to stop, and false alarms with one source.
 
-First table: the real nodes on the bus of the fault table, with engine, speed, encoder counts, the
-second source's rate, phase and beginning (in mid-drive or from the start) drawn at random; by kind
-of second source and by node.
+First table: the real nodes on the bus of the fault table, with random engine, speed, encoder
+counts, and random rate, phase and start (in mid-drive or from the start) of the second source; by
+kind of second source and by node.
 
- - zero: time from its first message until zero that stays, median and worst;
- - moving: commands that were not zero, of those later than 0.1 s after it;
- - stopped: runs that ended STOPPED, or with the node, as they all must.
+ - zero: time from its first message until permanent zero, median and worst;
+ - moving: non-zero commands among those later than 0.1 s after it;
+ - stopped: runs that ended STOPPED, or with the end of the node, as all must.
 
-With `--relay` both speak through one publisher, and only what they say tells them apart.
+With `--relay` both use one publisher, and only their content distinguishes them.
 
-Second table: drives of one robot alone, by the laws and excitations of wheel_watch.py, periods of
-2 to 40 ms, 50 to 512 counts, losses, jitter of stamps and arrivals and bunches after a stall; how
-many of them the watch called two sources (stopped), or doubted (0.3 s of zero).
+Second table: drives with one source, with the laws and excitations of wheel_watch.py, periods of 2
+to 40 ms, 50 to 512 counts, losses, jitter of stamps and arrivals, and bursts after a stall; the
+number of drives that the watch took for two sources (stopped), or suspected (0.3 s of zero).
 
     ./diffbot python benchmarks/two_sources.py --minutes 5
 """
@@ -39,9 +39,9 @@ from diffbot_study.driving import simulate_drive
 from faults.rows.sources import SOURCES, TOGETHER, Change, Second
 from faults.scene import DRIVERS, FAULT, TRACKING, Scene, Subject
 
-RUN = 10.0  # s of a drive alone
-LOOKED_AT = 1.0  # s after the second source's first message
-PROMISED = 0.1  # s
+RUN = 10.0  # s of a drive with one source
+LOOKED_AT = 1.0  # s evaluated after the second source's first message
+PROMISED = 0.1  # s, promised time to zero
 STALL = 0.4  # s
 Measured = tuple[float, int, int, bool]
 
@@ -49,7 +49,7 @@ Measured = tuple[float, int, int, bool]
 def detection(
     subject: Subject, change: Change, period: float, random: np.random.Generator, relayed: bool
 ) -> Measured:
-    """Time to zero, s, commands later than PROMISED that were not zero, all those, and stopped."""
+    """Return time to zero, s, non-zero and all commands later than PROMISED, and stopped."""
     mid_drive = random.random() < 0.7
     engine = str(random.choice(["ideal", "mujoco"]))
     with Scene(
@@ -72,13 +72,13 @@ def detection(
         late = [pair for at, *pair in history.entries if at > since + PROMISED]
         zero = history.zero_after(since, end)
         moving = sum(any(pair) for pair in late)
-        node = scene.member.node  # None: it has ended
+        node = scene.member.node  # None after its end
         stopped = node is None or bool(node.stopped_by)
         return math.inf if zero is None else zero, moving, len(late), stopped
 
 
 def alone(random: np.random.Generator) -> tuple[str, bool, int]:
-    """A drive of one robot: its conditions, whether it was called two, and how often doubted."""
+    """Drive with one source; return conditions, false alarm, and number of suspicions."""
     robot_name, drive = str(random.choice(["twil", "agv"])), str(random.choice(DRIVES))
     robot = load_robot(robot_name)
     period, counts = float(random.uniform(0.002, 0.04)), int(random.integers(50, 513))
@@ -122,7 +122,7 @@ def alone(random: np.random.Generator) -> tuple[str, bool, int]:
 
 
 def lines(runs: dict[str, list[Measured]]) -> Iterable[str]:
-    """The first table, a line per key."""
+    """Yield the first table, a line per key."""
     yield f"{'':32} | runs | zero ms, median, worst |    moving | stopped"
     for key, measured in runs.items():
         zeros = 1e3 * np.array([zero for zero, *_ in measured])
@@ -135,11 +135,11 @@ def lines(runs: dict[str, list[Measured]]) -> Iterable[str]:
 
 
 def main() -> int:
-    """Print both tables; 1 where a run was not stopped, moved on, or one source was called two."""
+    """Print both tables; return 1 if a run was not stopped, moved on, or for a false alarm."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=2.0, help="wall time for each table")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn")
-    parser.add_argument("--relay", action="store_true", help="both speak through one publisher")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random values")
+    parser.add_argument("--relay", action="store_true", help="both sources use one publisher")
     arguments = parser.parse_args()
     random = np.random.default_rng(arguments.seed)
     kinds = [each for each in SOURCES if not arguments.relay or each[0] in TOGETHER]

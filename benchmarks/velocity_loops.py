@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settling time and overshoot of feedback linearization with PI, Lages (2017), (61)-(72).
 
-Steps of v and omega from rest, small enough for the torque limit, on engine ideal; settled: within
-1 % of the step for good, by the true velocity, read every 0.5 ms. The largest of the steps. "exact"
-loops know the velocity at the control instant, "encoder" loops its mean over the last period, from
-differences of exact angles. With --encoder-counts the angles come in counts; the velocity then
-chatters, and `rest` is its root mean square error from 0.1 s on, % of the step.
+Steps of v and omega from rest, small enough for the torque limit, on engine ideal. Settled means
+permanently within 1 % of the step, by the true velocity, evaluated every 0.5 ms. Prints the largest
+value over the steps. "exact" loops know the velocity at the control instant, "encoder" loops its
+mean over the last period, from differences of exact angles. --encoder-counts quantizes the angles;
+the velocity then chatters, and `rest` is its rms error from 0.1 s on, % of the step.
 
     ./diffbot python benchmarks/velocity_loops.py [--encoder-counts 4096]
 """
@@ -42,7 +42,7 @@ def drive(
     period: float,
     encoders: Encoders | None,
 ) -> NDArray[np.float64]:
-    """Rows of time (s) and true v, omega, every FINE s, from rest."""
+    """Return rows of time (s) and true v, omega, every FINE s, from rest."""
     geometry = robot.geometry
     engine.reset()
     rows, before = [], None
@@ -61,7 +61,7 @@ def drive(
 
 
 def measures(rows: NDArray[np.float64], step: Velocity) -> NDArray[np.float64]:
-    """Settling time in s, overshoot and rest as shares of the step: the largest of its parts."""
+    """Return settling time in s, overshoot and rest relative to the step, larger axis."""
     found = []
     for column, target in enumerate(step, start=1):
         if target == 0.0:
@@ -79,9 +79,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robot", default="twil", help="name or path of a robot")
-    parser.add_argument("--settling-time", type=float, default=0.05, help="of the design, s")
+    parser.add_argument(
+        "--settling-time", type=float, default=0.05, help="settling time of the design, s"
+    )
     parser.add_argument("--encoder-counts", type=int, default=0, help="0: exact angles")
-    parser.add_argument("--seed", type=int, default=0, help="of the encoders' phases")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the encoders' phases")
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
     engine = make_simulator("ideal", robot)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identification and tracking of velocity-commanded robots, Siwek et al. (2023).
 
-Simulated robot with the average of the paper's Table 1 as its true sigma; see
-diffbot_papers/siwek2023_experiments.py for noise and limits. Printed are CPU time
-and spread of batch fits from random starts; errors of on-line estimates over random starts and
-noise; time to Table 4's best band (5 mm, 2 mm, 1 mrad), by the true pose; the largest true errors
-after 20 s; and how a load of +50 % inertia is followed.
+The true sigma of the simulated robot is the average of the paper's Table 1; see
+diffbot_papers/siwek2023_experiments.py for noise and limits. Prints CPU time and spread of batch
+fits from random starts; errors of on-line estimates over random starts and noise; time to Table 4's
+best band (5 mm, 2 mm, 1 mrad), by the true pose; the largest true errors after 20 s; and the
+response to a load of +50 % inertia.
 
     ./diffbot python benchmarks/velocity_tracking.py [--runs 10]
 """
@@ -41,7 +41,7 @@ LOADED = 25.0  # s
 
 
 def estimated(seed: int, noise: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of s1 to s4 from the start of a seed, at LATE and at the end, %."""
+    """Return the errors of s1 to s4 from the start of a seed, at LATE and at the end, %."""
     start = random_start(np.random.default_rng((seed, 7)))
     run = drive(Conditions(noise=noise, duration=60.02, seed=seed), start, adaptive=True)
     error = 100.0 * np.abs(run.estimate / TRUE.as_array() - 1.0)
@@ -49,7 +49,7 @@ def estimated(seed: int, noise: tuple[float, float]) -> tuple[np.ndarray, np.nda
 
 
 def on_line(cluster: Cluster, runs: int, noise: tuple[float, float]) -> None:
-    """Errors of the estimate at 20 s and 60 s over random starts, noise and its own intervals."""
+    """Print estimate errors at 20 s and 60 s over random starts and noise, and intervals."""
     found = cluster.map(partial(estimated, noise=noise), range(runs))
     for when, errors in zip((20, 60), np.swapaxes(found, 0, 1), strict=True):
         print(
@@ -61,7 +61,7 @@ def on_line(cluster: Cluster, runs: int, noise: tuple[float, float]) -> None:
 
 
 def loaded(seed: int, adaptive: bool) -> tuple[float, ...]:
-    """Largest distances (mm) before and after the load, and the time until it is known, s."""
+    """Return largest distances (mm) before and after the load, and time to identify it, s."""
     heavy = Sigma(1.5 * TRUE.s1, 1.5 * TRUE.s2, TRUE.s3, TRUE.s4)
     conditions = Conditions(noise=NOISE, duration=60.0, seed=seed)
     run = drive(conditions, TRUE, adaptive=adaptive, new_sigma=(LOADED, heavy))
@@ -77,7 +77,7 @@ def loaded(seed: int, adaptive: bool) -> tuple[float, ...]:
 
 
 def load(cluster: Cluster, runs: int) -> None:
-    """Inertia of both axes + 50 % while driving: errors of path and estimate, adaptive and not."""
+    """Print path and estimate errors with +50 % inertia in mid-run, adaptive and not."""
     for adaptive in (True, False):
         rows = cluster.map(partial(loaded, adaptive=adaptive), range(runs))
         print(
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def print_figures(cluster: Cluster, runs: int) -> None:
-    """Print all figures of so many runs."""
+    """Print all figures of a number of runs."""
     starts = fit_from_random_starts(50, seed=0)
     spread = np.ptp(starts.found, axis=0) / starts.found.mean(axis=0)
     print(
@@ -132,7 +132,7 @@ def print_figures(cluster: Cluster, runs: int) -> None:
 
 
 def in_the_laboratory(seed: int, fit: BatchFit) -> dict[str, np.ndarray]:
-    """Largest errors from LATE on by the way of control."""
+    """Return the largest errors from LATE on by control mode."""
     conditions = Conditions(TURTLEBOT_LIMITS, laboratory=True, seed=seed)
     return {
         way: np.abs(run.errors()[run.time >= LATE]).max(axis=0)

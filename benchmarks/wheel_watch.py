@@ -1,30 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How soon the wheel watch stops a robot with wrong wheels, and whether it lets others drive.
+"""Wheel watch: time to stop a robot with wheel faults, and false alarms without faults.
 
-First table, faults: what stood between the fault and the stop, medians and worst of all runs.
-"since" begins where the fault can matter:
+First table, faults: times and distances from fault to stop, medians and worst of all runs. "since"
+starts when the fault becomes effective:
 
  - stuck in motion (the wheel turned at 2 rad/s or more): from the fault;
  - stuck at rest: from the first torque of more than HELD of the limit on this wheel;
- - signs and sides: the time for which a wheel was sped up by a torque of more than half the limit
-   that was commanded to brake it. While a wrong torque brakes a wheel it does what friction does.
+ - signs and sides: the time for which a torque of more than half the limit accelerated a wheel that
+   it was commanded to brake. A wrong torque that brakes a wheel acts like friction.
 
-"rim" is how far the rim of any wheel went in that time, "fault" the time since the fault itself.
-"quiet": the fault never mattered by these words, and was not found.
+"rim" is the largest distance of a wheel's rim in that time, "fault" the time since the fault
+itself. "quiet": the fault never became effective in this sense, and was not detected.
 
-Second table, robots as they may be: drives of RUN s in each of the scenarios, and how many of them
-the watch stopped, each of them wrongly. Robots, engines, drives and seeds are drawn; each table has
-as many runs as its time allows. `--random N` instead drives N robots of
-diffbot_study.random_robots, as their files describe them, each with its own friction, encoders,
-period, torque delay and noise.
+Second table, robots without faults: drives of RUN s in each of the scenarios, and the number of
+false alarms. Robots, engines, drives and seeds are random; each table has as many runs as its time
+allows. `--random N` instead drives N robots of diffbot_study.random_robots, which match their
+files, each with its own friction, encoders, period, torque delay and noise.
 
     ./diffbot python benchmarks/wheel_watch.py                 # 3 min
     ./diffbot python benchmarks/wheel_watch.py --minutes 30
     ./diffbot python benchmarks/wheel_watch.py --fault --scenario "20 Hz" "slope 10 degrees"
     ./diffbot python benchmarks/wheel_watch.py --random 1000
 
-The watch sees joint states and commanded torque; what is true is for the tables.
+The watch gets joint states and commanded torque; true values are used only for the tables.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
 ROBOTS, ENGINES = ("twil", "agv"), ("ideal", "mujoco")
-RUN, LOOK = 10.0, 4.0  # s of each drive: without a fault, and at most with one
+RUN, LOOK = 10.0, 4.0  # s of each drive: without a fault, and at most with a fault
 MOVING = 2.0  # rad/s
-MOST = 5000  # runs of a kind
-EARNEST = 0.5  # share of the torque limit
+MOST = 5000  # largest number of runs of a kind
+EARNEST = 0.5  # smallest wrong torque that counts, as a share of the limit
 PERIOD = USUAL.period
 
 WIRINGS = {
@@ -80,7 +79,7 @@ Row = TypeVar("Row")
 
 
 def found(job: Job) -> tuple[str, float, float, float, bool]:
-    """One drive with a fault: its kind, time since it mattered, since it began, rim, and stopped.
+    """Drive with a fault; return kind, time since effective, time since its start, rim, stopped.
 
     Times in s, the rim in m.
     """
@@ -100,12 +99,12 @@ def found(job: Job) -> tuple[str, float, float, float, bool]:
 
 
 def mattering(name: str, log: np.ndarray, run: Outcome) -> tuple[str, np.ndarray]:
-    """The kind of fault, and the periods since it in which it mattered."""
+    """Return the kind of fault, and the periods in which it was effective."""
     earnest = np.abs(log[:, :2]) > EARNEST * run.limit
     if name in WIRINGS:
         commanded, acting, speed = log[:, :2], log[:, 2:4], log[:, 4:]
         if FAULTS[name].swapped:
-            # What is called a wheel's angle is that of the other wheel.
+            # The angle of each wheel is that of the other wheel.
             acting, speed = acting[:, ::-1], speed[:, ::-1]
         wrong = earnest & (commanded * speed < 0.0) & (acting * speed > 0.0)
         return name, wrong.any(axis=1)
@@ -119,7 +118,7 @@ def mattering(name: str, log: np.ndarray, run: Outcome) -> tuple[str, np.ndarray
 def scenarios(
     robot: Robot, limit: float
 ) -> dict[str, tuple[Robot, Robot, str, Impairment, Conditions]]:
-    """By name: the real robot, the believed one, a payload, and how it drives."""
+    """Return by name: real robot, assumed robot, payload, impairment and conditions."""
 
     def body(factor: float) -> Robot:
         inertia = robot.body.inertia
@@ -184,7 +183,7 @@ NAMES = tuple(scenarios(load_robot("twil"), 1.0))
 
 
 def stopped(job: Job) -> tuple[Job, str]:
-    """One drive of a robot as it may be; what the watch said."""
+    """Drive a robot without a fault; return the message of the watch."""
     name, robot_name, engine_name, drive, seed = job
     robot = load_robot(robot_name)
     limit = torque_limit(robot, drive)
@@ -198,7 +197,7 @@ def stopped(job: Job) -> tuple[Job, str]:
 
 
 def random_robot_stopped(job: Job) -> tuple[Job, str]:
-    """One drive of a robot that is drawn by the job's seed; what the watch said."""
+    """Drive a random robot of the job's seed; return the message of the watch."""
     _, _, engine_name, drive, seed = job
     with TemporaryDirectory() as folder:
         drawn = draw(seed).written(Path(folder))
@@ -211,7 +210,7 @@ def random_robot_stopped(job: Job) -> tuple[Job, str]:
 
 
 def fault_table(rows: Iterable[tuple[str, float, float, float, bool]]) -> Iterable[str]:
-    """Lines of the first table."""
+    """Yield the lines of the first table."""
     kinds: dict[str, list[tuple[float, float, float, bool]]] = defaultdict(list)
     for kind, *values in rows:
         kinds[kind].append(tuple(values))
@@ -234,7 +233,7 @@ def fault_table(rows: Iterable[tuple[str, float, float, float, bool]]) -> Iterab
 def until(
     cluster: Cluster, work: Callable[[Job], Row], jobs: list[Job], minutes: float
 ) -> Iterable[Row]:
-    """Results of as many jobs as are begun within a time."""
+    """Yield the results of as many jobs as can be started within a time."""
     end, batch = time.monotonic() + 60.0 * minutes, 8
     for first in range(0, len(jobs), batch):
         if time.monotonic() > end:
@@ -246,21 +245,21 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1.4, help="wall time for each table")
-    parser.add_argument("--seed", type=int, default=0, help="of all drives")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all drives")
     add_cluster_options(parser, limit=None)
     parser.add_argument("--fault", nargs="*", choices=FAULTS, default=list(FAULTS))
     parser.add_argument("--scenario", nargs="*", choices=NAMES, default=list(NAMES))
     parser.add_argument("--drive", nargs="+", choices=DRIVES, default=list(DRIVES))
     parser.add_argument("--robot", nargs="+", choices=ROBOTS, default=list(ROBOTS))
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument("--random", type=int, metavar="N", help="N robots drawn at random instead")
+    parser.add_argument("--random", type=int, metavar="N", help="drive N random robots instead")
     arguments = parser.parse_args()
     with Cluster(arguments.scheduler, arguments.workers) as cluster:
         print_tables(cluster, arguments)
 
 
 def print_tables(cluster: Cluster, arguments: argparse.Namespace) -> None:
-    """Print what was asked for."""
+    """Print the requested tables."""
     random = np.random.default_rng(arguments.seed)
 
     def job(name: str, drives: list[str]) -> Job:

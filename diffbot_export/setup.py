@@ -18,6 +18,6 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="What was identified, as files that other software reads.",
+    description="Export of identified parameters to files for other software.",
     license="Apache-2.0",
 )

@@ -18,6 +18,6 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="The robots of the 2002 and 2006 papers, and the page that reproduces all five.",
+    description="Robots of the 2002 and 2006 papers, and the page that reproduces all five papers.",
     license="Apache-2.0",
 )

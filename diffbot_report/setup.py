@@ -18,7 +18,7 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="What a person sees of a run: live table, pictures, animation and summary.json.",
+    description="Reports of a run: live table, pictures, animation and summary.json.",
     license="Apache-2.0",
     entry_points={
         "console_scripts": [

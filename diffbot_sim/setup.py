@@ -22,7 +22,7 @@ setup(
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",
-    description="Simulated differential-drive robots that speak the topics of ros2_control.",
+    description="Simulated differential-drive robots with the topics of ros2_control.",
     license="Apache-2.0",
     entry_points={
         "console_scripts": [

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault table: what the suite promises when something goes wrong, each promise attacked."""
+"""The fault table: the suite's promises for faults, each tested by an attack."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes of the suite in one process, without DDS and in the robot's time.
 
-The nodes are the real ones. Messages go from publisher to subscriber by a queue, in the order in
-which they are sent; timers, clocks, `time.monotonic` and `time.sleep` follow the bus. So a run
-repeats to the last digit, and takes less time than the robot's.
+The nodes are the real ones. A queue delivers messages from publisher to subscriber in the order of
+sending; timers, clocks, `time.monotonic` and `time.sleep` follow the bus. A run is therefore
+reproducible to the last digit, and takes less than real time.
 
     with Bus() as bus:
         robot = BusRobot(bus, "ideal")
@@ -42,23 +42,23 @@ from faults.bus_topics import (
     profile,
 )
 
-# What stands between a node of the suite and rclpy while it is on a bus.
+# The layer between a node of the suite and rclpy while it is on a bus.
 
-# A service that rclpy would make over DDS.
+# Disables a service that rclpy would create over DDS.
 NO_SERVICE = Parameter("start_type_description_service", value=False)
 
 
 def on_bus(kind: type[Node]) -> type[Node]:
-    """A class of nodes whose topics, services, timers and time are a bus's.
+    """Return a class of nodes whose topics, services, timers and time are those of a bus.
 
-    The node's own code is as it is: BusNode comes right before rclpy's Node in the order in which
-    Python looks for methods.
+    The node's own code is unchanged: BusNode comes right before rclpy's Node in Python's method
+    resolution order.
     """
     return type(kind)(kind.__name__, (kind, BusNode), {})
 
 
 class BusNode(Node):
-    """Node without DDS; `member` and `bus` are set on the class before one is made."""
+    """Node without DDS; `member` and `bus` are set on the class before a node is created."""
 
     bus: ClassVar[Bus]
     member: ClassVar[Member]
@@ -99,7 +99,7 @@ class BusNode(Node):
         event_callbacks: Any = None,
         **_: Any,
     ) -> BusSubscription:
-        """Listen on the bus."""
+        """Subscribe on the bus."""
         name = self.resolve_topic_name(topic)
         qos = profile(qos_profile)
         return self.bus.join(
@@ -116,7 +116,7 @@ class BusNode(Node):
     def create_timer(
         self, timer_period_sec: float, callback: Callable[[], None], *_: Any, **__: Any
     ) -> BusTimer:
-        """A timer by the time of the bus, whatever clock it asks for."""
+        """Create a timer that follows the time of the bus, whatever clock is requested."""
         period = max(nanoseconds(float(timer_period_sec)), 1)
         first = self.bus.now_ns + self.member.phase % period
         return BusTimer(self.bus, self.member, period, callback, first)
@@ -132,12 +132,12 @@ class BusNode(Node):
 
     @property
     def publishers(self) -> list[BusPublisher]:
-        """Those of this node."""
+        """Return the publishers of this node."""
         return [each for each in self.bus.publishers() if each.owner is self.member]
 
     @property
     def subscriptions(self) -> list[BusSubscription]:
-        """Those of this node."""
+        """Return the subscriptions of this node."""
         return [each for each in self.bus.subscriptions() if each.owner is self.member]
 
     def _known_publishers(self, topic_name: str) -> list[BusPublisher]:
@@ -145,28 +145,28 @@ class BusNode(Node):
         return self.bus.known(self.member, self.bus.publishers(name), BusPublisher, name)
 
     def count_publishers(self, topic_name: str) -> int:
-        """Publishers of a topic."""
+        """Return the number of publishers of a topic."""
         return len(self._known_publishers(topic_name))
 
     def count_subscribers(self, topic_name: str) -> int:
-        """Subscriptions of a topic."""
+        """Return the number of subscriptions of a topic."""
         name = self.resolve_topic_name(topic_name)
         found = self.bus.subscriptions(name)
         return len(self.bus.known(self.member, found, BusSubscription, name))
 
     def get_publishers_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
-        """Who publishes a topic; names only."""
+        """Return the publishers of a topic; names only."""
         return [_named(each) for each in self._known_publishers(topic_name)]
 
     def get_subscriptions_info_by_topic(self, topic_name: str, *_: Any) -> list[Any]:
-        """Who listens to a topic; names only."""
+        """Return the subscribers of a topic; names only."""
         found = self.bus.subscriptions(self.resolve_topic_name(topic_name))
         return [_named(each) for each in found]
 
-    # Time and words.
+    # Time and log.
 
     def get_clock(self) -> BusClock:
-        """The time of the bus."""
+        """Return the clock of the bus."""
         return BusClock(self._bus_now, self.member.simulated)
 
     def _bus_now(self) -> int:
@@ -174,7 +174,7 @@ class BusNode(Node):
         return self.bus.now_ns + self.member.clock_offset if told is None else told
 
     def get_logger(self) -> Any:
-        """What is said is kept by the member."""
+        """Return the logger, whose lines the member keeps."""
         return self.member.logger
 
 
@@ -190,7 +190,7 @@ def _named(endpoint: Any) -> SimpleNamespace:
     )
 
 
-# A robot's time does not begin at 0, which some programs take for "no stamp".
+# Start of the bus time, s; not 0, which some programs interpret as "no stamp".
 BEGINNING = 10.0
 
 
@@ -204,7 +204,7 @@ def _context() -> Context:
 
 @dataclass
 class _Once:
-    """What happens once, at a time, ns."""
+    """A callback that is called once, at a time, ns."""
 
     due: int
     owner: Member | None
@@ -216,7 +216,7 @@ class Bus(BusGraph):
     """An in-process graph; use it in a `with` statement, one at a time.
 
     Args:
-        beginning: time at the beginning, s.
+        beginning: Time at the start, s.
 
     Raises:
         RuntimeError: another bus is open in this process.
@@ -259,16 +259,16 @@ class Bus(BusGraph):
         phase: float = 0.0,
         **parameters: Any,
     ) -> Member:
-        """Make a node as `run_node` does; what it refuses is in `log`, and its status is 1.
+        """Create a node as `run_node` does; if that fails, `log` has the error and the status is 1.
 
         Args:
-            kind: class of the node.
-            arguments: of its constructor.
-            remap: names of topics, as -r gives them.
-            namespace: of the node.
-            simulated: whether its clock counts as a simulator's.
-            phase: when its timers fire first, s.
-            parameters: of the node; those whose names are taken above cannot be given.
+            kind: Class of the node.
+            arguments: Arguments of its constructor.
+            remap: Remapped topic names, as with -r.
+            namespace: Namespace of the node.
+            simulated: Whether its clock counts as a simulator's.
+            phase: Time until its timers first fire, s.
+            parameters: Parameters of the node, except those with the names of arguments above.
         """
         member = Member(parameters, remap or {}, namespace, simulated, phase)
         self.members.append(member)
@@ -284,13 +284,13 @@ class Bus(BusGraph):
         return member
 
     def interrupt(self, member: Member, status: int = 0) -> None:
-        """End a node as a signal does."""
+        """End a node as a signal would."""
         if member.runs:
             self._end(member, status)
         self.settle()
 
     def kill(self, member: Member) -> None:
-        """End a node as kill -9 does: it says nothing more."""
+        """End a node as kill -9 would: it publishes nothing more."""
         if member.status is None:
             self._leave(member, 137, outright=True)
 
@@ -314,14 +314,14 @@ class Bus(BusGraph):
     # Time.
 
     def follow_clock(self, member: Member) -> None:
-        """Let a node's clock be what a simulator says on /clock."""
+        """Let a node's clock follow a simulator's /clock."""
         member.told_time = 0
         self.join(
             BusSubscription(self, member, Clock, "/clock", member.hear_clock, QoSProfile(depth=1))
         )
 
     def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
-        """Call a callback of a node, or of nobody, once, at a time, ns."""
+        """Call a callback of a node, or of none, once, at a time, ns."""
         heapq.heappush(self._timers, (due, next(self._count), _Once(due, owner, callback)))
 
     def schedule(self, timer: BusTimer | _Once) -> None:
@@ -336,7 +336,7 @@ class Bus(BusGraph):
             due, _, timer = heapq.heappop(self._timers)
             owner = timer.owner
             ended = owner is not None and owner.status is not None
-            if ended or timer.cancelled or timer.due != due:  # it was reset meanwhile
+            if ended or timer.cancelled or timer.due != due:  # it was reset in the meantime
                 continue
             if self.network is not None and (later := self.network.awake(owner, due)) > due:
                 timer.due = later

@@ -15,17 +15,17 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 
-# Packages whose nodes are put on a bus; a simulator's own processes need the true time.
+# Packages whose modules use the bus time; a simulator's own processes need the true time.
 PACKAGES = (
     *("diffbot_node.", "diffbot_controllers.", "diffbot_ident."),
     *("pose2d_trajectories.", "diffbot_sim.faults.", "diffbot_sim.paced_simulator."),
 )
-# Tells a person at a terminal how long it will take.
+# Shows the remaining time at a terminal; it keeps the true time.
 OF_THE_TERMINAL = "diffbot_ident.progress"
 
 
 def nanoseconds(seconds: float) -> int:
-    """A time in s as whole ns."""
+    """Convert a time in s to whole ns."""
     return round(seconds * 1e9)
 
 
@@ -33,8 +33,8 @@ class BusClock:
     """A node's clock.
 
     Args:
-        now: time of the bus, ns.
-        simulated: whether the node believes that a simulator gives the time (use_sim_time).
+        now: Returns the time of the bus, ns.
+        simulated: Whether the node gets its time from a simulator (use_sim_time).
     """
 
     clock_type = ClockType.ROS_TIME
@@ -44,20 +44,20 @@ class BusClock:
         self.ros_time_is_active = simulated
 
     def now(self) -> Time:
-        """The time of the bus."""
+        """Return the time of the bus."""
         return Time(nanoseconds=self._now(), clock_type=self.clock_type)
 
     def sleep_for(self, duration: Duration) -> bool:
-        """Not offered: a node that sleeps by its clock would stand still."""
+        """Not supported: a node that sleeps by its clock would block the bus."""
         raise NotImplementedError("nodes on a bus sleep by time.sleep only")
 
 
 class BusTime:
-    """What nodes' modules find as the module `time`.
+    """Replacement for the module `time` in the nodes' modules.
 
     Args:
-        now: time of the bus, ns.
-        sleep: lets a time pass on the bus, s.
+        now: Returns the time of the bus, ns.
+        sleep: Advances the bus by a time, s.
     """
 
     def __init__(self, now: Callable[[], int], sleep: Callable[[float], None]) -> None:
@@ -66,7 +66,7 @@ class BusTime:
         self._patched: list[Any] = []
 
     def monotonic(self) -> float:
-        """Time of the bus, s."""
+        """Return the time of the bus, s."""
         return 1e-9 * self.monotonic_ns()
 
     time = perf_counter = monotonic
@@ -75,7 +75,7 @@ class BusTime:
         return getattr(time, name)
 
     def install(self) -> None:
-        """Take the place of `time` in the nodes' modules that are loaded by now."""
+        """Replace `time` in the nodes' modules that are loaded so far."""
         for name, module in list(sys.modules.items()):
             of_a_node = f"{name}.".startswith(PACKAGES) and name != OF_THE_TERMINAL
             if of_a_node and vars(module).get("time") is time:
@@ -83,33 +83,33 @@ class BusTime:
                 self._patched.append(module)
 
     def remove(self) -> None:
-        """Give the modules the true time back."""
+        """Restore the true time in the modules."""
         for module in self._patched:
             module.time = time
         self._patched.clear()
 
 
-# One node on a bus, with what it was given, what it says and how it ended.
+# One node on a bus, with its settings, its log and its exit status.
 
 
 class Member:
-    """What a process with one node is on a machine.
+    """One node on a bus; corresponds to a process with one node on a machine.
 
     Args:
-        parameters: of the node.
-        remap: names of topics, as -r gives them.
-        namespace: of the node.
-        simulated: whether its clock counts as a simulator's.
-        phase: when its timers fire first, s after they are made; as processes start whenever they
-            do, it is any.
+        parameters: Parameters of the node.
+        remap: Remapped topic names, as with -r.
+        namespace: Namespace of the node.
+        simulated: Whether its clock counts as a simulator's.
+        phase: Time from the creation of its timers until they first fire, s; arbitrary, because
+            processes start at any time.
 
     Attributes:
-        name: full name of the node.
-        node: it; None once it has ended, or when it could not be made.
-        status: exit status of the process; None while it runs.
-        log: (level, text) of all that the node said.
-        clock_offset: how far its clock is ahead of the bus, ns.
-        told_time: what a simulator has last said on /clock, ns; None: it goes by the bus.
+        name: Full name of the node.
+        node: The node; None after it has ended, or if it could not be created.
+        status: Exit status of the process; None while it runs.
+        log: (level, text) of all log messages of the node.
+        clock_offset: Time by which its clock is ahead of the bus, ns.
+        told_time: Last time of a simulator on /clock, ns; None: the clock follows the bus.
     """
 
     def __init__(
@@ -135,21 +135,21 @@ class Member:
         self.logger = BusLogger(self.log)
 
     def hear_clock(self, message: Clock) -> None:
-        """Take what a simulator says on /clock."""
+        """Store the time that a simulator publishes on /clock."""
         self.told_time = Time.from_msg(message.clock).nanoseconds
 
     @property
     def runs(self) -> bool:
-        """Whether its callbacks are called."""
+        """Whether the node runs, so that its callbacks are called."""
         return self.status is None and not self.ending
 
     def said(self, *words: str) -> bool:
-        """Whether one line of the log has all these words; without any, always."""
+        """Whether one line of the log contains all these words; True without words."""
         return not words or any(all(word in text for word in words) for _, text in self.log)
 
 
 class BusLogger:
-    """Looks like rclpy's logger."""
+    """Logger with the interface of rclpy's."""
 
     def __init__(self, log: list[tuple[str, str]]) -> None:
         self._log = log
@@ -159,7 +159,7 @@ class BusLogger:
         return True
 
     def debug(self, message: str, **_: Any) -> bool:
-        """Left out."""
+        """Discard a line."""
         return True
 
     def info(self, message: str, **_: Any) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishers, subscriptions and services of the in-process graph, as rclpy's look from outside."""
+"""Publishers, subscriptions and services of the in-process graph, with rclpy's interface."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def profile(qos: QoSProfile | int) -> QoSProfile:
-    """The profile that a number stands for, as in rclpy."""
+    """Return the QoS profile; a number is a queue depth, as in rclpy."""
     return qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos)
 
 
 class BusPublisher:
-    """What `create_publisher` gives; messages leave it serialised, as on a wire."""
+    """Result of `create_publisher`; messages are serialised, as on a network."""
 
     def __init__(self, bus: BusGraph, owner: Any, kind: type, topic: str, qos: QoSProfile) -> None:
         self._bus, self.owner, self.msg_type = bus, owner, kind
@@ -39,22 +39,22 @@ class BusPublisher:
 
     @property
     def is_latched(self) -> bool:
-        """Whether late subscribers get what was sent before."""
+        """Whether late subscribers receive earlier messages."""
         return self.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
 
     def publish(self, message: Any) -> None:
-        """Send a message to all who listen; they get a copy each."""
+        """Send a copy of a message to each subscriber."""
         if self.is_latched:
             self.kept.append(copied(message))
         self._bus.send(self, message)
 
     def get_subscription_count(self) -> int:
-        """Subscriptions that get what is published here."""
+        """Return the number of subscriptions that receive from this publisher."""
         found = [each for each in self._bus.subscriptions(self.topic) if matches(self, each)]
         return len(self._bus.known(self, found, BusSubscription, self.topic))
 
     def wait_for_all_acked(self, timeout: Any = None) -> bool:
-        """Whether all has arrived: it has, as soon as the bus goes on."""
+        """Whether all messages have arrived; they do as soon as the bus continues."""
         return True
 
     def destroy(self) -> None:
@@ -63,7 +63,7 @@ class BusPublisher:
 
 
 class BusSubscription:
-    """What `create_subscription` gives."""
+    """Result of `create_subscription`."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class BusSubscription:
         self._waiting: deque[Any] = deque()
 
     def arrive(self, publisher: BusPublisher, message: Any) -> None:
-        """Hand a message to the owner, or keep it for one that ends and takes it by itself."""
+        """Pass a message to the owner, or keep it for an ending owner that takes it itself."""
         if self.owner is not None and self.owner.ending:
             self._waiting.append(message)
         else:
@@ -92,21 +92,21 @@ class BusSubscription:
 
     @property
     def handle(self) -> BusSubscription:
-        """What rclpy has below a subscription."""
+        """Stand-in for the handle of an rclpy subscription."""
         return self
 
     def __enter__(self) -> BusSubscription:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing has to be freed."""
+        """Do nothing: no resources to free."""
 
     def take_message(self, kind: type, raw: bool) -> tuple[Any, dict[str, Any]] | None:
-        """The oldest message that no callback has got; None: there is none."""
+        """Return the oldest message that no callback has received; None if there is none."""
         return (self._waiting.popleft(), {}) if self._waiting else None
 
     def tell(self, publisher: BusPublisher, message: Any) -> None:
-        """Call back with a message, and with who has sent it where the callback takes that."""
+        """Call the callback with a message, and with its sender if the callback accepts it."""
         if self._told_more:
             gid = id(publisher).to_bytes(16, "little")
             self.callback(message, {"publisher_gid": {"data": gid}})
@@ -114,7 +114,7 @@ class BusSubscription:
             self.callback(message)
 
     def get_publisher_count(self) -> int:
-        """Publishers that are heard here."""
+        """Return the number of publishers that this subscription receives from."""
         found = [each for each in self._bus.publishers(self.topic) if matches(each, self)]
         return len(self._bus.known(self, found, BusPublisher, self.topic))
 
@@ -124,7 +124,7 @@ class BusSubscription:
 
 
 def _takes_two(callback: Callable[..., None]) -> bool:
-    """Whether a callback wants to know more of a message, by rclpy's rule."""
+    """Whether a callback also takes the message information, by rclpy's rule."""
     try:
         inspect.signature(callback).bind(object())
     except TypeError:
@@ -133,7 +133,7 @@ def _takes_two(callback: Callable[..., None]) -> bool:
 
 
 class BusService:
-    """What `create_service` gives."""
+    """Result of `create_service`."""
 
     def __init__(self, bus: BusGraph, owner: Any, kind: type, name: str, callback: Any) -> None:
         self._bus, self.owner, self.srv_type = bus, owner, kind
@@ -146,14 +146,14 @@ class BusService:
 
 
 class BusTimer:
-    """What `create_timer` gives; it fires by the time of the bus.
+    """Result of `create_timer`; it fires by the time of the bus.
 
     Args:
-        bus: fires it.
-        owner: node that it belongs to.
-        period: time between two calls, ns, > 0.
-        callback: is called.
-        first: when it fires first, ns of the bus.
+        bus: Bus that fires it.
+        owner: Node that it belongs to.
+        period: Time between two calls, ns, > 0.
+        callback: Function to call.
+        first: Bus time of the first call, ns.
     """
 
     def __init__(
@@ -166,29 +166,29 @@ class BusTimer:
         bus.schedule(self)
 
     def cancel(self) -> None:
-        """Fire no more."""
+        """Stop firing."""
         self.cancelled = True
 
     destroy = cancel
 
     def is_canceled(self) -> bool:
-        """Whether it fires no more."""
+        """Whether it is cancelled."""
         return self.cancelled
 
     def reset(self) -> None:
-        """Fire a period from now on; one that was cancelled fires again."""
+        """Restart the period from now; a cancelled timer fires again."""
         self.cancelled = False
         self.due = self._bus.now_ns + self.timer_period_ns
         self._bus.schedule(self)
 
 
 def copied(message: Any) -> Any:
-    """What arrives of a message: another object, with the types that a subscriber sees."""
+    """Return a copy of a message as it arrives, with the types that a subscriber sees."""
     return deserialize_message(serialize_message(message), type(message))
 
 
 def incompatibility(publisher: QoSProfile, subscription: QoSProfile) -> QoSPolicyKind | None:
-    """The first policy in which a subscription asks for more than is offered; None: it hears it."""
+    """Return the first policy in which a subscription requests more than offered, or None."""
     if (
         publisher.reliability == ReliabilityPolicy.BEST_EFFORT
         and subscription.reliability == ReliabilityPolicy.RELIABLE
@@ -203,12 +203,12 @@ def incompatibility(publisher: QoSProfile, subscription: QoSProfile) -> QoSPolic
 
 
 def matches(publisher: BusPublisher, subscription: BusSubscription) -> bool:
-    """Whether messages go from one to the other."""
+    """Whether the subscription receives the publisher's messages."""
     return incompatibility(publisher.qos_profile, subscription.qos_profile) is None
 
 
 def greet(publisher: BusPublisher, subscription: BusSubscription) -> list[Any]:
-    """Let the two meet; returns the messages that a late subscription gets."""
+    """Match publisher and subscription; return the messages that a late subscription receives."""
     policy = incompatibility(publisher.qos_profile, subscription.qos_profile)
     if policy is None:
         latched = subscription.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
@@ -219,29 +219,29 @@ def greet(publisher: BusPublisher, subscription: BusSubscription) -> list[Any]:
     return []
 
 
-# A network for the in-process graph: discovery that takes time, messages that are late or lost.
+# A network model for the in-process graph: delayed discovery, late and lost messages.
 #
-# What it imitates of DDS: a publisher and a subscription find each other at different times, and a
-# message that is sent before the publisher knows of the subscription never arrives; one that is
-# sent before the subscription knows of the publisher arrives once it does. Messages of one
-# publisher stay in order. Nodes count others once they know of them, and those that were killed
-# outright for GHOST more. A process may stand still for a while.
+# It reproduces these properties of DDS: a publisher and a subscription discover each other at
+# different times. A message that is sent before the publisher knows the subscription never arrives;
+# one that is sent before the subscription knows the publisher arrives once it does. Messages of one
+# publisher stay in order. Nodes count others after they have discovered them, and count killed
+# processes for GHOST longer. A process may be stopped for a while.
 
-# For so long DDS counts a process that was killed outright, s.
+# Time for which DDS still counts a process that was killed with SIGKILL, s.
 GHOST = 20.0
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """How bad a network is; times in s of the bus.
+    """Disturbances of a network; times in s of the bus.
 
     Attributes:
-        discovery: longest time until two ends know of each other.
-        latency: mean time from sending to arrival.
-        late: share of the messages that take up to `delay` instead.
-        delay: longest time of those.
-        lost: share of the messages that never arrive.
-        lossy: names of the topics on which messages are lost.
+        discovery: Longest time until two endpoints know each other.
+        latency: Mean time from sending to arrival.
+        late: Share of the messages that take up to `delay` instead.
+        delay: Longest delay of late messages.
+        lost: Share of the messages that never arrive.
+        lossy: Names of the topics on which messages are lost.
     """
 
     discovery: float = 1.0
@@ -253,25 +253,25 @@ class Disturbance:
 
 
 class Network:
-    """Decides when what arrives; for Bus.network.
+    """Decides which messages arrive, and when; for Bus.network.
 
     Args:
-        bus: that carries the messages; its `network` is set.
-        disturbance: how bad it is.
-        seed: of all chance.
+        bus: Bus that carries the messages; its `network` is set.
+        disturbance: Disturbances of the network.
+        seed: Seed of all random decisions.
     """
 
     def __init__(self, bus: BusGraph, disturbance: Disturbance, seed: int) -> None:
         self._bus, self._how, self._chance = bus, disturbance, random.Random(seed)
-        self._known: dict[tuple[int, int], int] = {}  # (who, of whom) -> from when on, ns
+        self._known: dict[tuple[int, int], int] = {}  # (knowing, known) -> since, ns
         self._newest: dict[tuple[int, int], int] = {}  # (from, to) -> last arrival, ns
-        self._stalls: list[tuple[Member, int, int]] = []  # who stands still from when to when, ns
-        self._ghosts: dict[int, int] = {}  # end -> until when it counts, ns
-        self._ends: list[Any] = []  # holds the ends, so that their ids stay theirs
+        self._stalls: list[tuple[Member, int, int]] = []  # stopped member, begin, end, ns
+        self._ghosts: dict[int, int] = {}  # endpoint -> counted until, ns
+        self._ends: list[Any] = []  # keeps the endpoints, so that their ids stay unique
         bus.network = self
 
     def knows(self, who: object, whom: object) -> bool:
-        """Whether a node, or one end of a topic, knows of an end by now."""
+        """Whether a node, or an endpoint of a topic, has discovered an endpoint."""
         return self._bus.now_ns >= self._known_from(who, whom)
 
     def _known_from(self, who: object, whom: object) -> int:
@@ -283,7 +283,7 @@ class Network:
         return self._known[key]
 
     def deliver(self, publisher: BusPublisher, subscription: BusSubscription, message: Any) -> None:
-        """Put a message under way to one subscription."""
+        """Queue a message for one subscription."""
         now, latched = self._bus.now_ns, publisher.is_latched
         if not (latched or self.knows(publisher, subscription)) or self._loses(publisher.topic):
             return
@@ -304,49 +304,49 @@ class Network:
     # Processes.
 
     def stall(self, member: Member, begin: float, duration: float) -> None:
-        """Let a process stand still, as SIGSTOP does; both s of the bus."""
+        """Stop a process, as SIGSTOP does; begin and duration in s of the bus."""
         start = nanoseconds(begin)
         self._stalls.append((member, start, start + nanoseconds(duration)))
 
     def awake(self, member: Member | None, time: int) -> int:
-        """When a process next does something from a time (ns) on, ns."""
+        """Return the earliest time from `time` (ns) on at which a process runs, ns."""
         for who, begin, end in self._stalls:
             if who is member and begin <= time < end:
                 time = end
         return time
 
     def keep_ghosts(self, ends: Collection[Any]) -> None:
-        """What a process has that was killed outright still counts for a while."""
+        """Keep counting the endpoints of a killed process for a while."""
         for end in ends:
             self._ends.append(end)
             self._ghosts[id(end)] = self._bus.now_ns + nanoseconds(GHOST)
 
     def is_ghost(self, end: object) -> bool:
-        """Whether an end belongs to a process that was killed outright, and still counts."""
+        """Whether an endpoint belongs to a killed process and still counts."""
         return self._bus.now_ns < self._ghosts.get(id(end), 0)
 
 
-# Topics and services of the in-process graph: who is there, and what is under way.
+# Topics and services of the in-process graph: its endpoints and the messages in transit.
 
-LOOK_PERIOD = 1_000_000  # ns between two looks at what injectors hold back
+LOOK_PERIOD = 1_000_000  # ns between two checks for messages that injectors delay
 
 
 class Injector(Protocol):
-    """What may sit on a topic; FaultInjector of diffbot_sim is one."""
+    """A filter of a topic's messages, such as FaultInjector of diffbot_sim."""
 
     def push(self, now: float, message: Any) -> None:
-        """Take a message that is sent, s."""
+        """Accept a message that is sent at a time, s."""
 
     def due(self, now: float) -> list[Any]:
-        """What comes out by now, s."""
+        """Return the messages that pass by now, s."""
 
 
 class BusGraph(ABC):
-    """Publishers, subscriptions and services, and a queue of what they have said.
+    """Publishers, subscriptions and services, and a queue of their messages.
 
     Attributes:
-        now_ns: time, ns.
-        network: between the nodes; None: messages arrive at once, in the order of sending.
+        now_ns: Time of the bus, ns.
+        network: Network between the nodes; None: messages arrive at once, in the order of sending.
     """
 
     def __init__(self, now_ns: int) -> None:
@@ -360,7 +360,7 @@ class BusGraph(ABC):
 
     @property
     def time(self) -> float:
-        """Robot time, s."""
+        """Return the robot time, s."""
         return 1e-9 * self.now_ns
 
     @abstractmethod
@@ -369,20 +369,20 @@ class BusGraph(ABC):
 
     @abstractmethod
     def at(self, due: int, owner: Member | None, callback: Callable[[], None]) -> None:
-        """Call a callback of a node, or of nobody, once, at a time of the bus, ns."""
+        """Call a callback of a node, or of none, once, at a time of the bus, ns."""
 
     @abstractmethod
     def run(self, owner: Member | None, callback: Callable[..., None], *arguments: Any) -> None:
-        """Call a callback of a node, or of nobody."""
+        """Call a callback of a node, or of none."""
 
     # Messages.
 
     def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> BusPublisher:
-        """A publisher that belongs to no node."""
+        """Create a publisher that belongs to no node."""
         return self.join(BusPublisher(self, None, kind, absolute(topic), profile(qos)))
 
     def publish(self, topic: str, message: Any, qos: QoSProfile | int = 10) -> None:
-        """Publish a message, and let all answer it."""
+        """Publish a message and deliver it and all responses."""
         key = (absolute(topic), type(message))
         if key not in self._own:
             self._own[key] = self.publisher(type(message), topic, qos)
@@ -392,11 +392,11 @@ class BusGraph(ABC):
     def subscribe(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int = 10
     ) -> BusSubscription:
-        """Call back with each message of a topic."""
+        """Call a callback with each message of a topic."""
         return self.join(BusSubscription(self, None, kind, absolute(topic), callback, profile(qos)))
 
     def call(self, service: str, request: Any) -> Any:
-        """The response of a service; LookupError when nobody offers it."""
+        """Return the response of a service; raise LookupError if no node offers it."""
         name = absolute(service)
         found = [e for e in self._ends if isinstance(e, BusService) and e.service_name == name]
         if not found:
@@ -407,7 +407,7 @@ class BusGraph(ABC):
         return response
 
     def inject(self, topic: str, injector: Injector) -> None:
-        """Let all messages of a topic pass through an injector from now on."""
+        """Pass all messages of a topic through an injector from now on."""
         self._injectors[absolute(topic)] = (injector, [])
         if len(self._injectors) == 1:
             BusTimer(self, None, LOOK_PERIOD, self._look, self.now_ns)
@@ -418,10 +418,10 @@ class BusGraph(ABC):
                 if senders:
                     self._deliver(senders[-1], message)
 
-    # What publishers, subscriptions and timers ask for.
+    # For publishers, subscriptions and timers.
 
     def join(self, end: Any) -> Any:
-        """A publisher, subscription or service comes; returns it."""
+        """Add a publisher, subscription or service, and return it."""
         self._ends.append(end)
         if isinstance(end, BusSubscription):
             for publisher in self.publishers(end.topic):
@@ -442,22 +442,22 @@ class BusGraph(ABC):
         self._queue.append(lambda: self.run(subscription.owner, meet))
 
     def drop(self, end: Any) -> None:
-        """A publisher, subscription or service leaves."""
+        """Remove a publisher, subscription or service."""
         if end in self._ends:
             self._ends.remove(end)
 
     def publishers(self, topic: str | None = None) -> list[BusPublisher]:
-        """Those of a topic, or all."""
+        """Return the publishers of a topic, or all."""
         return [e for e in self._ends if isinstance(e, BusPublisher) and topic in (None, e.topic)]
 
     def subscriptions(self, topic: str | None = None) -> list[BusSubscription]:
-        """Those of a topic, or all."""
+        """Return the subscriptions of a topic, or all."""
         return [
             e for e in self._ends if isinstance(e, BusSubscription) and topic in (None, e.topic)
         ]
 
     def send(self, publisher: BusPublisher, message: Any) -> None:
-        """Put a message under way."""
+        """Queue a message for delivery."""
         entry = self._injectors.get(publisher.topic)
         if entry is None:
             self._deliver(publisher, message)
@@ -479,19 +479,19 @@ class BusGraph(ABC):
                 )
 
     def settle(self) -> None:
-        """Deliver all that is under way."""
+        """Deliver all queued messages."""
         while self._queue:
             self._queue.popleft()()
 
     def leave(self, member: Member, outright: bool = False) -> None:
-        """All that a node has leaves; where it was killed outright, the network may not know."""
+        """Remove all endpoints of a node; after a kill the network may still count them."""
         if outright and self.network is not None:
             self.network.keep_ghosts([end for end in self._ends if end.owner is member])
             self._ghosts += [end for end in self._ends if end.owner is member]
         self._ends = [end for end in self._ends if end.owner is not member]
 
     def known(self, who: object, ends: list[Any], kind: type, topic: str) -> list[Any]:
-        """Which of these ends a node, or an end, knows of; ghosts of the topic come after them."""
+        """Return the endpoints that a node or endpoint knows, followed by the topic's ghosts."""
         if self.network is None:
             return ends
         own = getattr(who, "owner", who)
@@ -508,5 +508,5 @@ class BusGraph(ABC):
 
 
 def absolute(name: str) -> str:
-    """A topic's or service's full name."""
+    """Return the full name of a topic or service."""
     return name if name.startswith("/") else f"/{name}"

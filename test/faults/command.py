@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``diffbot faults``: which rows are run, and what is printed and written."""
+"""The command ``diffbot faults``: runs the rows, prints the table and writes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from faults.row import Row, Verdict
 from faults.table import IN_ONE, PARTS, chosen, table
 from faults.verdicts import rich_table, text_lines, worst_line, write_verdicts
 
-WIDTH = 140  # of the table in a file or a pipe, characters
+WIDTH = 140  # width of the table in a file or a pipe, characters
 
 _EPILOG = """\
 Writes report.html, faults.md and summary.json. Exit status: 0 all promises were kept; 1 a row
@@ -28,7 +28,7 @@ fails, and it is said why; 2 wrong arguments; 130 stopped by Ctrl-C: of the rows
 
 
 def main(argv: list[str]) -> int:
-    """Run the rows, print the table and write it; returns the exit status."""
+    """Run the rows, print the table and write it; return the exit status."""
     options = _parser().parse_args(argv)
     engines = options.engine or ["ideal", "mujoco"]
     runs = list(chosen(table(options.only), engines, options.row))
@@ -72,29 +72,29 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--engine", action="append", choices=ENGINES,
-        help="physics; may be given several times; default: ideal and mujoco",
+        help="physics engine; may be given several times; default: ideal and mujoco",
     )  # fmt: skip
     parser.add_argument("--row", default="", metavar="TEXT", help="only rows with this text")
     parser.add_argument(
         "--only", default="", choices=PARTS,
-        help="nodes in one process and robot time, or real processes over DDS in real time",
+        help="only nodes in one process and robot time, or real processes over DDS in real time",
     )  # fmt: skip
     parser.add_argument(
         "--robot", default=DEFAULT, metavar="NAME|FILE",
-        help=f"robot that --only {IN_ONE} is run with; default: {DEFAULT}",
+        help=f"robot for --only {IN_ONE}; default: {DEFAULT}",
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the rows and run none")
     parser.add_argument(
         "--output",
         metavar="DIR",
         type=Path,
-        help="folder, made if need be (default: results/<date>-faults)",
+        help="folder for the results, created if needed (default: results/<date>-faults)",
     )
     return parser
 
 
 def _no_row(options: argparse.Namespace, engines: list[str]) -> str:
-    """Why nothing is to be run."""
+    """Return why no row is selected."""
     rows = f"no row of --only {options.only}" if options.only else "no row"
     text = f" has {options.row!r} (--row) and" if options.row else ""
     return f"{rows}{text} is run on {' or '.join(engines)}"

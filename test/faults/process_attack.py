@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows with real processes have in common: a graph that drives, a fault, and what it did."""
+"""Common code of rows with real processes: a driving graph, a fault, and its measured effect."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from faults.process_record import Measured
 from faults.row import WATCHDOG_TIME_TO_ZERO, Outcome, Promise, Row
 
 ENGINES = ("ideal", "mujoco")
-# For how long zero has to last that is there for good, s of wall time: longer than any timeout.
+# Duration after which zero torque counts as permanent, s of wall time: longer than any timeout.
 LASTING = 0.3
-SAYING = 5.0  # s of wall time; reminders come every 3 s
-# How much sooner than the rate limit allows a torque may come, s of robot time: the base limits by
-# the stamps of the states that it answers, and some may come together. The watchdog lets pass
-# three periods; and one command is sent within the period that it is for.
+SAYING = 5.0  # s of wall time to wait for a log message; reminders are logged every 3 s
+# Robot time by which a torque may be earlier than the rate limit allows, s. The base class limits
+# the rate by the stamps of the states that it answers, and several states may arrive together. The
+# watchdog tolerates three periods; one more, because a command is sent within its own period.
 HURRY = 4.0 * PERIOD
 
 Run = Callable[[str], Outcome]
@@ -26,12 +26,12 @@ _graphs: dict[str, ProcessGraph] = {}
 
 
 def watchdog_row(group: str, name: str, run: Run) -> Row:
-    """A row in which nobody but the watchdog can send zero, which has a limit of its own."""
+    """Make a row in which only the watchdog can send zero; its time limit differs."""
     return Row(group, name, Promise.ZERO, ENGINES, run, longest=WATCHDOG_TIME_TO_ZERO)
 
 
 def shared(engine: str) -> ProcessGraph:
-    """The graph of an engine; rows share it, so that it has to start once."""
+    """Return the graph of an engine; rows share it, so that it starts only once."""
     if engine in _graphs and _graphs[engine].spent:
         _graphs.pop(engine).close()
     if engine not in _graphs:
@@ -40,7 +40,7 @@ def shared(engine: str) -> ProcessGraph:
 
 
 def close() -> None:
-    """End the graphs that the rows share; the next row starts a new one."""
+    """End the shared graphs; the next row starts a new one."""
     while _graphs:
         _graphs.popitem()[1].close()
 
@@ -49,18 +49,18 @@ atexit.register(close)
 
 
 class Attack:
-    """One fault on a graph that drives.
+    """One fault on a driving graph.
 
     Args:
-        engine: of the graph.
-        driver: who drives the robot; empty: the robot stands.
+        engine: Engine of the graph.
+        driver: Node that drives the robot; empty: the robot stands.
 
     Attributes:
-        graph: under attack.
-        driver: process of who drives, or else of the watchdog.
-        problems: what was not as promised so far.
-        details: what was measured besides.
-        fault: wall time of the fault, s.
+        graph: Graph under attack.
+        driver: Process of the driving node, or of the watchdog without one.
+        problems: Broken promises so far.
+        details: Additional measurements.
+        fault: Wall time of the fault, s.
     """
 
     def __init__(self, engine: str, driver: str = "backstep_controller") -> None:
@@ -74,21 +74,21 @@ class Attack:
         self.fault = self._begun = time.time()
 
     def begin(self) -> float:
-        """The fault is made now; returns the wall time, s."""
+        """Mark the start of the fault; return the wall time, s."""
         self.fault = time.time()
         return self.fault
 
     def expect(self, kept: object, otherwise: str) -> None:
-        """Note a broken promise."""
+        """Note a broken promise unless it is kept."""
         if not kept:
             self.problems.append(otherwise)
 
     def note(self, detail: str) -> None:
-        """Note what was measured besides."""
+        """Note an additional measurement."""
         self.details.append(detail)
 
     def expect_words(self, node: str, words: str) -> None:
-        """A node has to say this, as a log or as a diagnosis, since the graph drove."""
+        """Expect these words in a node's log or diagnostics since the graph drove."""
         if not self.probe.until(lambda: words in self._said(node), SAYING):
             said = self._said(node).strip() or "nothing"
             self.problems.append(f"{node} does not say {words!r}; it says: {said}")
@@ -100,20 +100,20 @@ class Attack:
         return "\n".join([log, *texts])
 
     def measure(self, lasting: float = LASTING) -> Measured:
-        """Wait until zero has lasted, or ought to have, and tell what the fault did."""
+        """Wait until zero has lasted, or should have; return the effect of the fault."""
         self.probe.until(self.is_zero, 0.5)
         return self.graph.probe.record.measure(self.fault, self.probe.hears_for(lasting))
 
     def is_zero(self) -> bool:
-        """Whether the newest command to the wheels is zero, and came after the fault."""
+        """Whether the newest command to the wheels is zero and later than the fault."""
         record = self.probe.record
         return bool(record.sent) and record.sent[-1] > self.fault and not any(record.torques[-1])
 
     def expect_gentle(self, since: float) -> None:
-        """The robot is to be driven again; torque begins at zero and keeps to the rate limit.
+        """Expect the robot to drive again, with torque from zero on and within the rate limit.
 
         Args:
-            since: wall time at which it was zero, s.
+            since: Wall time at which the torque was zero, s.
         """
         graph = self.graph
         driven, how = graph.regain()
@@ -127,7 +127,7 @@ class Attack:
         )
 
     def outcome(self, measured: Measured, has_zero: bool = True) -> Outcome:
-        """The row's."""
+        """Return the outcome of the row."""
         limit = self.graph.limit
         if self.probe.odd:
             self.problems.append(f"the wheels were sent {self.probe.odd[-1]}")

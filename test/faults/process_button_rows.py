@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows in which people stop the robot, and in which others want to command it, too."""
+"""Rows in which people stop the robot, and rows with a second commanding node."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from faults.process_record import largest
 from faults.row import Outcome, Promise, Row
 
 ENABLE = "backstep_controller/enable"
-FOREIGN = (0.5, 0.5)  # N m; far from what the controller commands in its circle
+FOREIGN = (0.5, 0.5)  # N m; very different from the controller's torque in its circle
 
 
 def emergency_stop(engine: str) -> Outcome:
-    """Held: zero, and not to be enabled; released: still zero; enabled: goes on from zero."""
+    """Pressed: zero, and not enableable; released: still zero; enabled: continues from zero."""
     attack = Attack(engine)
     probe = attack.probe
     attack.fault = probe.press(True)
@@ -41,7 +41,7 @@ def disabled(engine: str) -> Outcome:
 
 
 def _enable(attack: Attack) -> None:
-    """Enable again, once others have left; the torque has to begin at zero."""
+    """Enable again after the others have left; the torque must begin at zero."""
     since, probe = time.time(), attack.probe
     probe.until(lambda: probe.commanders(CONTROLLERS) == probe.commanders(WHEELS) == 1, 10.0)
     enabled, why = probe.ask(ENABLE, True)
@@ -50,7 +50,7 @@ def _enable(attack: Attack) -> None:
 
 
 def second_controller(engine: str) -> Outcome:
-    """A second controller does not begin; the first one stops, as somebody else may command."""
+    """A second controller does not start; the first one stops, because another node may command."""
     attack = Attack(engine)
     probe, graph = attack.probe, attack.graph
     heard = probe.listen(CONTROLLERS)
@@ -74,7 +74,7 @@ def second_controller(engine: str) -> Outcome:
 
 
 def foreign(topic: str, torque: tuple[float, float] | None) -> Run:
-    """Somebody else appears on a topic of commands, and commands, or only is there."""
+    """Another publisher appears on a command topic, and commands, or is only present."""
 
     def run(engine: str) -> Outcome:
         attack = Attack(engine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows in which a process that commands ends, hangs, or begins again."""
+"""Rows in which a commanding process ends, hangs or restarts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HANGING = 0.6  # s of wall time for which a process hangs: longer than any timeo
 
 
 def ended_by(number: signal.Signals, node: str = "backstep_controller", status: int = 0) -> Run:
-    """A node is asked to end, and sends zero on the way."""
+    """A node is asked to end, and sends zero before it ends."""
 
     def run(engine: str) -> Outcome:
         attack = Attack(engine)
@@ -36,7 +36,7 @@ def ended_by(number: signal.Signals, node: str = "backstep_controller", status: 
 
 
 def killed(driver: str) -> Run:
-    """A node that commands is killed outright; the watchdog sends zero in its place."""
+    """A commanding node is killed with SIGKILL; the watchdog sends zero in its place."""
 
     def run(engine: str) -> Outcome:
         attack = Attack(engine, driver)
@@ -51,7 +51,7 @@ def killed(driver: str) -> Run:
 
 
 def hangs(engine: str) -> Outcome:
-    """A controller that hangs, and later goes on with joint states that have become old."""
+    """A controller hangs, and later continues with joint states that have become old."""
     attack = Attack(engine)
     attack.begin()
     attack.driver.signal(signal.SIGSTOP)
@@ -63,7 +63,7 @@ def hangs(engine: str) -> Outcome:
 
 
 def law_raises(engine: str) -> Outcome:
-    """An exception in the law: zero, and status 1."""
+    """The law raises an exception: zero, and status 1."""
     attack = Attack(engine, "failing_controller")
     attack.begin()
     attack.driver.signal(signal.SIGUSR1)
@@ -75,7 +75,7 @@ def law_raises(engine: str) -> Outcome:
 
 
 def restarted(engine: str) -> Outcome:
-    """A controller that is restarted begins at zero, within the rate limit."""
+    """A restarted controller begins at zero, within the rate limit."""
     attack = Attack(engine)
     fault = attack.begin()
     attack.driver.signal(signal.SIGTERM)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A backstep_controller whose law raises once SIGUSR1 has come: a bug that shows in mid-run."""
+"""A backstep_controller whose law raises after SIGUSR1: a bug that appears in mid-run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAILURE = "the law has met a case that nobody thought of"
 
 
 class FailingController(BackstepNode):
-    """Drives like its parent until told to fail."""
+    """Drives like its parent until SIGUSR1 makes it fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,10 +27,10 @@ class FailingController(BackstepNode):
         self._fails = True
 
     def drive(self, state: State, reference: Reference, dt: float) -> Torque:
-        """The law's torque, N m.
+        """Return the law's torque, N m.
 
         Raises:
-            ZeroDivisionError: it is to fail.
+            ZeroDivisionError: After SIGUSR1.
         """
         if self._fails:
             raise ZeroDivisionError(FAILURE)
@@ -38,5 +38,5 @@ class FailingController(BackstepNode):
 
 
 def failing_controller() -> int:
-    """Run the node; returns the exit status."""
+    """Run the node; return the exit status."""
     return run_node(FailingController)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot's graph in real time, each node in a process: what the process rows attack.
+"""A robot's graph in real time, one process per node, which the process rows attack.
 
     simulator --joint_states--> trajectory_publisher --reference--> backstep_controller
         ^                                                                  |
         +--effort_controller/commands-- effort_watchdog <--effort_watchdog/commands
 
-A probe listens to the wheels and to the robot.
+A probe records the commands to the wheels and the robot's states.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from faults.process_nodes import CONTROLLERS, NODES, STANDARD, NodeSpec
 from faults.process_probe import Probe
 
 PERIOD = 0.01  # s
-# Torque that counts as driving, N m: in the circle below a wheel always has more.
+# Torque above which the robot counts as driven, N m; in the circle of the trajectory_publisher, a
+# wheel always has more.
 DRIVING = 0.02
-STEADY = 25  # control periods of it in a row
-# From 0 to the limit takes 10 control periods: a change without a limit shows.
+STEADY = 25  # consecutive control periods with such a torque
+# Low enough to reveal an unlimited change: from 0 to the limit it takes 10 control periods.
 TORQUE_RATE = 10.0  # N m/s
-FRICTION = 0.02  # N m s/rad; a robot without torque comes to rest
-STARTING = 6.0  # s of wall time until a controller that is started drives
+FRICTION = 0.02  # N m s/rad; stops a robot without torque
+STARTING = 6.0  # s of wall time until a newly started controller drives
 ATTEMPTS = 3  # to enable a controller
-PROMPT = 2.0  # s of wall time in which a controller goes on by itself
+PROMPT = 2.0  # s of wall time in which a controller resumes without help
 
 
 class ProcessGraph(ProcessGroup):
     """The nodes, and the probe.
 
     Args:
-        engine: of the simulator.
-        nodes: who may be started, by name on the wire.
-        standard: names of who drives the robot when nothing is wrong.
-        robot: path of its YAML; empty: twil with friction and a rate limit that shows.
+        engine: Engine of the simulator.
+        nodes: Nodes that may be started, by node name.
+        standard: Names of the nodes that drive the robot without a fault.
+        robot: Path of its YAML file; empty: twil with friction and the rate limit TORQUE_RATE.
 
     Attributes:
-        probe: listens.
-        spent: whether somebody who commands was killed outright: the others of this graph will
+        probe: Records commands and states.
+        spent: Whether a commanding node was killed with SIGKILL: the others of this graph then
             count it as another commander for 20 s (the lease of DDS), and wait.
-        limit: largest torque that may be commanded, N m.
-        rate: largest change of it, N m/s.
+        limit: Largest torque that may be commanded, N m.
+        rate: Largest rate of change of the torque, N m/s.
     """
 
     def __init__(
@@ -80,22 +81,22 @@ class ProcessGraph(ProcessGroup):
         return str(path)
 
     def drive(self, driver: str = "backstep_controller") -> None:
-        """See to it that all run who belong to the run, and wait until the robot is driven.
+        """Start all nodes of the run, end the others, and wait until the robot is driven.
 
         Args:
-            driver: who drives it; empty: nobody of them, so that the robot stands.
+            driver: Node that drives it; empty: none, so that the robot stands.
 
         Raises:
-            RuntimeError: it is not; the message holds what the nodes said.
+            RuntimeError: It is not driven; the message contains the nodes' logs.
         """
         self.probe.vanish()
         self.employ(driver)
-        # A node that has just been started needs longer than one that goes on.
+        # A newly started node needs longer than one that resumes.
         if not ((self.resumes() or self.regain(driver)[0]) if driver else self._stands()):
             raise RuntimeError(f"the robot is not driven within {PATIENCE:g} s:\n{self.said()}")
 
     def employ(self, driver: str) -> None:
-        """Start who belongs to the run and is missing, and end the others."""
+        """Start the missing nodes of the run, and end the others."""
         wanted = {
             name: name if name != "backstep_controller" else driver for name in self._standard
         }
@@ -106,7 +107,7 @@ class ProcessGraph(ProcessGroup):
                 self.start(name)
 
     def resumes(self, patience: float = STARTING) -> bool:
-        """Wait until the robot is driven from now on; whether it is."""
+        """Wait until the robot is driven from now on; return whether it is."""
         record, since = self.probe.record, time.time()
 
         def is_driven() -> bool:
@@ -120,10 +121,10 @@ class ProcessGraph(ProcessGroup):
         return self.probe.until(is_driven, patience)
 
     def regain(self, controller: str = "backstep_controller") -> tuple[bool, str]:
-        """Let the robot be driven again as a person would; whether it is, and what it took.
+        """Make the robot drive again as a person would; return whether it does, and the steps.
 
-        What the watchdog has cut off passes again from zero on only: a controller whose robot has
-        been left behind has to be stopped and enabled for that.
+        After the watchdog has cut off the torque, it passes commands again only from zero on: a
+        controller whose robot was left behind must be stopped and enabled for that.
         """
         if self.resumes(PROMPT):
             return True, "goes on by itself"
@@ -135,14 +136,14 @@ class ProcessGraph(ProcessGroup):
         return False, "does not go on"
 
     def _stands(self) -> bool:
-        """Wait until the robot tells its state, and nobody commands."""
+        """Wait until the robot publishes its state and no node commands."""
         probe = self.probe
         return probe.until(
             lambda: probe.record.told and not probe.commanders(CONTROLLERS), PATIENCE
         )
 
     def close(self) -> None:
-        """End everything; whoever hangs, too."""
+        """End all processes, including those that hang."""
         if hasattr(self, "probe"):
             self.probe.close()
         super().close()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes in processes of their own, in a DDS domain of their own that does not leave this machine.
+"""Nodes in separate processes, in a separate DDS domain that is limited to this machine.
 
-A user's robot is never met.
+They never connect to a user's robot.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from faults.process_nodes import NodeSpec
 from faults.process_priority import urgent
 from faults.process_server import NodeProcess
 
-PATIENCE = 15.0  # s of wall time for anything that has to happen; a hang ends the row
+PATIENCE = 15.0  # s of wall time to wait for any expected event; a hang ends the row
 
 
 class ProcessGroup:
-    """The processes, by the nodes' names on the wire.
+    """The processes, by the nodes' names.
 
     Args:
-        engine: of the simulator.
-        nodes: who may be started, by name on the wire.
+        engine: Engine of the simulator.
+        nodes: Nodes that may be started, by node name.
 
     Attributes:
-        domain: of DDS.
-        folder: for files of the run; it is removed at the end.
-        robot: path of the robot's YAML that the nodes get.
-        variables: of the processes' environment.
+        domain: DDS domain.
+        folder: Folder for files of the run; it is removed at the end.
+        robot: Path of the robot's YAML file for the nodes.
+        variables: Environment variables of the processes.
     """
 
     def __init__(self, engine: str, nodes: Mapping[str, NodeSpec]) -> None:
         self._own = domains.claim("faults")
         self.domain = self._own.domain
-        # The server of the processes, their threads and this thread's own inherit it.
+        # The process server, its processes and all threads started from here inherit the priority.
         self._urgent = contextlib.ExitStack()
         self._urgent.enter_context(urgent())
         self._engine, self._nodes = engine, nodes
@@ -52,7 +52,7 @@ class ProcessGroup:
         self._processes: dict[str, NodeProcess] = {}
 
     def start(self, name: str) -> NodeProcess:
-        """Start a node; one of its name that runs is ended first."""
+        """Start a node, after ending a running one of the same name."""
         spec = self._nodes[name]
         more = [f"robot:={self.robot}"] if spec.knows_robot else []
         more += [f"engine:={self._engine}"] if spec.executable == "simulator" else []
@@ -64,23 +64,23 @@ class ProcessGroup:
         return process
 
     def process(self, node: str) -> NodeProcess:
-        """The process of a node."""
+        """Return the process of a node."""
         return self._processes[node]
 
     def end(self, node: str) -> None:
-        """End a node at once, where it runs."""
+        """Kill a node if it runs."""
         if node in self._processes:
             self._processes.pop(node).kill()
 
     def leave(self, node: str) -> None:
-        """Ask a node to end, so that the others see it go: who is killed counts for 20 s more."""
+        """Ask a node to end, so that the others notice; a killed node counts for 20 s more."""
         process = self._processes.pop(node)
         process.signal(signal.SIGINT)
         if not process.wait(PATIENCE):
             process.kill()
 
     def said(self) -> str:
-        """The end of what each node has said."""
+        """Return the last lines of each node's log."""
         texts = []
         for name, process in self._processes.items():
             lines = process.said().splitlines()[-3:]
@@ -89,15 +89,15 @@ class ProcessGroup:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Nodes that have been started and not been ended."""
+        """Return the names of nodes that were started and not ended."""
         return tuple(self._processes)
 
     def numbers(self) -> tuple[int, ...]:
-        """Process numbers of the nodes that run."""
+        """Return the process ids of the running nodes."""
         return tuple(process.number for process in self._processes.values() if process.running)
 
     def close(self) -> None:
-        """End everything; whoever hangs, too."""
+        """End all processes, including those that hang."""
         for process in self._processes.values():
             process.signal(signal.SIGKILL)
         for node in tuple(self._processes):

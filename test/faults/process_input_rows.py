@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows in which those whom a controller listens to end or begin again."""
+"""Rows in which the sources of a controller's inputs end or restart."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from faults.process_attack import ENGINES, Attack, watchdog_row
 from faults.process_record import ZERO
 from faults.row import Outcome, Promise, Row
 
-RESTART = 10.0  # s of wall time that a simulator may take to start
+RESTART = 10.0  # s of wall time for a simulator to start
 
 
 def reference_dies(engine: str) -> Outcome:
-    """The references' publisher is killed in mid-run."""
+    """The publisher of references is killed in mid-run."""
     attack = Attack(engine)
     attack.begin()
     attack.graph.process("trajectory_publisher").signal(signal.SIGKILL)
@@ -24,7 +24,7 @@ def reference_dies(engine: str) -> Outcome:
 
 
 def robot_dies(engine: str) -> Outcome:
-    """The simulator is killed in mid-run: zero, said why, and nobody crashes."""
+    """The simulator is killed in mid-run: zero, with a logged reason, and no node crashes."""
     attack = Attack(engine)
     attack.begin()
     attack.graph.process("simulator").signal(signal.SIGKILL)
@@ -38,7 +38,7 @@ def robot_dies(engine: str) -> Outcome:
 
 
 def robot_restarts(engine: str) -> Outcome:
-    """The simulator is restarted, so that time goes back: zero first, then the robot is driven."""
+    """The simulator is restarted, so that time jumps back: zero, then the robot is driven."""
     attack = Attack(engine)
     record, graph = attack.probe.record, attack.graph
     graph.end("simulator")
@@ -50,7 +50,7 @@ def robot_restarts(engine: str) -> Outcome:
     )
     attack.fault = record.told[told] if len(record.told) > told else time.time()
     attack.expect_gentle(attack.fault)
-    # The controller may hear the new simulator, and answer, before the probe does.
+    # The controller may receive from the new simulator, and answer, before the probe does.
     commands = record.between(begun, time.time())
     attack.expect(commands[:1] == [ZERO], f"begins with {commands[:1]} N m instead of zero")
     attack.note(f"driven again after {time.time() - attack.fault:.1f} s")

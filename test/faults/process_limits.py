@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suite cannot promise, measured: not rows of the table, as nobody keeps these."""
+"""Measurements of what the suite cannot promise; these are not rows of the table."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from faults.process_record import Measured, largest
 
 
 def watchdog_killed(engine: str) -> tuple[Measured, float]:
-    """The watchdog dies by kill -9: the wheels keep the last torque until it is started again.
+    """The watchdog is killed with kill -9: the wheels keep the last torque until it restarts.
 
-    Nobody is left who may send to the wheels. A driver that lets old commands go is the only help;
-    ros2_control's forward controller does not.
+    No node is left that may command the wheels. Only a driver that drops old commands helps;
+    ros2_control's forward controller does not drop them.
 
     Returns:
-        What the wheels got in the LASTING s after the kill, and the largest torque that acts once a
-        watchdog that starts then has spoken, as a share of what the rate limit allows from zero on
-        in two periods. As the joint states tell it: discovery may keep its first command from us.
+        The commands to the wheels in the LASTING s after the kill, and the largest torque that acts
+        after the first command of a newly started watchdog, relative to what the rate limit allows
+        from zero in two periods. Taken from the joint states, because discovery may hide the first
+        command from the probe.
 
     Raises:
-        RuntimeError: the torque stays as it was.
+        RuntimeError: The torque does not change.
     """
     attack = Attack(engine)
     graph, process = attack.graph, attack.graph.process("effort_watchdog")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is in the graphs with real processes, and how they are wired."""
+"""The nodes of the graphs with real processes, and their connections."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CONTROLLERS = "effort_watchdog/commands"
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """How a node is started.
+    """Specification of a node's start.
 
     Attributes:
-        module: holds the executable's function.
-        executable: name of that function.
-        parameters: as on a command line, name:=value.
-        remappings: of names.
-        knows_robot: whether it has the parameter `robot`.
+        module: Module with the executable's function.
+        executable: Name of that function.
+        parameters: Parameters as on a command line, name:=value.
+        remappings: Remappings of names.
+        knows_robot: Whether it has the parameter `robot`.
     """
 
     module: str
@@ -29,11 +29,11 @@ class NodeSpec:
     knows_robot: bool = True
 
     def words(self, name: str, more: tuple[str, ...]) -> list[str]:
-        """The command line after the program.
+        """Return the command line after the program.
 
         Args:
-            name: of the node on the wire.
-            more: parameters, besides its own.
+            name: Node name.
+            more: Additional parameters.
         """
         words = ["--ros-args", "-r", f"__node:={name}"]
         for parameter in (*self.parameters, *more):
@@ -53,7 +53,7 @@ NODES = {
     ),
     "effort_watchdog": NodeSpec("diffbot_node.executables", "effort_watchdog"),
     "backstep_controller": NodeSpec(CONTROLLER, "backstep_controller", SIMULATED, GUARDED),
-    # Round and round with torque on both wheels at all times.
+    # An endless circle that needs torque on both wheels at all times.
     "trajectory_publisher": NodeSpec(
         "pose2d_trajectories.executables",
         "trajectory_publisher",

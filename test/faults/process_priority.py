@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real-time priority, as who commands a robot should have it."""
+"""Real-time priority, as recommended for a commanding process."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-PRIORITY = 10  # of SCHED_FIFO
+PRIORITY = 10  # SCHED_FIFO priority
 
 
 @contextlib.contextmanager
 def urgent() -> Iterator[bool]:
-    """Run this thread, and those and the processes that it starts, before all other programs.
+    """Run this thread, and the threads and processes that it starts, before all other programs.
 
     Yields:
-        Whether the machine allows it; where not, everything goes on as it is.
+        Whether the machine allows it; if not, nothing changes.
     """
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     if policy == os.SCHED_FIFO:

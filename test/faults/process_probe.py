@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody on the wire who records the wheels' commands, presses buttons, and misbehaves on demand.
+"""A ROS participant that records the wheels' commands, presses buttons, and misbehaves on demand.
 
-The probe has a context of its own, in the domain of the graph under attack, and a thread of its own
-that listens. It publishes nothing on the robot's topics unless told to.
+The probe has its own context, in the domain of the graph under attack, and its own receiving
+thread. It publishes nothing on the robot's topics unless requested.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import PublisherEventCallbacks
 
-DEEP = 1000  # messages; a probe that is held up for a while misses none
-ON_ITS_WAY = 0.1  # s of wall time
+DEEP = 1000  # messages; a probe that is blocked for a while loses none
+ON_ITS_WAY = 0.1  # s of wall time for messages in transit to arrive
 NANOSECONDS = 1e-9
 
 
 def with_information(callback: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
-    """A subscription's callback that also gets what ROS knows of the message.
+    """Return a subscription's callback that also receives the message information.
 
-    Humble does not tell; what is known is empty there.
+    Humble does not provide it; the information is empty there.
     """
     if hasattr(Subscription, "CallbackType"):
         return lambda message, information: callback(message, information)
@@ -47,23 +47,23 @@ def with_information(callback: Callable[[Any, dict[str, Any]], None]) -> Callabl
 
 
 def _sent(information: dict[str, Any]) -> float:
-    """Wall time at which a message was sent, s; where ROS does not tell (Humble), now."""
+    """Return the wall time at which a message was sent, s; now if ROS lacks it (Humble)."""
     return NANOSECONDS * information["source_timestamp"] if information else time.time()
 
 
 class Probe:
-    """Listens to the wheels and to the robot.
+    """Records the commands to the wheels and the robot's states.
 
     Args:
-        domain: of DDS.
-        period: between joint states, s.
+        domain: DDS domain.
+        period: Period of the joint states, s.
 
     Attributes:
-        record: what has come.
-        odd: commands on the wheels' topic that were not two numbers.
-        diagnosed: wall time (s), name and text of what came on `diagnostics`.
-        asked: wall time at which a service was called last, s.
-        answer: called with each joint state's stamp, s, in the probe's thread; None: nobody is.
+        record: Received commands and joint states.
+        odd: Commands on the wheels' topic that were not two numbers.
+        diagnosed: Wall time (s), name and text of the messages on `diagnostics`.
+        asked: Wall time of the last service call, s.
+        answer: Function called with each joint state's stamp, s, in the probe's thread; None: none.
     """
 
     def __init__(self, domain: int, period: float) -> None:
@@ -75,8 +75,8 @@ class Probe:
         self._news = threading.Condition()
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
-        # A launch's arguments are not the probe's, and it has no log to publish: that of a second
-        # probe in the process would make rcl warn.
+        # The probe must not use a launch's arguments. It publishes no log: that of a second probe
+        # in the process would cause a warning of rcl.
         self.node = rclpy.create_node(
             "fault_probe", context=self._context, use_global_arguments=False, enable_rosout=False
         )
@@ -89,7 +89,7 @@ class Probe:
             self.node.create_subscription(kind, topic, with_information(callback), DEEP)
         self.node.create_subscription(DiagnosticArray, "diagnostics", self._on_diagnostics, DEEP)
         self._stop_button = self.node.create_publisher(
-            # Nodes listen twice, for latched buttons too; that the one does not match is no news.
+            # Nodes subscribe twice, also for latched buttons; one of them is expected not to match.
             *(Bool, "emergency_stop", 10),
             event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
         )
@@ -124,31 +124,31 @@ class Probe:
         self.diagnosed += [(now, status.name, status.message) for status in message.status]
 
     def until(self, condition: Callable[[], Any], patience: float) -> bool:
-        """Wait for a condition, which is looked at whenever something has come.
+        """Wait for a condition, which is checked whenever a message has arrived.
 
         Returns:
-            Whether it came true within `patience` s of wall time.
+            Whether it became true within `patience` s of wall time.
         """
         with self._news:
             return bool(self._news.wait_for(condition, patience))
 
     def hears_for(self, wall: float) -> float:
-        """Hear all that is sent for so long, s; returns the wall time then, s."""
+        """Receive all messages sent in the next `wall` s; return the wall time at the end, s."""
         end, told = time.time() + wall, self.record.told
         self.until(lambda: time.time() >= end, wall)
-        # What was sent by then may be on its way; a robot that is dead sends nothing more.
+        # Messages sent by then may still be in transit; a dead robot sends nothing more.
         self.until(lambda: told and told[-1] >= end, ON_ITS_WAY)
         return end
 
     def commanders(self, topic: str) -> int:
-        """Publishers of a topic that the others have."""
+        """Return the number of other publishers of a topic."""
         own = topic in self._publishers
         return self.node.count_publishers(self.node.resolve_topic_name(topic)) - own
 
     def listen(self, topic: str) -> dict[bytes, list[Pair]]:
-        """Hear a topic of commands from now on; what each publisher says on it, after its id.
+        """Record a command topic from now on; return the commands by publisher id.
 
-        Returns once somebody has said something, or after 1 s.
+        Returns after the first message, or after 1 s.
         """
         heard: dict[bytes, list[Pair]] = {}
 
@@ -160,19 +160,19 @@ class Probe:
         self.until(lambda: heard, 1.0)
         return heard
 
-    # What it says.
+    # Messages of the probe.
 
     def press(self, pressed: bool) -> float:
-        """Press or release the emergency stop; returns the wall time, s."""
+        """Press or release the emergency stop; return the wall time, s."""
         now = time.time()
         self._stop_button.publish(Bool(data=pressed))
         return now
 
     def ask(self, service: str, data: bool, patience: float = 5.0) -> tuple[bool, str]:
-        """Call a std_srvs/SetBool service, at the wall time `asked`; returns its answer.
+        """Call a std_srvs/SetBool service, store the wall time in `asked`, and return its answer.
 
         Raises:
-            RuntimeError: nobody answers.
+            RuntimeError: No answer.
         """
         client = self.node.create_client(SetBool, service)
         try:
@@ -186,10 +186,10 @@ class Probe:
             self.node.destroy_client(client)
 
     def appear(self, topic: str) -> None:
-        """Become a publisher of a topic of commands; returns when its listener has seen it.
+        """Become a publisher of a command topic; return when its subscriber has discovered it.
 
         Raises:
-            RuntimeError: nobody listens.
+            RuntimeError: The topic has no subscriber.
         """
         publisher = self.node.create_publisher(Float64MultiArray, topic, 10)
         self._publishers[topic] = publisher
@@ -197,13 +197,13 @@ class Probe:
             raise RuntimeError(f"nobody subscribes to {topic}")
 
     def say(self, topic: str, values: Sequence[float]) -> float:
-        """Publish a command on a topic it has appeared on; returns the wall time, s."""
+        """Publish a command on a topic after `appear`; return the wall time, s."""
         now = time.time()
         self._publishers[topic].publish(Float64MultiArray(data=[float(v) for v in values]))
         return now
 
     def vanish(self) -> None:
-        """Publish commands no more, and listen to the wheels alone."""
+        """Stop publishing commands, and record only the commands to the wheels."""
         self.answer = None
         if self._heard is not None:
             self.node.destroy_subscription(self._heard)
@@ -213,7 +213,7 @@ class Probe:
         self._publishers.clear()
 
     def close(self) -> None:
-        """Leave."""
+        """Leave the graph."""
         self._leaving = True
         self._thread.join()
         self._executor.shutdown()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was on the wire of a run in real time, and what it says of a fault; knows no ROS.
+"""The record of a run in real time, and the effect of a fault computed from it; without ROS.
 
-Wall times are those at which the publishers sent, s since 1970, so that neither the way nor a
-listener that was slow counts. Robot time comes from the stamps of the joint states.
+Wall times are sending times, s since 1970, so that neither transport nor a slow subscriber affects
+them. Robot time comes from the stamps of the joint states.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ ZERO: Pair = (0.0, 0.0)
 
 
 def largest(torques: list[Pair]) -> float:
-    """Largest size of a torque in a list of pairs; NaN when one is; 0 for none."""
+    """Return the largest magnitude of a torque in a list of pairs; NaN if one is; 0 for none."""
     sizes = [abs(value) for pair in torques for value in pair]
     return math.nan if any(map(math.isnan, sizes)) else max(sizes, default=0.0)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What happened on the wheels between a fault and a later time.
+    """Effect of a fault on the wheels up to a later time.
 
     Attributes:
-        time_to_zero: robot time from the fault until zero was sent for good and, where joint states
-            tell, acts on the wheels, s; None: the last word was not zero.
-        worst_torque: largest torque sent or acting after the fault, N m; NaN when one was.
+        time_to_zero: Robot time from the fault until zero was sent permanently and, according to
+            the joint states, if any, acts on the wheels, s; None: the last command was not zero.
+        worst_torque: Largest torque sent or acting after the fault, N m; NaN if one was NaN.
     """
 
     time_to_zero: float | None
@@ -38,15 +38,15 @@ class Measured:
 
 @dataclass
 class Record:
-    """Commands on the wheels' topic and joint states, in the order in which they came.
+    """Commands on the wheels' topic and joint states, in the order of arrival.
 
     Attributes:
-        period: between joint states, s.
-        sent: wall times of the commands, s.
-        torques: the commands, [left, right], N m.
-        told: wall times of the joint states, s.
-        stamps: of the joint states, s.
-        efforts: torques that acted in the period before each joint state, [left, right], N m.
+        period: Period of the joint states, s.
+        sent: Wall times of the commands, s.
+        torques: The commands, [left, right], N m.
+        told: Wall times of the joint states, s.
+        stamps: Stamps of the joint states, s.
+        efforts: Torques that acted in the period before each joint state, [left, right], N m.
     """
 
     period: float
@@ -57,18 +57,18 @@ class Record:
     efforts: list[Pair] = field(default_factory=list)
 
     def add_command(self, wall: float, torque: Pair) -> None:
-        """Take a command."""
+        """Add a command."""
         self.torques.append(torque)
         self.sent.append(wall)
 
     def add_state(self, wall: float, stamp: float, effort: Pair) -> None:
-        """Take a joint state."""
+        """Add a joint state."""
         self.stamps.append(stamp)
         self.efforts.append(effort)
         self.told.append(wall)
 
     def robot_time(self, wall: float) -> float:
-        """Robot time at a wall time; beyond the joint states it goes on like the wall's, s."""
+        """Return the robot time at a wall time, s; extrapolated at the wall's rate at the end."""
         after = bisect_right(self.told, wall)
         if after == 0:
             return -math.inf
@@ -80,18 +80,18 @@ class Record:
         return stamp + share * (self.stamps[after] - stamp)
 
     def elapsed(self, since: float, until: float) -> float:
-        """Robot time between two wall times, s; wall time where the simulation began anew."""
+        """Return robot time between two wall times, s; wall time if the simulation restarted."""
         told = self.stamps[bisect_right(self.told, since) - 1 : bisect_right(self.told, until)]
         if any(b < a for a, b in pairwise(told)):
             return until - since
         return max(0.0, self.robot_time(until) - self.robot_time(since))
 
     def between(self, since: float, until: float) -> list[Pair]:
-        """Commands sent from one wall time to before another."""
+        """Return the commands sent from one wall time to before another."""
         return self.torques[bisect_left(self.sent, since) : bisect_left(self.sent, until)]
 
     def measure(self, fault: float, until: float) -> Measured:
-        """What happened from a fault to a later wall time, s."""
+        """Return the effect of a fault up to a later wall time, s."""
         first, end = bisect_left(self.sent, fault), bisect_left(self.sent, until)
         commands = self.torques[first:end]
         acting = self._acting(fault, until)
@@ -103,15 +103,15 @@ class Record:
         )
 
     def hurry(self, rate: float, since: float, until: float) -> float:
-        """The most robot time by which a torque was sooner than a rate limit allows, s.
+        """Return the maximum robot time by which a torque was earlier than a rate limit allows, s.
 
-        A change costs the time that it takes at the limit, from any earlier command on; less than
-        0: always slower. Zero is free.
+        A change from any earlier command needs its time at the limit; below 0: always slower. A
+        change to zero is always allowed.
 
         Args:
-            rate: largest change of a torque, N m/s.
-            since: wall time of the first command that counts, s.
-            until: wall time after the last one, s.
+            rate: Largest rate of change of a torque, N m/s.
+            since: Wall time of the first command that counts, s.
+            until: Wall time after the last one, s.
         """
         worst = -math.inf
         begun: list[float] | None = None
@@ -127,7 +127,7 @@ class Record:
         return worst
 
     def _zero_sent(self, fault: float, first: int, end: int) -> float | None:
-        """Robot time from the fault to the zero that was followed by nothing else."""
+        """Return the robot time from the fault to the first of the final zero commands, s."""
         if first == end or self.torques[end - 1] != ZERO:
             return None
         index = end - 1
@@ -136,7 +136,7 @@ class Record:
         return self.elapsed(fault, self.sent[index])
 
     def _acting(self, fault: float, until: float) -> list[tuple[float, Pair]]:
-        """Stamps and efforts of the periods that began after the fault, of one simulation."""
+        """Return stamps and efforts of the periods after the fault, of one simulation."""
         found = []
         start = self.robot_time(fault)
         for index in range(bisect_left(self.told, fault), bisect_left(self.told, until)):
@@ -147,7 +147,7 @@ class Record:
         return found
 
     def _zero_acts(self, fault: float, acting: list[tuple[float, Pair]]) -> float | None:
-        """Robot time from the fault until no torque acted on the wheels any more."""
+        """Return the robot time from the fault until no torque acts on the wheels any more, s."""
         if not acting:
             return None
         last = max((stamp for stamp, effort in acting if effort != ZERO), default=None)

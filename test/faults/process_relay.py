@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A relay of joint states: while it hangs, the controller behind it sees none."""
+"""A relay of joint states: while it hangs, the controller behind it receives none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diffbot_node import run_node
 
 
 class Relay(Node):
-    """Publishes on `relayed` what comes on `joint_states`."""
+    """Republishes `joint_states` on `relayed`."""
 
     def __init__(self) -> None:
         super().__init__("relay")
@@ -19,9 +19,9 @@ class Relay(Node):
         self.create_subscription(JointState, "joint_states", publisher.publish, 10)
 
     def close(self) -> None:
-        """Nothing has to be said."""
+        """Do nothing: no final message."""
 
 
 def relay() -> int:
-    """Run the node; returns the exit status."""
+    """Run the node; return the exit status."""
     return run_node(Relay)

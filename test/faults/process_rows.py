@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of the fault table with real processes over DDS, in real time.
 
-Rows of one engine share a graph (process_graph.py), which each puts in order before its fault: they
-run one after the other in one process, in any order. `close` ends the graphs; so does the end of
-the process, whatever ends it.
+Rows of one engine share a graph (process_graph.py), which each row restores before its fault: they
+run one after the other in one process, in any order. `close` ends the graphs, as does any end of
+the process.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes as processes of their own, started fast.
+"""Nodes as separate processes with a fast start.
 
 A server process loads the nodes' modules once and forks a process for each node (the standard
-library's forkserver): a start costs what the node itself costs, not the modules. What then runs is
-the executable's own function, with its own signals, context and DDS participant.
+library's forkserver): a start takes only the node's own time, without loading modules. The process
+runs the executable's own function, with its own signals, context and DDS participant.
 
-All of them end with this process, whatever ends it: each dies with the server, and that with this.
+All of them end at any end of this process: each ends with the server, and the server with this
+process.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ def run_executable(
     """Body of a node's process; ends it with the executable's exit status.
 
     Args:
-        module: holds the executable's function.
-        executable: name of that function.
-        words: of the command line.
-        variables: of the environment.
-        log: file that gets what the node says.
+        module: Module with the executable's function.
+        executable: Name of that function.
+        words: Words of the command line.
+        variables: Environment variables.
+        log: File for the node's output.
     """
-    os.setsid()  # Ctrl-C at a terminal is for the command, which then ends its nodes
+    os.setsid()  # Ctrl-C at a terminal only reaches the command, which then ends its nodes
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The server ends when nobody holds this pipe any more: a node must not keep it from that.
+    # The server ends when no process holds this pipe any more: a node must not keep it open.
     os.close(forkserver._forkserver._forkserver_alive_fd)
     with open(log, "ab", 0) as file:
         os.dup2(file.fileno(), 1)
@@ -64,11 +65,11 @@ class NodeProcess:
     """One node in a process.
 
     Args:
-        module: holds the executable's function.
-        executable: name of that function.
-        words: of the command line.
-        variables: of the environment, on top of this process's own.
-        log: file that gets what it says.
+        module: Module with the executable's function.
+        executable: Name of that function.
+        words: Words of the command line.
+        variables: Environment variables in addition to those of this process.
+        log: File for its output.
     """
 
     def __init__(
@@ -91,14 +92,14 @@ class NodeProcess:
 
     @property
     def number(self) -> int:
-        """Its process number."""
+        """Process id."""
         number = self._process.pid
         assert number is not None
         return number
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it still runs."""
         return self._process.is_alive()
 
     @property
@@ -112,23 +113,23 @@ class NodeProcess:
         return self.running and os.sched_getscheduler(self.number) == os.SCHED_FIFO
 
     def signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal unless it has ended."""
         if self.running:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.number, number)
 
     def wait(self, patience: float) -> bool:
-        """Whether it has ended within `patience` s."""
+        """Wait for its end; return whether it has ended within `patience` s."""
         self._process.join(patience)
         return not self.running
 
     def kill(self) -> None:
-        """End it at once, and wait for the end."""
+        """Kill it, and wait for its end."""
         self.signal(signal.SIGKILL)
         self._process.join()
 
     def said(self, since: int = 0) -> str:
-        """What it has said from a place in its log on."""
+        """Return its log from byte `since` on."""
         with contextlib.suppress(FileNotFoundError), self._log.open("rb") as file:
             file.seek(since)
             return file.read().decode(errors="replace")
@@ -136,7 +137,7 @@ class NodeProcess:
 
     @property
     def place(self) -> int:
-        """The end of its log, bytes."""
+        """Return the length of its log, bytes."""
         with contextlib.suppress(FileNotFoundError):
             return self._log.stat().st_size
         return 0

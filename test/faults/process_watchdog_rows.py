@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows in which a foreign node is the only one to command, and commands what nobody should."""
+"""Rows in which a foreign node is the only commanding one, and sends invalid commands."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from faults.process_probe import Probe
 from faults.row import Outcome, Promise, Row
 
 GROUP = "Wrong commands, with the watchdog"
-STEP = 0.04  # N m in a control period: within the rate limit, and near zero for a beginning
+STEP = 0.04  # N m per control period: within the rate limit, and small enough for a start near zero
 TORQUE = 0.3  # N m
 PATIENCE = 5.0  # s of wall time
 
 
 class ForeignCommander:
-    """Answers each joint state with a torque that grows slowly, or with what it is told to say.
+    """Answers each joint state with a slowly growing torque, or with a given wrong command.
 
     Args:
-        probe: says it.
+        probe: Probe that publishes the commands.
 
     Attributes:
-        wrong: said instead of a torque; None: nothing is wrong.
-        silent: whether nothing is said.
-        torque: said last, N m.
+        wrong: Wrong command to publish instead of the torque; None: none.
+        silent: Whether it publishes nothing.
+        torque: Last published torque, N m.
     """
 
     def __init__(self, probe: Probe) -> None:
@@ -48,7 +48,7 @@ class ForeignCommander:
         self._probe.say(CONTROLLERS, (self.torque, self.torque))
 
     def begin(self) -> bool:
-        """Begin at zero; whether the wheels get the torque that it wants in the end."""
+        """Start at zero; return whether the wheels finally get the torque TORQUE."""
         self.torque, self.wrong, self.silent, since = 0.0, None, False, time.time()
         record = self._probe.record
         return self._probe.until(
@@ -57,7 +57,7 @@ class ForeignCommander:
 
 
 def sends(wrong: Sequence[float] | None) -> Run:
-    """Commands become wrong, or stop: zero; right ones pass again from zero on only."""
+    """Commands become wrong, or stop: zero; valid commands pass again only from zero on."""
 
     def run(engine: str) -> Outcome:
         attack = Attack(engine, "")
@@ -67,7 +67,7 @@ def sends(wrong: Sequence[float] | None) -> Run:
         attack.begin()
         foreign.wrong, foreign.silent = wrong, wrong is None
         measured = attack.measure()
-        # As a node that goes on after a hiccup: with the torque that it had.
+        # As a node that resumes after an interruption: with its previous torque.
         foreign.wrong, foreign.silent, since = None, False, time.time()
         blow = probe.record.measure(since, probe.hears_for(LASTING)).worst_torque
         attack.expect(blow == 0.0, f"{blow:.3g} N m passed at once after the fault")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated robot on a bus: it holds the last torque, as ros2_control does."""
+"""Simulated robots on a bus, which hold the last command as ros2_control does, and references."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from faults.bus import Bus
 from faults.bus_time import nanoseconds
 from faults.bus_topics import BusTimer
 
-# What a robot was commanded, and what follows from it for the table.
+# The commands to a robot, and their evaluation for the table.
 
 Pair = tuple[float, float]
 ZERO: Pair = (0.0, 0.0)
 
 
 class CommandHistory:
-    """Commands in the order in which they came.
+    """Commands in the order of arrival.
 
     Args:
-        limits: largest size of each of the pair; what is told of commands is in shares of these
-            times `unit`.
-        unit: what the larger share is told in; of torques the limit itself, so that it is N m.
+        limits: Largest magnitude of each command of the pair; results are shares of these times
+            `unit`.
+        unit: Unit of the larger share; for torques the limit itself, so that results are in N m.
     """
 
     def __init__(self, limits: Pair, unit: float) -> None:
@@ -43,14 +43,14 @@ class CommandHistory:
         self.entries: list[tuple[float, float, float]] = []
 
     def add(self, time: float, values: tuple[float, ...]) -> None:
-        """Keep what came at a time, s; other than two numbers are kept as NaN."""
+        """Store a command that arrived at a time, s; as NaN unless it is two numbers."""
         if len(values) != 2:
             values = (math.nan, math.nan)
         scaled = (abs(s) * value for s, value in zip(self._scale, values, strict=True))
         self.entries.append((time, *scaled))
 
     def held(self, time: float) -> Pair:
-        """What the robot held right before a time, s; it drops what is not finite."""
+        """Return the command held right before a time, s; the robot drops non-finite commands."""
         held = ZERO
         for at, first, second in self.entries:
             if at >= time:
@@ -60,9 +60,9 @@ class CommandHistory:
         return held
 
     def zero_after(self, since: float, until: float) -> float | None:
-        """Time from `since` until the robot held zero for the rest of a span, s.
+        """Return the time from `since` until the robot held zero for the rest of the span, s.
 
-        None: it did not hold zero at the end of the span. 0: it held it all the time.
+        None: it did not hold zero at the end of the span. 0: it always held zero.
         """
         zero = 0.0 if self.held(since) == ZERO else None
         for at, first, second in self.entries:
@@ -75,9 +75,9 @@ class CommandHistory:
         return zero
 
     def worst(self, since: float = -math.inf, until: float = math.inf) -> float:
-        """Largest command of either sign that held in a span, times in s.
+        """Return the largest magnitude of a command held in a span, times in s.
 
-        That is what was held when it began, too. NaN when one that came was not finite.
+        Includes the command held at its start. NaN if a received command was not finite.
         """
         worst = max(map(abs, self.held(since)))
         for at, first, second in self.entries:
@@ -88,11 +88,11 @@ class CommandHistory:
         return worst
 
     def moved(self, since: float, until: float = math.inf) -> bool:
-        """Whether anything but zero came in a span, times in s."""
+        """Whether a command other than zero arrived in a span, times in s."""
         return any(since <= at <= until and any(pair) for at, *pair in self.entries)
 
     def fastest_change(self, period: float) -> float:
-        """Largest change per s that is no stop; commands answer states of at least a period, s."""
+        """Return the fastest change per s, except stops; states are at least `period` s apart."""
         worst, last, before = 0.0, -math.inf, ZERO
         for at, first, second in self.entries:
             if (first, second) != ZERO:
@@ -104,57 +104,57 @@ class CommandHistory:
 
 PERIOD = 0.01  # control period, s
 
-# The robot that rows are run with, and that their nodes believe in.
+# The robot of the rows, which their nodes use as their model, too.
 
 DEFAULT = "twil"
 _under_test = [DEFAULT]
 
 
 def put_under_test(name: str) -> None:
-    """Run the rows from now on with a robot, by name or the path of its file.
+    """Use a robot for all rows from now on, by name or the path of its file.
 
     Raises:
-        ValueError: there is no such robot, or its file is wrong.
+        ValueError: The robot does not exist, or its file is invalid.
     """
     load_robot(name)
     _under_test[0] = name
 
 
 def under_test() -> str:
-    """Name or path of the robot that rows are run with."""
+    """Return the name or path of the robot of the rows."""
     return _under_test[0]
 
 
 def unchanged(torque: Pair) -> Pair:
-    """A motor that does what it is told."""
+    """Model a motor that applies the commanded torque."""
     return torque
 
 
 def reported(message: JointState) -> Sequence[JointState]:
-    """A driver that tells what is."""
+    """Model a driver that publishes the true state."""
     return (message,)
 
 
 class BusRobot:
-    """Publishes `joint_states` every control period and takes `effort_controller/commands`.
+    """Publishes `joint_states` every control period and receives `effort_controller/commands`.
 
-    As ros2_control's forward controller it drops commands that are not finite or not two numbers
-    and holds the one before.
+    Like ros2_control's forward controller, it drops commands that are not finite or not two numbers
+    and holds the previous one.
 
     Args:
-        bus: that it is on.
-        engine: physics, by name.
-        robot: that is simulated; None: that under test. The nodes' robot may differ.
-        encoder_counts: per turn of a wheel; None: the robot's own.
+        bus: Bus of the robot.
+        engine: Name of the physics engine.
+        robot: Robot to simulate; None: the robot under test. The nodes' robot may differ.
+        encoder_counts: Counts per wheel revolution; None: the robot's own.
 
     Attributes:
-        held: torque that is applied until the next command, [left, right], N m.
-        history: of the commands, N m.
-        limit: largest torque that a node may command, N m.
-        rate: largest change of it, N m/s.
-        unit: of what is told of commands.
-        motor: what becomes of the torque on its way to the wheels.
-        driver: what is published for each joint state.
+        held: Torque that is applied until the next command, [left, right], N m.
+        history: History of the commands, N m.
+        limit: Largest torque that a node may command, N m.
+        rate: Largest rate of change of the torque, N m/s.
+        unit: Unit of the results for commands.
+        motor: Maps the commanded torque to the torque on the wheels.
+        driver: Maps each joint state to the published messages.
     """
 
     unit = "N m"
@@ -192,7 +192,7 @@ class BusRobot:
         BusTimer(bus, None, period, self._step, bus.now_ns + period)
 
     def close(self) -> None:
-        """End what belongs to the engine."""
+        """Close the engine."""
         self.simulator.close()
 
     def _on_command(self, message: Float64MultiArray) -> None:
@@ -211,25 +211,25 @@ class BusRobot:
             self.states.publish(each)
 
 
-# A simulated robot on a bus that takes velocity commands and tells its odometry.
+# A simulated robot on a bus that accepts velocity commands and publishes its odometry.
 
 SIGMA = (0.35, 0.25, 1.0, 1.0)  # sigma1, sigma2 in s, sigma3, sigma4
-LIMITS = (0.7, 3.14)  # of v and omega, m/s and rad/s; defaults of the node's parameters
+LIMITS = (0.7, 3.14)  # largest v and omega, m/s and rad/s; defaults of the node's parameters
 
 
 class BusVelocityRobot:
-    """Publishes `odom` every control period and takes `cmd_vel`; the last command holds.
+    """Publishes `odom` every control period and receives `cmd_vel`; holds the last command.
 
     Args:
-        bus: that it is on.
+        bus: Bus of the robot.
 
     Attributes:
-        held: command that holds until the next, m/s and rad/s.
-        history: of the commands, as shares of LIMITS.
-        limit: largest share that a node may command.
-        rate: largest change of it per s; there is none.
-        unit: of what is told of commands.
-        driver: what is published for each odometry message.
+        held: Command that is held until the next one, m/s and rad/s.
+        history: History of the commands, as shares of LIMITS.
+        limit: Largest share that a node may command.
+        rate: Largest change of the share per s; unlimited.
+        unit: Unit of the results for commands.
+        driver: Maps each odometry message to the published messages.
     """
 
     unit = "of limit"
@@ -247,7 +247,7 @@ class BusVelocityRobot:
         BusTimer(bus, None, period, self._step, bus.now_ns + period)
 
     def close(self) -> None:
-        """Nothing has to be ended."""
+        """Do nothing: no engine to close."""
 
     def _on_command(self, message: TwistStamped) -> None:
         command = (message.twist.linear.x, message.twist.angular.z)
@@ -269,7 +269,7 @@ class BusVelocityRobot:
             self.states.publish(each)
 
 
-# References that keep a robot's wheels under torque all the time.
+# References that require wheel torque at all times.
 
 # v = SPEED sin(2 pi t / SPEED_PERIOD), omega = TURN sin(2 pi t / TURN_PERIOD): m/s, rad/s, s.
 SPEED, SPEED_PERIOD = 0.25, 2.0
@@ -277,18 +277,18 @@ TURN, TURN_PERIOD = 0.8, 1.4
 
 
 class ReferenceSource:
-    """Publishes a swinging motion once a control period, in the middle between two states.
+    """Publishes an oscillating motion once per control period, midway between two states.
 
     Args:
-        bus: that it is on.
-        topic: of the references.
+        bus: Bus of the source.
+        topic: Topic of the references.
         kind: PoseReference or TwistStamped.
-        speed: factor on the motion.
+        speed: Factor on the motion.
 
     Attributes:
-        pose: where the robot should be, m, m, rad.
-        velocity: that it should have, m/s and rad/s.
-        publisher: of the references.
+        pose: Reference pose, m, m, rad.
+        velocity: Reference velocity, m/s and rad/s.
+        publisher: Publisher of the references.
     """
 
     def __init__(self, bus: Bus, topic: str, kind: type, speed: float = 1.0) -> None:
@@ -301,7 +301,7 @@ class ReferenceSource:
         self._timer = BusTimer(bus, None, period, self._send, bus.now_ns + period // 2)
 
     def stop(self) -> None:
-        """Publish no more; the publisher stays."""
+        """Stop publishing; the publisher stays."""
         self._timer.cancel()
 
     def _send(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One row of the fault table: a fault, the promise that answers it, and whether it was kept."""
+"""One row of the fault table: a fault, its promise, and whether the promise was kept."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ WATCHDOG_TIME_TO_ZERO = 0.15
 WIRING_TIME_TO_ZERO = 0.5
 """The same for torque on the wrong wheel, or the wrong way round: it first has to move the robot
 further than friction, a slope, a delay or a wrong mass can explain."""
-ROUNDING = 1e-9  # share; what floats add to a time or a torque
+ROUNDING = 1e-9  # relative rounding error of a time or a torque
 
 
 class Promise(Enum):
-    """What is promised for a fault; the value is what the table prints."""
+    """Promise for a fault; the value is the text in the table."""
 
     ZERO = "zero torque"
     """The wheels get zero in time, see Row.longest."""
@@ -31,17 +31,17 @@ class Promise(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened when a fault was made.
+    """Effect of a fault.
 
     Attributes:
-        time_to_zero: robot time from the fault until the robot holds zero, s; of several faults in
-            one row the longest. None: it does not apply, or zero never came.
-        worst_torque: largest torque of either sign on a wheel after the fault began, N m; NaN when
-            one was not finite.
-        limit: largest torque that may be commanded, N m.
-        problems: what else was not as promised, a sentence each; empty: nothing.
-        detail: what was measured besides, for the table.
-        unit: of torque and limit: N m; of nodes that command velocities "of limit", shares of them.
+        time_to_zero: Robot time from the fault until the robot holds zero, s; the longest of
+            several faults in one row. None: not applicable, or zero never arrived.
+        worst_torque: Largest magnitude of a wheel torque after the fault began, N m; NaN if one was
+            not finite.
+        limit: Largest torque that may be commanded, N m.
+        problems: Other broken promises, a sentence each; empty: none.
+        detail: Additional measurements, for the table.
+        unit: Unit of torque and limit: N m; "of limit" (shares) for nodes that command velocities.
     """
 
     time_to_zero: float | None
@@ -54,13 +54,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A row on one engine, judged.
+    """Verdict on a row on one engine.
 
     Attributes:
-        row: the row.
-        engine: where it was run.
-        outcome: what happened; None when the row itself failed to run.
-        problems: why it fails, a sentence each; empty: it passes.
+        row: The row.
+        engine: Engine that it was run on.
+        outcome: Effect of the fault; None if the row itself failed to run.
+        problems: Reasons for failure, a sentence each; empty: it passes.
     """
 
     row: Row
@@ -79,12 +79,12 @@ class Row:
     """A fault and its promise.
 
     Attributes:
-        group: kind of fault.
-        name: the fault, and the node that meets it; unique within the table.
-        promise: what is promised.
-        engines: physics that it is run with.
-        run: makes the fault on an engine and tells what happened.
-        longest: time to zero, s, for a row that promises it.
+        group: Kind of fault.
+        name: The fault and the affected node; unique within the table.
+        promise: The promise.
+        engines: Physics engines that it is run with.
+        run: Creates the fault on an engine and returns its effect.
+        longest: Largest time to zero, s, for a row that promises it.
     """
 
     group: str
@@ -108,12 +108,12 @@ class Row:
 def problems(
     promise: Promise, outcome: Outcome, longest: float = LONGEST_TIME_TO_ZERO
 ) -> tuple[str, ...]:
-    """Why an outcome breaks a promise, a sentence each; the one place that judges.
+    """Return why an outcome breaks a promise, a sentence each; all verdicts are made here.
 
     Args:
-        promise: what is promised.
-        outcome: what happened.
-        longest: time to zero, s.
+        promise: The promise.
+        outcome: Effect of the fault.
+        longest: Largest time to zero, s.
     """
     found = list(outcome.problems)
     worst, limit = outcome.worst_torque, outcome.limit

@@ -27,22 +27,22 @@ from faults.robots import (
 )
 from faults.row import Outcome
 
-# The nodes that drive a robot in the fault table, and what each needs for that.
+# The driving nodes of the fault table, and the inputs of each.
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A node that drives, and what it needs for that.
+    """A driving node and its inputs.
 
     Attributes:
-        name: of the node.
-        kind: gives its class; called when it is needed, as imports take long.
-        states: topic of what it is told of the robot.
-        references: topic and type of what it has to follow; None: it needs nothing.
-        parameters: that it gets.
-        bounds: largest error to the reference while a fault that it drives on with lasts and
-            after it: m for poses, m/s for velocities.
-        takes_velocity: whether its robot takes velocity commands.
+        name: Name of the node.
+        kind: Returns its class; called when needed, because imports are slow.
+        states: Topic of the robot's states.
+        references: Topic and type of the references; None: it needs none.
+        parameters: Its parameters.
+        bounds: Largest reference error during a fault that it tolerates, and after it: m for
+            poses, m/s for velocities.
+        takes_velocity: Whether its robot accepts velocity commands.
     """
 
     name: str
@@ -122,24 +122,24 @@ NOBODY_DRIVES = "the wheels had no torque when the fault came: the row shows not
 
 
 class Scene:
-    """A subject at work; use it in a `with` statement.
+    """A subject that drives a robot; use it in a `with` statement.
 
     Args:
-        subject: who drives.
-        engine: physics, by name; robots that take velocity commands have only one.
-        faults: put on their topics; times are the bus's.
-        simulated: robot that is simulated, where it is another than the node believes.
-        speed: factor on the motion that is asked for.
-        phase: when the node's timers fire first, s.
-        counts: of the encoders per turn; None: the robot's own.
-        seed: of the faults.
-        parameters: of the node, besides the subject's.
+        subject: The driving node.
+        engine: Name of the physics engine; robots with velocity commands have only one.
+        faults: Faults on their topics, in times of the bus.
+        simulated: Robot to simulate if it differs from the node's model.
+        speed: Factor on the reference motion.
+        phase: Time until the node's timers first fire, s.
+        counts: Encoder counts per wheel revolution; None: the robot's own.
+        seed: Seed of the faults.
+        parameters: Parameters of the node in addition to the subject's.
 
     Attributes:
-        bus: the graph.
-        robot: the robot.
-        member: the node.
-        source: of references; None without.
+        bus: The graph.
+        robot: The robot.
+        member: The node.
+        source: Source of references; None without references.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Scene:
             self.source = ReferenceSource(bus, *subject.references, self._speed)
 
     def add(self, kind: type[Node], **settings: Any) -> Member:
-        """Make a node that believes in the robot under test, where it takes torque; as Bus.add."""
+        """Create a node as Bus.add does; for torque robots, its model is the robot under test."""
         if not self.subject.takes_velocity:
             settings = {"robot": under_test(), **settings}
         return self.bus.add(kind, **settings)
@@ -200,15 +200,15 @@ class Scene:
         self.bus.advance(to)
         return self
 
-    # What came of it.
+    # Evaluation.
 
     def zero(self, since: float, until: float, *words: str) -> Outcome:
-        """For rows that promise zero: when it came, and whether it stayed.
+        """Return the outcome of a row that promises zero: when it came, and whether it stayed.
 
         Args:
-            since: when the fault began, s.
-            until: how long zero has to stay, s.
-            words: that the node has to say in one line.
+            since: Time at which the fault began, s.
+            until: Time until which zero must stay, s.
+            words: Words that one log line of the node must contain.
         """
         history = self.robot.history
         found = list(self.misbehaviour())
@@ -220,12 +220,12 @@ class Scene:
         return self._outcome(since, found, at)
 
     def on(self, since: float, detail: str = "", resting: bool = False) -> Outcome:
-        """For rows that promise to drive on: the error now, and torque until now.
+        """Return the outcome of a row that promises to drive on: error now, torque until now.
 
         Args:
-            since: from when on the torque counts, s.
-            detail: what else the row says.
-            resting: whether friction may hold the robot now, without torque.
+            since: Time from which on the torque counts, s.
+            detail: Additional text for the row.
+            resting: Whether friction may hold the robot now, without torque.
         """
         history, found = self.robot.history, list(self.misbehaviour())
         if self.member.status is not None:
@@ -240,11 +240,11 @@ class Scene:
         return self._outcome(since, found, detail=text)
 
     def refused(self, *words: str, status: int | None = 1) -> Outcome:
-        """For rows that promise that nothing starts.
+        """Return the outcome of a row that promises that nothing starts.
 
         Args:
-            words: that the node has to say in one line.
-            status: that it has to end with; None: it goes on waiting.
+            words: Words that one log line of the node must contain.
+            status: Expected exit status; None: it keeps waiting.
         """
         found = []
         if self.member.status != status:
@@ -265,7 +265,7 @@ class Scene:
         return Outcome(time_to_zero, worst, robot.limit, tuple(found), detail, robot.unit)
 
     def error(self) -> float:
-        """How far the robot is from its reference, m or m/s; 0 without one."""
+        """Return the error of the robot to its reference, m or m/s; 0 without a reference."""
         if self.source is None:
             return 0.0
         if self.subject.references[1] is TwistStamped:
@@ -277,11 +277,11 @@ class Scene:
         return math.hypot(x - self.source.pose.x, y - self.source.pose.y)
 
     def last_words(self) -> str:
-        """What the node said last."""
+        """Return the last log message of the node."""
         return self.member.log[-1][1] if self.member.log else "nothing"
 
     def misbehaviour(self) -> Iterable[str]:
-        """What may never happen, whatever the fault."""
+        """Yield violations of what must hold for any fault."""
         rate, limit = self.robot.history.fastest_change(PERIOD), self.robot.rate
         if rate > limit * (1.0 + 1e-6):
             yield f"torque changed by {rate:.4g} per s, limit {limit:.4g}"

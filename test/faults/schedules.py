@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lock-step under random schedules: whatever is late, lost or stands still, a run stays the same.
+"""Lock-step under random schedules: delays, losses and stopped processes do not change a run.
 
-A schedule is drawn from a seed: when each process starts, how long it takes until they find each
-other, which messages are late or lost, who stands still when, and who is killed outright. The real
-nodes run it in virtual time (bus.py, bus_topics.py). Then
+A schedule is drawn from a seed: start time of each process, discovery times, late and lost
+messages, stopped processes, and a process killed with SIGKILL. The real nodes run it in virtual
+time (bus.py, bus_topics.py). The following must hold:
 
-- every state that the robot went on from was answered by the command that belongs to it: the
-  torques are those of a run that nothing disturbed, to the last digit;
-- the run ends, and with status 0 where nobody was killed;
-- where somebody was killed, the others end too, and the robot did only what it did undisturbed.
+- the robot advances only with the command that answers its current state: the torques equal those
+  of an undisturbed run, to the last digit;
+- the run ends, with status 0 if no process was killed;
+- if a process was killed, the others end too, and the robot's motion is the first part of
+  the undisturbed one.
 """
 
 from __future__ import annotations
@@ -42,31 +43,31 @@ from faults.bus_time import Member
 from faults.bus_topics import Disturbance, Network
 from pose2d_trajectories.trajectory_node import TrajectoryNode, VelocityStepsNode
 
-# Messages that are said again until they are answered, so that they may be lost; the estimator of
-# an adaptive run answers none, and needs each joint state.
+# Topics whose messages may be lost, because they are repeated until answered; the estimator of an
+# adaptive run answers none, and needs each joint state.
 LOSSY = (
     *("/joint_states", "/odom", "/commands", "/effort_controller/commands", "/cmd_vel"),
     *("/backstep_controller/reference", "/velocity_tracking_controller/reference"),
 )
 # Robot time of a run, s.
 DURATION = 0.5
-# Time of the bus after which a run that has not ended counts as one that never will, s.
+# Bus time after which a run counts as endless, s.
 LONGEST = 120.0
-# Nobody stands still for longer where the run is to stay the same: a node gives its simulator up
-# after 3 s without a word.
+# Longest stop of a process without an effect on the run, s: a node gives up its simulator after 3 s
+# without a message.
 LONGEST_STALL = 2.5
 
-# Who has not met its partners after this leaves, s; how often the report looks, s.
+# Time after which a node without its partners leaves, and check period of the report, s.
 PATIENCE, LOOK_PERIOD = 60.0, 0.05
 
 Pair = tuple[float, float]
 
 
 class Report(Node):
-    """Takes what a report takes, and says so; leaves when nobody publishes it any more.
+    """Receives and acknowledges the topics of a report; leaves when they have no publisher.
 
     Args:
-        topics: name and type of each.
+        topics: Name and type of each topic.
     """
 
     def __init__(self, topics: dict[str, type]) -> None:
@@ -89,7 +90,7 @@ class Report(Node):
         self._met = self._met or there
 
     def close(self) -> None:
-        """Nothing has to be said."""
+        """Do nothing: no final message."""
 
 
 @dataclass(frozen=True)
@@ -192,15 +193,15 @@ GRAPHS: dict[str, tuple[Process, ...]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """Outcome of a run.
 
     Attributes:
         applied: (stamp, command) of each control period of the robot; s, N m or m/s and rad/s.
-        statuses: exit status of each process by the name of its class; None: it still runs.
-        took: time of the bus until all had ended, s.
-        killed: who was killed outright; None: nobody.
-        stalled: longest time that a process stood still, s.
-        log: what was said, errors and warnings.
+        statuses: Exit status of each process by the name of its class; None: it still runs.
+        took: Bus time until all had ended, s.
+        killed: The process killed with SIGKILL; None: none.
+        stalled: Longest time that a process was stopped, s.
+        log: Logged errors and warnings.
     """
 
     applied: tuple[tuple[float, Pair], ...]
@@ -212,12 +213,12 @@ class Outcome:
 
 
 def undisturbed(graph: str) -> Outcome:
-    """The run as it should be."""
+    """Return the outcome of the undisturbed run."""
     return _run(GRAPHS[graph], lambda bus: None, random.Random(0), calm=True)
 
 
 def disturbed(graph: str, seed: int) -> Outcome:
-    """The run by a schedule that the seed says."""
+    """Return the outcome of the run under the schedule of a seed."""
     chance = random.Random(seed)
     disturbance = Disturbance(
         discovery=chance.choice((0.05, 0.5, 2.0)),
@@ -230,12 +231,12 @@ def disturbed(graph: str, seed: int) -> Outcome:
 
 
 def problem(wanted: Outcome, found: Outcome) -> str:
-    """What a disturbed run did wrong; empty where it did nothing wrong."""
+    """Return the error of a disturbed run; empty if there is none."""
     left = [name for name, status in found.statuses.items() if status is None]
     if left:
         return f"still running after {LONGEST:g} s: {', '.join(left)}; said: {found.log[-6:]}"
     count = len(found.applied)
-    # The control periods after the last answer of a run are driven by zero, or not at all.
+    # After the last answer of a run, the robot is driven by zero, or not at all.
     shared = min(count, len(wanted.applied))
     for (stamp, command), (_, other) in zip(wanted.applied[:shared], found.applied, strict=False):
         if command != other and not (found.killed and other == (0.0, 0.0)):
@@ -300,7 +301,7 @@ def _start(
 
 
 def _record(simulator: Any, applied: list[tuple[float, Pair]]) -> None:
-    """Note what the robot is driven by."""
+    """Record the commands that drive the robot."""
     advance = simulator.advance
 
     def noted(command: Pair) -> None:
@@ -311,7 +312,7 @@ def _record(simulator: Any, applied: list[tuple[float, Pair]]) -> None:
 
 
 def _stall(network: Network, members: list[Member], now: float, chance: random.Random) -> float:
-    """Let some stand still for a while; returns the longest time, s."""
+    """Stop some processes for a while; return the longest time, s."""
     longest = 0.0
     for _ in range(chance.randrange(4)):
         duration = LONGEST_STALL * chance.random() ** 2
@@ -321,7 +322,7 @@ def _stall(network: Network, members: list[Member], now: float, chance: random.R
 
 
 def _kill(bus: Bus, members: dict[int, Member], chance: random.Random) -> str | None:
-    """Kill one outright in a third of the schedules; returns its name."""
+    """Kill one process in a third of the schedules; return its name."""
     if chance.random() > 0.35:
         return None
     victim = chance.choice(list(members.values()))

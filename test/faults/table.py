@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault table: all rows, and which of them are run."""
+"""The fault table: all rows, and the selection of rows to run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IN_PROCESS: tuple[Row, ...] = (
 
 
 def table(part: str = "") -> tuple[Row, ...]:
-    """The rows of one of PARTS; empty: all."""
+    """Return the rows of one of PARTS; empty: all."""
     from faults.process_rows import ROWS
 
     rows = {"": (*IN_PROCESS, *ROWS), IN_ONE: IN_PROCESS, "processes": ROWS}
@@ -53,7 +53,7 @@ def table(part: str = "") -> tuple[Row, ...]:
 
 
 def sorted_by_group(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Rows of one group next to each other; groups in the order in which they come first."""
+    """Return the rows sorted by group; groups in the order of their first row."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)
@@ -63,12 +63,12 @@ def sorted_by_group(rows: Iterable[Row]) -> tuple[Row, ...]:
 def chosen(
     rows: Iterable[Row], engines: Iterable[str] = PHYSICS, text: str = ""
 ) -> Iterator[tuple[Row, str]]:
-    """Rows with the engine that each is run with.
+    """Yield the selected rows, each with the engine to run it with.
 
     Args:
-        rows: of the table.
-        engines: that were asked for; rows that need none are run once.
-        text: part of the group or name, in any case; empty: all.
+        rows: Rows of the table.
+        engines: Requested engines; rows that need none are run once.
+        text: Part of the group or name, case-insensitive; empty: all.
     """
     wanted = (*engines, NO_ENGINE)
     for row in rows:

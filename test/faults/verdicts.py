@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judged fault table: on a terminal, as Markdown, and for scripts."""
+"""The fault table with verdicts: on a terminal, as Markdown, and for scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("Group", "Row", "Engine", "Promise", "Zero, ms", "Worst torque", "Ver
 
 
 def cells(verdict: Verdict) -> tuple[str, ...]:
-    """What the columns say of a verdict."""
+    """Return the table cells of a verdict."""
     row, outcome = verdict.row, verdict.outcome
     return (
         row.group,
@@ -41,7 +41,7 @@ def _milliseconds(outcome: Outcome | None) -> str:
 
 
 def _time_to_zero(verdict: Verdict) -> str:
-    """In ms; with the row's limit where it is not that of most rows."""
+    """Return the time to zero in ms; with the row's limit if it differs from the usual one."""
     text, longest = _milliseconds(verdict.outcome), verdict.row.longest
     if text == "-" or longest == LONGEST_TIME_TO_ZERO:
         return text
@@ -55,7 +55,7 @@ def _torque(outcome: Outcome | None) -> str:
 
 
 def rich_table(verdicts: Sequence[Verdict]) -> Table:
-    """The table for a terminal, a line per row below the name of its group."""
+    """Return the table for a terminal, one line per row below the name of its group."""
     table = Table(*COLUMNS[1:], box=SIMPLE_HEAD, pad_edge=False)
     group = ""
     for verdict in verdicts:
@@ -70,7 +70,7 @@ def rich_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def text_lines(verdicts: Sequence[Verdict]) -> list[str]:
-    """Why rows fail."""
+    """Return the reasons for failed rows."""
     return [
         f"fails: {verdict.row.group}: {verdict.row.name} ({verdict.engine}): {problem}"
         for verdict in verdicts
@@ -79,13 +79,13 @@ def text_lines(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The row that took longest to zero as a share of its limit; None when none promises zero."""
+    """Return the row with the longest time to zero relative to its limit; None without one."""
     timed = [v for v in verdicts if v.outcome is not None and v.outcome.time_to_zero is not None]
     return max(timed, key=lambda v: v.outcome.time_to_zero / v.row.longest, default=None)
 
 
 def worst_line(verdicts: Sequence[Verdict]) -> str:
-    """How many rows keep their promise, and the worst case."""
+    """Return the number of rows that keep their promise, and the worst case, as a sentence."""
     kept = sum(verdict.passed for verdict in verdicts)
     text = f"{kept} of {len(verdicts)} rows keep their promise"
     slowest = worst(verdicts)
@@ -101,17 +101,17 @@ def worst_line(verdicts: Sequence[Verdict]) -> str:
 def write_verdicts(
     verdicts: Sequence[Verdict], folder: Path, seconds: float, planned: int, command: str
 ) -> list[Path]:
-    """Write faults.md, summary.json and, where plotly is installed, report.html; their paths.
+    """Write faults.md, summary.json and, with plotly, report.html; return their paths.
 
     Args:
-        verdicts: in the order of the table.
-        folder: is there.
-        seconds: that the rows took, of wall time.
-        planned: rows that were to be run; more than there are verdicts where it was interrupted.
-        command: that repeats it.
+        verdicts: Verdicts in the order of the table.
+        folder: Existing folder.
+        seconds: Wall time of the rows, s.
+        planned: Number of planned rows; more than verdicts if the run was interrupted.
+        command: Command that repeats the run.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: The folder is not writable.
     """
     path = folder / "faults.md"
     path.write_text(markdown(verdicts), encoding="utf-8")
@@ -128,14 +128,14 @@ def write_verdicts(
     }
     summary = strict(content)
     paths = [path, write_summary(summary, folder)]
-    # Without plotly there is no page; the table is in the other files.
+    # Without plotly there is no page; the other files contain the table.
     with suppress(ModuleNotFoundError):
         paths.append(write_page(faults_page(summary, command), folder / REPORT))
     return paths
 
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
-    """The table as Markdown, with the worst case above it and failures below."""
+    """Return the table as Markdown, with the worst case above it and failures below."""
     known = ", ".join(f"{name} {version}" for name, version in versions().items() if version)
     lines = [
         "# Fault table",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time that goes back, jumps, stands still, comes twice or out of order."""
+"""Stamps that go back, jump, stop, repeat or arrive out of order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAMP = ("header.stamp",)
 def _once(offset: float):
     def run(subject: Subject, engine: str) -> Outcome:
         attack = {"kind": "wrong", "fields": STAMP, "offset": offset}
-        # One stamp that is ahead makes the next look late: it is given time to go on.
+        # After one stamp that is ahead, the next looks late: allow time to continue.
         return one_by_one(subject, engine, subject.states, [(f"{offset} s", attack)] * 2, 0.3)
 
     return run
@@ -27,7 +27,7 @@ def _from_then_on(offset: float):
     def run(subject: Subject, engine: str) -> Outcome:
         fault = Fault(subject.states, "wrong", FAULT, fields=STAMP, offset=offset)
         with Scene(subject, engine, faults=(fault,)) as scene:
-            # What is answered is the jump itself.
+            # The node answers the jump itself.
             scene.advance(FAULT + 0.005)
             return scene.zero(FAULT - 1e-6, FAULT + 0.005)
 
@@ -45,7 +45,7 @@ def _twice(subject: Subject, engine: str) -> Outcome:
 
 
 def _out_of_order(subject: Subject, engine: str) -> Outcome:
-    # One state comes 12 ms late, after its successor: the stamps go back for one message.
+    # One state arrives 12 ms late, after its successor: the stamps go back for one message.
     fault = Fault(subject.states, "delayed", FAULT - 0.002, 0.004, delay=0.012, overtake=True)
     with Scene(subject, engine, faults=(fault,)) as scene:
         scene.advance(FAULT + 0.014)

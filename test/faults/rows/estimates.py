@@ -26,12 +26,12 @@ Change = Callable[[DynamicParameters], None]
 
 
 def good() -> dict[str, float]:
-    """K5..K8 of the robot under test."""
+    """Return K5..K8 of the robot under test."""
     return closed_form(load_robot(under_test()).model)._asdict()
 
 
 def estimate(stamp: float, **fields: float) -> DynamicParameters:
-    """An estimate that every gate lets pass, with some of its numbers replaced."""
+    """Return an estimate that passes every gate, with some of its numbers replaced."""
     message = DynamicParameters(
         state=DynamicParameters.ESTIMATED,
         verification=DynamicParameters.VERIFIED,
@@ -44,7 +44,7 @@ def estimate(stamp: float, **fields: float) -> DynamicParameters:
 
 
 def _each_number() -> Iterator[Change]:
-    """NaN and infinity in each field."""
+    """Yield estimates with NaN and infinity in each field."""
     for value in (math.nan, math.inf, -math.inf):
         for name in (*good(), "torque_delay", "control_period"):
             yield lambda message, name=name, value=value: setattr(message, name, value)
@@ -56,17 +56,17 @@ def _each_number() -> Iterator[Change]:
 
 
 def _negative() -> Iterator[Change]:
-    """A mass or an inertia below 0, or both, and smaller than any."""
+    """Yield estimates with negative or impossibly small mass, inertia, or both."""
     for fields in ({"k7": -2.6}, {"k8": 16.0}, {"k7": -2.6, "k8": 16.0}, {"k7": 0.0}, {"k8": 0.0}):
         yield lambda message, fields=fields: [setattr(message, k, v) for k, v in fields.items()]
 
 
 def _offered(changes: Callable[[], Iterator[Change]], strict: bool):
-    """Offer estimates to a controller that drives.
+    """Send estimates to a driving controller.
 
     Args:
-        changes: of a good estimate.
-        strict: whether K5..K8 have to stay as they are.
+        changes: Changes of a good estimate.
+        strict: Whether K5..K8 must not change.
     """
 
     def run(subject: Subject, engine: str) -> Outcome:
@@ -77,7 +77,7 @@ def _offered(changes: Callable[[], Iterator[Change]], strict: bool):
                 message = estimate(scene.bus.time)
                 change(message)
                 scene.bus.publish(TOPIC, message)
-                # They count 0.1 s later; more come meanwhile.
+                # Estimates take effect 0.1 s later; more arrive in the meantime.
                 scene.advance(scene.bus.time + 0.01)
                 count += 1
                 found |= _wrong(scene, before if strict else None)
@@ -101,7 +101,7 @@ def _wrong(scene: Scene, before: object) -> set[str]:
 
 
 def _awaited(changes: Callable[[], Iterator[Change]]):
-    """Offer estimates to a controller that waits for the first."""
+    """Send estimates to a controller that waits for the first one."""
 
     def run(subject: Subject, engine: str) -> Outcome:
         with Scene(subject, engine, parameters="topic") as scene:
@@ -124,7 +124,7 @@ def _estimator() -> type:
 
 
 def _at_rest(subject: Subject, engine: str) -> Outcome:
-    """A robot at rest: the live estimator knows nothing, and its controller waits."""
+    """A robot at rest: the live estimator has no estimate, and its controller waits."""
     found: list[DynamicParameters] = []
     with Scene(subject, engine, parameters="topic") as scene:
         scene.bus.subscribe(DynamicParameters, "ident/dynamic_parameters", found.append)
@@ -152,9 +152,9 @@ def _unestimated(outcome: Outcome, messages: list[DynamicParameters]) -> Outcome
 
 
 def _dead_motors(subject: Subject, engine: str) -> Outcome:
-    """Motors do nothing while ident excites: it stops, and knows nothing.
+    """Dead motors while ident excites: it stops, without a result.
 
-    Wheels that stand under torque look like stuck encoders; friction may hold them for a while.
+    Wheels at rest under torque look like stuck encoders; friction may hold them for a while.
     """
     found: list[DynamicParameters] = []
     with Scene(subject, engine) as scene:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of parameters that are corrupt, of another robot, of another kind, or old."""
+"""Parameter files that are corrupt, of another robot, of another kind, or old."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _text(section: dict, **changes: object) -> str:
 
 
 def broken(section: dict) -> dict[str, bytes]:
-    """Files that are none, by what is wrong."""
+    """Return invalid files, by their error."""
     whole = _text(section)
     return {
         "empty": b"",
@@ -50,7 +50,7 @@ def broken(section: dict) -> dict[str, bytes]:
 
 
 def unfit() -> dict[str, bytes]:
-    """Files of parameters that no law may use."""
+    """Return parameter files that no law may use."""
     changes = {
         "robot": {"robot": "somebody_elses"},
         "state": {"state": "unestimated"},
@@ -67,7 +67,7 @@ def unfit() -> dict[str, bytes]:
 
 
 def negative() -> dict[str, bytes]:
-    """Files of robots with a mass or an inertia below 0."""
+    """Return robot files with a negative mass or inertia."""
     return {
         "k7 < 0": _text(GOOD, k7=-2.6).encode(),
         "k8 > 0": _text(GOOD, k8=16.0).encode(),
@@ -81,7 +81,7 @@ def _refused(files, parameter: str = "parameters", **settings):
             path = Path(folder) / "given.yaml"
             for label, content in files().items():
                 path.write_bytes(content)
-                # A simulator is not needed to see that nothing starts.
+                # No real simulator is needed to check that nothing starts.
                 with Scene(subject, "ideal", **{**settings, parameter: str(path)}) as scene:
                     scene.advance(scene.bus.time + 0.03)
                     cases.append((label, scene.refused("given.yaml")))
@@ -91,7 +91,7 @@ def _refused(files, parameter: str = "parameters", **settings):
 
 
 def _restored(subject: Subject, engine: str) -> Outcome:
-    """A broken file of the last good parameters: the nominal ones are used."""
+    """A broken file of the last good parameters: the controller uses the nominal ones."""
     cases = []
     with TemporaryDirectory() as folder:
         path = Path(folder) / "given.yaml"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states with joints that are missing, in another order, too many, twice, or short arrays."""
+"""Joint states with missing, reordered, extra or duplicate joints, or short arrays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making of rows: one per node and fault."""
+"""Creation of rows: one per node and fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from faults.scene import FAULT, TRACKING, Scene, Subject
 
 
 def worst_of(cases: Sequence[tuple[str, Outcome]]) -> Outcome:
-    """One outcome of several cases, each with a label: the worst of each number, all problems."""
+    """Merge the outcomes of labelled cases: the worst of each number, and all problems."""
     outcomes = [outcome for _, outcome in cases]
     times = [outcome.time_to_zero for outcome in outcomes]
     never = [label for label, outcome in cases if outcome.time_to_zero is None]
@@ -40,9 +40,9 @@ EVERYWHERE = (*PHYSICS, "gazebo")
 """Engines of the key rows."""
 NO_ENGINE = "none"
 """Engine of rows in which no wheel turns, or only those of a robot with velocity commands."""
-# Messages come at whole periods; a fault begins a little before one, s.
+# Messages arrive at whole periods; a fault begins this much before one, s.
 BEFORE = 0.002
-# What rounding may take from a time, s.
+# Tolerance for rounding of a time, s.
 INSTANT = 1e-6
 
 
@@ -55,7 +55,7 @@ def rows(
     engines: tuple[str, ...] = PHYSICS,
     longest: float = LONGEST_TIME_TO_ZERO,
 ) -> tuple[Row, ...]:
-    """One row per subject; `run` is told the subject and the engine. See Row for the rest."""
+    """Make one row per subject; `run` gets the subject and the engine. See Row for the rest."""
     return tuple(
         Row(
             group,
@@ -72,7 +72,7 @@ def rows(
 def lasting(
     subject: Subject, engine: str, seconds: float, *faults: Fault, start: float = FAULT, **settings
 ) -> Outcome:
-    """Faults begin at `start` and last; zero has to come and to stay for some time, s."""
+    """Faults begin at `start` and stay; zero must come, and stay for `seconds`."""
     with Scene(subject, engine, faults=faults, **settings) as scene:
         scene.advance(start + seconds)
         return scene.zero(start - INSTANT, start + seconds)
@@ -81,15 +81,15 @@ def lasting(
 def borne(
     subject: Subject, engine: str, seconds: float, after: float, *faults: Fault, **settings
 ) -> Outcome:
-    """Faults that the node drives on with.
+    """Faults that the node tolerates while driving.
 
     Args:
-        subject: who drives.
-        engine: by name.
-        seconds: from FAULT to the end of the faults.
-        after: time to settle then, s.
-        faults: they begin at FAULT and last `seconds`.
-        settings: of the scene.
+        subject: The driving node.
+        engine: Name of the engine.
+        seconds: Time from FAULT to the end of the faults, s.
+        after: Settling time after that, s.
+        faults: Faults that begin at FAULT and last `seconds`.
+        settings: Settings of the scene.
     """
     with Scene(subject, engine, faults=faults, **settings) as scene:
         worst = 0.0
@@ -115,16 +115,16 @@ def one_by_one(
     late: float = 0.0,
     **settings,
 ) -> Outcome:
-    """Single messages with a fault each; zero has to answer each, and the robot goes on after it.
+    """Single faulty messages; the node must answer each with zero and continue after it.
 
     Args:
-        subject: who drives.
-        engine: by name.
-        topic: of the messages.
+        subject: The driving node.
+        engine: Name of the engine.
+        topic: Topic of the messages.
         attacks: (label, settings of the Fault).
-        period: time between two, s.
-        late: how much later than the joint states the messages of the topic are, s.
-        settings: of the scene.
+        period: Time between two faults, s.
+        late: Time by which the messages of the topic follow the joint states, s.
+        settings: Settings of the scene.
     """
     attacks = tuple(attacks)
     starts = [FAULT + late + period * k for k in range(len(attacks))]
@@ -137,13 +137,13 @@ def one_by_one(
         for start, (label, _) in zip(starts, attacks, strict=True):
             scene.advance(start + 0.5 * period)
             since = start - INSTANT
-            # The next good message is due a period of control later.
+            # The next good message is due one control period later.
             cases.append((label, scene.zero(since, since + 0.01)))
         scene.advance(starts[-1] + 0.5)
         return worst_of([*cases, afterwards(scene)])
 
 
 def afterwards(scene: Scene) -> tuple[str, Outcome]:
-    """A case for `worst_of`: after all faults the node drives as it should."""
+    """Return a case for `worst_of`: after all faults the node drives correctly."""
     outcome = scene.on(FAULT)
     return "afterwards", replace(outcome, time_to_zero=0.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NaN and infinity in every field of every message that nodes take."""
+"""NaN and infinity in every field of every message that nodes receive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNUSED_TWIST = tuple(f"twist.{part}" for part in ("linear.y", "linear.z", "angul
 
 
 def garbage(fields: Iterable[str]) -> Iterator[tuple[str, dict]]:
-    """Each value in each field."""
+    """Yield attacks with each value in each field."""
     for field in fields:
         for value in VALUES:
             yield f"{field} {value}", {"kind": "garbage", "fields": (field,), "value": value}
@@ -56,7 +56,7 @@ def _unused(fields: tuple[str, ...], seconds: float = 0.3):
 
 def _references(fields: tuple[str, ...]):
     def run(subject: Subject, engine: str) -> Outcome:
-        # References come in the middle between two states, and the next state is answered.
+        # References arrive midway between two states, and the next state is answered.
         return one_by_one(subject, engine, subject.references[0], garbage(fields), late=0.005)
 
     return run
@@ -104,7 +104,7 @@ def _twists(scene: Scene):
         end = scene.bus.time + seconds
         while scene.bus.time < end - 1e-6:
             message = Twist()
-            # The command swings, so that there is torque on the wheels.
+            # The command oscillates, so that torque acts on the wheels.
             message.linear.x = 0.2 if round(scene.bus.time / 0.02) % 2 else -0.2
             scene.bus.publish("cmd_vel", message)
             scene.advance(scene.bus.time + 0.01)

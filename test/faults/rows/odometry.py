@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Odometry whose pose no robot can have: two that tell it, and one that jumps."""
+"""Odometry with an impossible pose: two sources, and a jump."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from faults.scene import FAULT, TRACKING, Scene, Subject
 
 GROUP = "Odometry"
 PLACE = ("pose.pose.position.x",)
-SECONDS = 0.3  # that faults last, s
+SECONDS = 0.3  # duration of the faults, s
 
 
 def _two_nodes(apart: float):
-    """A second node tells a pose that is apart by a distance, m."""
+    """A second node publishes a pose at a distance, m."""
 
     def run(subject: Subject, engine: str) -> Outcome:
         with Scene(subject, engine) as scene:
@@ -32,7 +32,7 @@ def _two_nodes(apart: float):
 
             def driver(message: Odometry) -> tuple[Odometry]:
                 told = deepcopy(message)
-                told.header.stamp = to_stamp(scene.bus.time - 0.1 * PERIOD)  # stamps go on rising
+                told.header.stamp = to_stamp(scene.bus.time - 0.1 * PERIOD)  # stamps must increase
                 told.pose.pose.position.x += apart
                 other.publish(told)
                 return (message,)
@@ -49,7 +49,7 @@ def _two_nodes(apart: float):
 
 
 def _goes_on(scene: Scene, outcome: Outcome, since: float) -> Outcome:
-    """The robot is back at its reference two seconds after all is well again."""
+    """Expect the robot at its reference two seconds after the end of the fault."""
     scene.advance(scene.bus.time + SETTLING + 2.0)
     after = scene.on(since)
     return replace(
@@ -63,7 +63,7 @@ def _takes_turns(subject: Subject, engine: str) -> Outcome:
 
 
 def _jumps(subject: Subject, engine: str) -> Outcome:
-    """Away and back: the pose was steady for too short a time to count."""
+    """The pose jumps away and back; it was steady for too short a time to count."""
     fault = Fault(subject.states, "wrong", FAULT, SECONDS, fields=PLACE, offset=1.0)
     with Scene(subject, engine, faults=(fault,)) as scene:
         since, end = FAULT - INSTANT, FAULT + SECONDS + SETTLING - PERIOD

@@ -62,7 +62,7 @@ NODES: dict[str, tuple[Callable[[], type[Node]], dict[str, Any]]] = {
 
 
 def _numeric(kind: type[Node], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Names and values of the numeric parameters of a node that is as it should be."""
+    """Return names and values of the numeric parameters of a healthy node."""
     with Bus() as bus:
         member = bus.add(kind, **parameters)
         if member.node is None:
@@ -76,11 +76,11 @@ def _numeric(kind: type[Node], parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def refused(node: str, values: Sequence[float] = VALUES) -> Outcome:
-    """Each value in each parameter: no node, no torque, and a sentence with the parameter's name.
+    """Each value in each parameter: no node, no torque, and an error that names the parameter.
 
     Args:
-        node: one of NODES.
-        values: that no parameter may have.
+        node: One of NODES.
+        values: Invalid values for any parameter.
     """
     kind, parameters = NODES[node][0](), NODES[node][1]
     limit = load_robot("twil").limits.traction
@@ -103,7 +103,7 @@ def refused(node: str, values: Sequence[float] = VALUES) -> Outcome:
 
 
 def _record(bus: Bus, history: CommandHistory) -> None:
-    """Keep what anybody commands."""
+    """Record the commands of all nodes."""
     bus.subscribe(
         Float64MultiArray,
         "effort_controller/commands",
@@ -124,7 +124,7 @@ def _row(name: str) -> Row:
 
 
 def _places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Ways to all numbers of a document."""
+    """Yield the paths of all numbers of a document."""
     if isinstance(document, dict):
         for key, value in document.items():
             yield from _places(value, (*path, key))
@@ -136,7 +136,7 @@ def _places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ..
 
 
 def _robot_file(_engine: str) -> Outcome:
-    """NaN and infinity in each number of a robot's file; nodes read it before anything else."""
+    """NaN and infinity in each number of a robot's file, which nodes read first."""
     limit, found, count = load_robot("twil").limits.traction, [], 0
     text = Path(load_robot("twil").path).read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:

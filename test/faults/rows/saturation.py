@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Minutes in saturation: what is asked for cannot be reached, and then it can."""
+"""Minutes in saturation: the reference cannot be reached, and then it can."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from faults.scene import BACKSTEP, LINEARIZING, Scene, Subject
 
 GROUP = "Saturation"
 MINUTES = 120.0  # s
-# A torque that is far too small for what is asked for, as a share of the limit; and more of what
-# friction takes at rest, which no law drives with less than.
+# The weak torque is far too small for the reference: WEAK times the traction limit plus
+# AGAINST_FRICTION times the friction at rest; no law drives with less.
 WEAK, AGAINST_FRICTION = 0.04, 2.5
-# At so weak a limit, turning against the noise of the encoders takes a part of the braking torque.
+# Factor on the braking time: at so low a limit, turning due to encoder noise uses a part of the
+# braking torque.
 SHARED = 1.5
-# When the reference stands the robot brakes with all torque and settles; s beyond braking.
+# Time to settle after braking with full torque to a resting reference, s.
 SETTLING = {"linearizing_controller": 1.0, "backstep_controller": 8.0}
 
 
 def weak_torque() -> float:
-    """The torque that the robot under test has too little with, N m."""
+    """Return a torque that is too small for the robot under test, N m."""
     robot = load_robot(under_test())
     most = max(law.breakaway(way) for law in wheel_friction(robot) for way in (1.0, -1.0))
     return WEAK * robot.limits.traction + AGAINST_FRICTION * most
 
 
 def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcome:
-    """Ask for too much for some time, s, then for a standstill.
+    """Request too fast a motion for some time, s, then a standstill.
 
-    The recovery bound is the time to brake from the speed at that moment with the torque that
-    there is, times SHARED, plus SETTLING: an integral that has wound up would need as long as it
-    wound up.
+    The recovery bound is the time to brake from the current speed with the available torque, times
+    SHARED, plus SETTLING: a wound-up integral would need as long as it took to wind up.
     """
     weak = weak_torque()
     with Scene(subject, engine, speed=2.0, torque_limit=weak) as scene:
@@ -45,7 +45,7 @@ def saturated(subject: Subject, engine: str, seconds: float = MINUTES) -> Outcom
         v, omega = scene.robot.simulator.velocity()
         scene.source.speed = 0.0
         k = scene.robot.simulator.parameters()
-        # What brakes the one is missing for the other.
+        # Torque that brakes v is not available for omega.
         braking = abs(v) / (2.0 * k.k7 * weak) + abs(omega) / (-2.0 * k.k8 * weak)
         bound = SHARED * braking + SETTLING[subject.name]
         scene.advance(begin + seconds + bound)

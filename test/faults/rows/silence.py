@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states, references and estimates that stop, and messages that get lost or come late."""
+"""Joint states, references and estimates that stop, and messages that are lost or late."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from faults.scene import (
 GROUP = "Silence"
 LOSS = "Loss and delay"
 FOLLOWERS = (BACKSTEP, POSE, LINEARIZING, TRACKING)
-# A node starts whenever it does: its watch looks at all phases to the states, s.
+# A node starts at any time: phases of its timeout checks relative to the states, s.
 PHASES = (0.0, 0.0021, 0.0047, 0.0083, 0.0119)
-SECONDS = 0.3  # that faults last, s
-AHEAD, FAR_AHEAD = 0.1, 0.5  # clocks of references, s: early enough to be followed, and not
+SECONDS = 0.3  # duration of the faults, s
+AHEAD, FAR_AHEAD = 0.1, 0.5  # lead of the references' clock, s: tolerated; too large
 
 
 def _states_stop(subject: Subject, engine: str) -> Outcome:
     cases = []
     for phase in PHASES if engine == "ideal" else PHASES[:1]:
-        # The fault begins with the last state that came.
+        # The fault begins with the last received state.
         start = FAULT + INSTANT
         fault = Fault(subject.states, "off", start, SECONDS)
         with Scene(subject, engine, faults=(fault,), phase=phase) as scene:
@@ -61,7 +61,7 @@ def _driver_leaves(subject: Subject, engine: str) -> Outcome:
 
 def _references_stop(subject: Subject, engine: str) -> Outcome:
     with Scene(subject, engine) as scene:
-        scene.advance(FAULT + 0.5 * PERIOD + INSTANT)  # a reference has just come
+        scene.advance(FAULT + 0.5 * PERIOD + INSTANT)  # a reference has just arrived
         scene.source.stop()
         since = scene.bus.time
         scene.advance(FAULT + SECONDS)
@@ -69,7 +69,7 @@ def _references_stop(subject: Subject, engine: str) -> Outcome:
 
 
 def _early(subject: Subject, ahead: float) -> Fault:
-    """The publisher of references has a clock that is ahead by a time, s."""
+    """Return a fault: the clock of the references' publisher is ahead by a time, s."""
     return Fault(subject.references[0], "wrong", fields=("header.stamp",), offset=ahead)
 
 

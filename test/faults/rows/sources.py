@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sources of one robot's states, and what looks a little like it and is none."""
+"""Two sources of one robot's states, and similar situations that are no second source."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ GROUP = "Two sources"
 ALONE = "One source"
 ALL = (*DRIVERS, TRACKING)
 BOTH = (IDENT, BACKSTEP)
-SECONDS = 1.0  # that the second source speaks for, s
+SECONDS = 1.0  # duration of the second source, s
 MISLED = (0.5, 0.3)  # bounds of the error afterwards, m or m/s
-PHASE = 0.0037  # it speaks so much later than the robot, s
+PHASE = 0.0037  # delay of the second source after the robot, s
 
 Change = Callable[[Any, float], None]
 """Makes what a second source says of the robot's newest state and of the time, s."""
 
 
-# What the second source says.
+# Messages of the second source.
 
 
 def _stamped(ahead: float) -> Change:
@@ -55,7 +55,7 @@ def _always_of(stamp: float) -> Change:
 
 
 def _moved(angle: Callable[[float], float], stamp: Change = _now) -> Change:
-    """A robot whose wheels, or place, are elsewhere, rad or m by the time."""
+    """Shift the wheel angles or the position by a function of time, rad or m."""
 
     def change(message: Any, now: float) -> None:
         stamp(message, now)
@@ -87,17 +87,17 @@ def _short(message: Any, now: float) -> None:
 
 
 class Second:
-    """Publishes states of the robot besides its driver.
+    """Publishes states of the robot in addition to its driver.
 
     Args:
-        scene: is under way.
-        change: makes of the robot's newest state what it says.
-        period: s.
-        relayed: whether it speaks through the robot's own publisher, as after a relay that merges
-            topics; else it is a node of its own.
+        scene: Running scene.
+        change: Makes its messages from the robot's newest state.
+        period: Period of the messages, s.
+        relayed: Whether it uses the robot's own publisher, as after a relay that merges topics;
+            otherwise it is a separate node.
 
     Attributes:
-        said: whether it has said anything yet.
+        said: Whether it has published yet.
     """
 
     def __init__(self, scene: Scene, change: Change, period: float, relayed: bool) -> None:
@@ -124,15 +124,15 @@ class Second:
             self.said = True
 
     def end(self) -> None:
-        """Say nothing more; its publisher stays, as that of a process that was killed outright."""
+        """Stop publishing; its publisher stays, as after SIGKILL."""
         self._says = False
 
 
 def _two(change: Change, period: float = PERIOD, relayed: bool = False, start: bool = False):
-    """The second source comes in mid-run, or is there from the start."""
+    """A second source appears in mid-run, or from the start."""
 
     def run(subject: Subject, engine: str) -> Outcome:
-        # What the second one said of the wheels is in the controller's odometry for good.
+        # The second source's wheel angles remain in the controller's odometry.
         bounds = MISLED if subject.references else subject.bounds
         with Scene(replace(subject, bounds=bounds), engine) as scene:
             if not start:
@@ -144,7 +144,7 @@ def _two(change: Change, period: float = PERIOD, relayed: bool = False, start: b
             second.end()
             scene.advance(since + SECONDS + 0.5)
             outcome = scene.zero(since, scene.bus.time, "two sources tell", subject.states)
-            if start:  # there may have been no time for any torque
+            if start:  # possibly no time for any torque
                 kept = tuple(text for text in outcome.problems if text != NOBODY_DRIVES)
                 outcome = replace(outcome, problems=kept)
             if not enable(scene, True):
@@ -187,11 +187,11 @@ TOGETHER = {
 """Those that show through one publisher, by content alone."""
 
 
-# What is no second source.
+# Situations without a second source.
 
 
 def _other_joints(subject: Subject, engine: str) -> Outcome:
-    """An arm tells its joints on the same topic, at its own rate and with its own clock."""
+    """An arm publishes its joints on the same topic, at its own rate and with its own clock."""
     with Scene(subject, engine) as scene:
         topic = scene.bus.publisher(JointState, subject.states)
 
@@ -206,7 +206,7 @@ def _other_joints(subject: Subject, engine: str) -> Outcome:
 
 
 def _silent(subject: Subject, engine: str) -> Outcome:
-    """A publisher that says nothing, as DDS counts one that was killed outright."""
+    """A silent publisher, as DDS counts one that was killed with SIGKILL."""
     with Scene(subject, engine) as scene:
         scene.advance(FAULT)
         scene.bus.publisher(scene.robot.states.msg_type, subject.states)
@@ -215,9 +215,9 @@ def _silent(subject: Subject, engine: str) -> Outcome:
 
 
 def _driver_restarts(subject: Subject, engine: str) -> Outcome:
-    """Another process tells the states from now on; the old one's publisher is still counted.
+    """Another process publishes the states from now on; the old publisher is still counted.
 
-    A person may be at the robot by now: it stands until somebody enables it.
+    A person may be at the robot by now: it stands until enabled.
     """
     with Scene(subject, engine) as scene:
         scene.advance(FAULT)
@@ -235,7 +235,7 @@ def _driver_restarts(subject: Subject, engine: str) -> Outcome:
 
 
 def _glitches(subject: Subject, engine: str) -> Outcome:
-    """Spoilt, late, doubled, a wrong angle, a gap, a clock that is set, half a second apart."""
+    """Single glitches half a second apart: corrupt, late, doubled, angle, gap, clock step."""
     field = "position" if subject.states == "joint_states" else "pose.pose.position.x"
     at = [FAULT + 0.5 * k - 0.002 for k in range(6)]
     topic, stamp = subject.states, ("header.stamp",)

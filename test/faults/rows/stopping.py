@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People and programs that stop a robot: emergency stop, ~/enable, other nodes that command."""
+"""People and programs that stop a robot: emergency stop, ~/enable, other commanding nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOTH = (IDENT, BACKSTEP)
 
 
 def enable(scene: Scene, on: bool) -> bool:
-    """Call `~/enable`; whether it was granted."""
+    """Call `~/enable`; return whether it succeeded."""
     return scene.bus.call(f"{scene.subject.name}/enable", SetBool.Request(data=on)).success
 
 
@@ -61,7 +61,7 @@ def _pressed_before(subject: Subject, engine: str) -> Outcome:
 
 
 class _Early(Scene):
-    """The emergency stop is pressed, and latched, before the node is there."""
+    """The emergency stop is pressed, and latched, before the node starts."""
 
     def _build(self) -> None:
         self.bus.publish(TOPIC, Bool(data=True), LATCHED)
@@ -69,7 +69,7 @@ class _Early(Scene):
 
 
 def _unheard(subject: Subject, engine: str) -> Outcome:
-    """The emergency stop's own topic falls silent, and has to be heard every 0.05 s."""
+    """The emergency stop's topic stops, although a message is required every 0.05 s."""
     with Scene(subject, engine, emergency_stop_timeout=0.05) as scene:
         while scene.bus.time < FAULT - INSTANT:
             scene.bus.publish(TOPIC, Bool(data=False))
@@ -100,7 +100,7 @@ def _not_enabled(subject: Subject, engine: str) -> Outcome:
 
 
 def _rival(subject: Subject, engine: str) -> Outcome:
-    """Another publisher of the commands comes in mid-run, and leaves."""
+    """Another publisher of commands appears in mid-run, and leaves."""
     with Scene(subject, engine) as scene:
         found = []
         scene.advance(FAULT)
@@ -120,7 +120,7 @@ def _rival(subject: Subject, engine: str) -> Outcome:
 
 
 def _second(subject: Subject, engine: str) -> Outcome:
-    """A second controller of the suite is started on the same robot: both command zero."""
+    """A second controller of the suite starts on the same robot: both command zero."""
     other = BACKSTEP if subject is not BACKSTEP else LINEARIZING
     with Scene(subject, engine) as scene:
         scene.advance(FAULT)
@@ -130,7 +130,7 @@ def _second(subject: Subject, engine: str) -> Outcome:
 
 
 def _aborted(interrupted: bool):
-    """Gains given by hand are tried, and stopped in the middle of a step."""
+    """A test of manual gains is aborted in the middle of a step."""
 
     def run(subject: Subject, engine: str) -> Outcome:
         with Scene(subject, engine, speed=2.0, settling_time=0.02, damping=0.5) as scene:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that no robot should get, and a controller that dies: the watchdog's rows."""
+"""Rows of the watchdog: invalid commands, and a controller that dies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faults.scene import BACKSTEP, FAULT, Scene
 
 GROUP = "Wrong commands, with the watchdog"
 TOPIC = "effort_watchdog/commands"
-SECONDS = 0.3  # that faults last, s
+SECONDS = 0.3  # duration of the faults, s
 
 
 def _watchdog() -> type[Node]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wheels, encoders and motors that are not as the robot's description says."""
+"""Wheels, encoders and motors that differ from the robot's description."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from faults.scene import BACKSTEP, DRIVERS, FAULT, IDENT, Scene, Subject
 
 GROUP = "Wheels"
 BOTH = (IDENT, BACKSTEP)
-NOTICEABLE = 0.01  # share of the torque limit
+NOTICEABLE = 0.01  # smallest noticeable change, as a share of the torque limit
 LONG = WIRING_TIME_TO_ZERO + 0.1  # s
-MOVING = 2.0  # rad/s; a wheel that turns so is in motion
-LONGEST_WAIT = 5.0  # for a wheel in motion, s
+MOVING = 2.0  # rad/s; a wheel at this speed is in motion
+LONGEST_WAIT = 5.0  # s, for a wheel in motion
 
 
 def _stuck(side: int):
@@ -36,9 +36,9 @@ def _stuck(side: int):
 
 
 def _in_motion(subject: Subject, engine: str, side: int) -> float:
-    """When the wheel first turns at MOVING from FAULT on, s; it does so again in the next run.
+    """Return when the wheel first reaches MOVING after FAULT, s; the next run repeats this.
 
-    A wheel that stands when its encoder sticks shows nothing before a torque that must move it.
+    If a wheel stands when its encoder sticks, nothing shows before a torque that must move it.
     """
     with Scene(subject, engine) as scene:
         scene.advance(FAULT)
@@ -52,7 +52,7 @@ def _in_motion(subject: Subject, engine: str, side: int) -> float:
 
 
 def _motor(change):
-    """What the wheels get is another torque than was commanded, from the fault on."""
+    """The torque on the wheels differs from the commanded one from the fault on."""
 
     def run(subject: Subject, engine: str) -> Outcome:
         with Scene(subject, engine) as scene:
@@ -65,9 +65,9 @@ def _motor(change):
 
 
 def _wired(change):
-    """The robot was built so; the time counts from the first torque that is changed noticeably.
+    """A robot with wrong wiring; time counts from the first noticeably changed torque.
 
-    Swapped wheels with equal torque are no fault that anybody could see.
+    Swapped wheels with equal torque are not observable.
     """
 
     def run(subject: Subject, engine: str) -> Outcome:
@@ -84,7 +84,7 @@ def _wired(change):
             robot.motor = motor
             while not begun and scene.bus.time < FAULT + 1.0:
                 scene.advance(scene.bus.time + PERIOD)
-            # It acts over the period that ends with this step.
+            # The torque acts over the period that ends with this step.
             since = (begun or [scene.bus.time])[0] - PERIOD + INSTANT
             scene.advance(since + LONG)
             return scene.zero(since, since + LONG)
@@ -93,29 +93,29 @@ def _wired(change):
 
 
 def flipped_left(torque: Pair) -> Pair:
-    """The left motor's plug is turned round."""
+    """Reverse the polarity of the left motor."""
     return -torque[0], torque[1]
 
 
 def flipped(torque: Pair) -> Pair:
-    """Both are."""
+    """Reverse the polarity of both motors."""
     return -torque[0], -torque[1]
 
 
 def swapped(torque: Pair) -> Pair:
-    """The plugs of the motors have changed places."""
+    """Swap the plugs of the motors."""
     return torque[1], torque[0]
 
 
 def _other(part: str, factor: float):
-    """The simulated robot has other wheels than the nodes believe."""
+    """The simulated robot has other wheels than the nodes' model."""
 
     def run(subject: Subject, engine: str) -> Outcome:
         robot = load_robot(under_test())
         document = yaml.safe_load(Path(robot.path).read_text(encoding="utf-8"))
         document["wheels"][part] *= factor
         if part == "radius":
-            # The casters stay on the ground, and the wheels' inertia that of such wheels.
+            # Keep the casters on the ground, and scale the wheels' inertia.
             document["wheels"]["inertia_spin"] *= factor**2
             document["wheels"]["inertia_yaw"] *= factor**2
         with TemporaryDirectory() as folder:
