@@ -26,7 +26,10 @@ SURVIVORS: dict[tuple[str, str, str], str] = {
         )
         for truth in (True, False)
     },
-    ("command_guard.py", "Pair = tuple[float, float]", "Pair = tuple[float, float] -> pass"): TYPE,
+    **{
+        (name, "Pair = tuple[float, float]", "Pair = tuple[float, float] -> pass"): TYPE
+        for name in ("command_guard.py", "effort_watchdog.py")
+    },
     (
         "command_guard.py",
         "if behind > self._limit:",
