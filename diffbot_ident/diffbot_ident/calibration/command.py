@@ -210,8 +210,8 @@ def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
     radius, track = found.wheel_radius, found.track
     if robot is None and (radius is None or track is None):
         raise ValueError(
-            "the wheels' radius and track are needed to begin with: give --robot NAME or FILE, or "
-            "--wheel-radius M --track M"
+            "the wheels' radius and track are needed as first values: give --robot NAME or FILE, "
+            "or --wheel-radius M --track M"
         )
     left = right = radius
     if radius is None:

@@ -24,7 +24,8 @@ SysId drivetrain log of WPILib (.json, .wpilog). Several files of one robot are 
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
   motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed
-What the recording holds decides, and topics, joints and columns are found by type and name."""
+The contents of the recording determine its kind; topics, joints and columns are found by type and
+name."""
 
 _EPILOG = f"""\
 channels of tables: {", ".join(CHANNELS)}; SI units, rad, N m
@@ -164,7 +165,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         metavar="CONDITION",
         action="append",
         default=[],
-        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
+        help='rows to use, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
     )
 
 

@@ -110,7 +110,7 @@ def _check_identified(estimate: Estimate, which: str) -> None:
         state, reason = estimate.state, estimate.reason
     if state is not EstimateState.ESTIMATED or not estimate.values[2] > 0.0:
         raise RecordingError(
-            f"the torque of a unit of effort cannot be told: K7 {which}is not identified: "
+            f"the torque of a unit of effort is not identifiable: K7 {which}is not identified: "
             f"{reason or estimate.reason or 'efforts push backward'}"
         )
 
@@ -203,9 +203,9 @@ class _Scale:
         apart = self.value("difference", unit, lambda x: self.by_mass(x) - self.by_load(x))
         if abs(apart.value) > CONTRADICTS * apart.std:
             raise RecordingError(
-                f"--mass and --load contradict each other: by the mass one unit of effort is "
-                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and look at "
-                "--wheel-inertia, which the load does not need"
+                "--mass and --load contradict each other: by the mass one unit of effort is "
+                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and check "
+                "--wheel-inertia (the load does not need it)"
             )
         # Their covariance follows from the variances of both and of their difference.
         common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
@@ -228,7 +228,8 @@ class _Scale:
         if not change.std < MAX_LINEAR_STD * change.value:
             raise RecordingError(
                 f"--load: the load changes the acceleration by {share:.2g} ± {half:.2g} %: too "
-                "little to tell the torque of a unit of effort; take more load, or record longer"
+                "little to identify the torque of a unit of effort; use a heavier load, or "
+                "record longer"
             )
 
     def found(self) -> EffortScale:
@@ -301,8 +302,8 @@ class _Scale:
         if away <= max(CONTRADICTS * found.std, PLACE_RESOLUTION):
             return []
         return [
-            f"warning: by K5 the load lay {_text(found)} ahead of the axle, --load-at says "
-            f"{own.place:g} m: is it another load, or did anything else move?"
+            f"warning: by K5 the load lay {_text(found)} ahead of the axle, but --load-at is "
+            f"{own.place:g} m: check that it is this load and that nothing else moved"
         ]
 
 

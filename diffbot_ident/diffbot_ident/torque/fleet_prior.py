@@ -155,7 +155,7 @@ def read_prior(path: str, robot: Robot) -> FleetPrior:
         document = parse_yaml(read_regular(Path(path).expanduser(), LARGEST))
         section = document.get("fleet_prior") if isinstance(document, dict) else None
         if not isinstance(section, dict):
-            raise ValueError("no fleet_prior in it; is it another kind of file?")
+            raise ValueError("no section fleet_prior; check that it is a file prior_TYPE.yaml")
         return _checked(section, robot)
     except ValueError as error:
         raise ValueError(f"prior '{path}': {error}; {ADVICE}") from None
