@@ -150,13 +150,13 @@ def weighing_of(options: Options) -> Weighing | None:
     unit = effort_unit_of(options, robot)
     if unit not in UNIT_NAMES:
         raise RecordingError(
-            f"{given}: for efforts in {unit} no torque of a unit is identified; for other "
-            f"efforts set --effort-unit {', '.join(UNIT_NAMES)}"
+            f"{given}: efforts in {unit} have no torque of a unit to identify; for other efforts "
+            f"set --effort-unit {', '.join(UNIT_NAMES)}"
         )
     if options.torque_constant is not None:
         raise RecordingError(
-            f"{given} with --torque-constant {options.torque_constant:g}: both give the torque "
-            "of a unit of effort; use only one"
+            f"{given} with --torque-constant {options.torque_constant:g}: both define the torque "
+            "of a unit of effort; give one"
         )
     if load is not None and len(options.files) != 2:
         raise RecordingError(
