@@ -81,7 +81,7 @@ class Squares:
                 run = int(np.flatnonzero(far)[0]) + 1
                 raise UmbmarkError(
                     f"{name} run {run}: its end is {np.hypot(*table[run - 1]):.3g} m off, more "
-                    f"than {FARTHEST:g} of the side ({self.side:g} m): type in metres, with y to "
+                    f"than {FARTHEST:g} of the side ({self.side:g} m): enter metres, with y to "
                     "the left of the first leg"
                 )
             object.__setattr__(self, name, table)
@@ -181,7 +181,7 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
     if unexplained > UNEXPLAINED * max(1.0, 4.0 / dof):
         notes.append(
             "radii and track explain the ends poorly: the wheels may have slipped in one "
-            "direction, or an end was typed in with the wrong sign (x along the first leg, y to "
+            "direction, or an end was entered with the wrong sign (x along the first leg, y to "
             "its left)"
         )
     outcome, reason = _verdict(quantities, geometry, true)
@@ -308,7 +308,7 @@ def _verdict(
         f"left radius {100.0 * (true.left_radius / left - 1.0):+.2f} %, right radius "
         f"{100.0 * (true.right_radius / right - 1.0):+.2f} %, track "
         f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again "
-        "with them to prove it"
+        "with these values to verify them"
     )
 
 

@@ -243,13 +243,14 @@ class _Scale:
         ]
         if own.mass is not None:
             notes.append(
-                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it by the spin of two "
-                f"wheels of {own.wheel_inertia:.3g} kg m^2 with what turns with them, which counts "
+                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it from the spin of two "
+                f"wheels of {own.wheel_inertia:.3g} kg m^2 (with rotors and gears), which counts "
                 "as exact"
             )
         else:
             notes.append(
-                f"effective mass {_text(mass)}: all that was not the load, and the wheels' spin"
+                f"effective mass {_text(mass)}: the robot without the load, including the "
+                "wheels' spin"
             )
         radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
         notes.append(

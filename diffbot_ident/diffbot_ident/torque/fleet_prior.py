@@ -231,8 +231,8 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
             warnings=(
                 *found.warnings,
                 f"the data contradict {prior.about} (chi^2 {distance:.3g}, limit "
-                f"{CONTRADICTION:.3g}; most of all {worst}): it was dropped; is the robot loaded, "
-                "worn or of another type?",
+                f"{CONTRADICTION:.3g}; most of all {worst}): the prior was dropped; check "
+                "whether the robot is loaded, worn or of another type",
             ),
         )
     values, covariance = _together(data, own, mean, spread)
