@@ -265,7 +265,7 @@ def print_scales(cluster: Cluster, seeds: range, seconds: float, unlike: bool) -
                     segments, robot.geometry, weighing, learn, (BARE, WITH_LOAD)
                 )
                 if learnt is None:
-                    raise RecordingError("nothing was learnt")
+                    raise RecordingError("nothing was identified")
                 result, scale = in_newton_metres(learnt, loaded, weighing)
             except RecordingError as error:
                 refused.append(str(error))

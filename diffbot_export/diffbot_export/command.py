@@ -52,31 +52,33 @@ _EPILOG = """examples:
 def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Write what was identified as files that other software reads, each value with "
-        "its interval and its source.",
+        description="Export identified values as configuration files for other software, each "
+        "value with its interval and its source.",
         epilog=_EPILOG.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("results", metavar="RESULTS", nargs="+", type=Path, help="folders or files of results")
+    add("results", metavar="RESULTS", nargs="+", type=Path, help="result folders or files")
     add("--to", metavar="TARGET", nargs="+", required=True, help=f"of {', '.join(TARGETS)}")
     add(
-        "--robot", metavar="NAME|FILE", help="description of the robot, for what was not identified"
+        "--robot",
+        metavar="NAME|FILE",
+        help=("description of the robot, for values that were not identified"),
     )
     add(
         "--loop-rate",
         metavar="HZ",
         type=float,
         default=Settings.loop_rate,
-        help="of the controller manager (default: %(default)g)",
+        help="update rate of the controller manager (default: %(default)g)",
     )
     add(
         "--margin",
         metavar="DEGREES",
         type=float,
         default=Settings.margin,
-        help="least phase margin of the wheel loops (default: %(default)g)",
+        help="minimum phase margin of the wheel loops (default: %(default)g)",
     )
     add(
         "--voltage",
@@ -85,7 +87,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         default=Settings.voltage,
         help="largest voltage, of a robot driven by voltages (default: %(default)g)",
     )
-    add("--output", metavar="DIR", type=Path, required=True, help="folder of the files")
+    add("--output", metavar="DIR", type=Path, required=True, help="folder for the exported files")
     return parser
 
 
@@ -102,7 +104,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
         print(f"{prog}: {error}", file=sys.stderr)
         return USAGE
     for text in robot.missing:
-        print(f"left out: {text}")
+        print(f"missing: {text}")
     for path in written:
         print(path)
     return 0
@@ -222,7 +224,7 @@ def _table(
         "",
         *table_text(bend_table(follower)),
         "",
-        "\\* the limits of speed or yaw rate, not the tolerance.",
+        "\\* limited by speed or yaw rate, not by the tolerance.",
         "",
         "Assumed: the identified model; a follower that knows the pose and corrects its distance e "
         "and the error a of its heading: omega = v (curvature - e / L^2 - 2 sin(a) / L), with "
@@ -240,9 +242,9 @@ def _steady(robot: KnownRobot) -> list[str]:
     v, omega = (1.0 / robot.results.velocity[name].drag.value for name in ("v", "omega"))
     return [
         "",
-        f"A constant command of v comes out {v:.3f} times, and one of omega {omega:.3f} times "
-        "(1 / sigma3, 1 / sigma4); where these differ, or where the commands have a dead band, "
-        "that is most of the deviation.",
+        f"The robot drives at {v:.3f} times a constant command of v, and at {omega:.3f} times "
+        "one of omega (1 / sigma3, 1 / sigma4). If these factors differ, or the commands have a "
+        "dead band, that causes most of the deviation.",
     ]
 
 

@@ -52,7 +52,7 @@ def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
     mean = 0.5 * (geometry.left_radius + geometry.right_radius)
     if geometry.left_radius != geometry.right_radius:
         robot.missing.append(
-            "radii of both wheels apart: a description has one, it is the mean of "
+            "separate radii of the wheels: a description holds one radius, here the mean of "
             f"{geometry.left_radius:.6g} and {geometry.right_radius:.6g} m"
         )
     wheels = replace(described.wheels, radius=mean, separation=geometry.separation)
@@ -71,7 +71,7 @@ def notes(robot: KnownRobot) -> list[str]:
         f"Exported from {', '.join(path.name for path in sources_of(robot))}.",
         "95 % intervals:",
         *(f"  {quantity.source}: {quantity.text()}" for quantity in quantities),
-        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
     ]
 
 

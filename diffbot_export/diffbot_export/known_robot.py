@@ -208,7 +208,7 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
     else:
         description = None
         missing.append(
-            "all that a description tells (limits, lengths that were not calibrated, joints): "
+            "everything from the robot file (limits, lengths that were not calibrated, joints): "
             "give --robot FILE"
         )
     named = results.torque.robot if results.torque is not None else ""
@@ -240,9 +240,9 @@ def _check_lengths(robot: KnownRobot) -> None:
     ):
         if length is not None and not 1.0 / LENGTH_FACTOR <= length.value / own <= LENGTH_FACTOR:
             raise ValueError(
-                f"{length.source} = {length.value:.4g} m, described are {own:.4g} m: must be "
-                f"within a factor of {LENGTH_FACTOR:g}; give the calibration and the description "
-                "of one robot"
+                f"{length.source} = {length.value:.4g} m, but {own:.4g} m in the description: "
+                f"must be within a factor of {LENGTH_FACTOR:g}; give the calibration and the "
+                "description of the same robot"
             )
 
 

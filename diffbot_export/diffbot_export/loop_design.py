@@ -246,8 +246,8 @@ def design(
     else:
         if fault(low) is not None:
             raise ValueError(
-                f"no gain keeps {fault(low)} at {1.0 / period:g} Hz; ask for less --margin, or "
-                "run the loop at another rate"
+                f"no gain meets {fault(low)} at {1.0 / period:g} Hz; lower --margin, or change "
+                "--loop-rate"
             )
         for _ in range(BISECTIONS):
             middle = math.sqrt(low * high)

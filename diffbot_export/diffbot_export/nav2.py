@@ -56,7 +56,7 @@ def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from. Merge "
         f"it into your own parameters: of {MPPI}, {RPP} and {DWB} take the one whose plugin you "
         "use, under the name of your plugin.",
-        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
         "",
     ]
     return to_yaml(tree, head)
@@ -100,7 +100,7 @@ def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
         )
         tree["deadband_velocity"] = Entry(
             [widths[0], 0.0, widths[1]],
-            f"what is smaller moves nothing, and is sent as 0; upper ends of {words}",
+            f"smaller commands do not move the robot and are sent as 0; upper ends of {words}",
         )
     return tree
 

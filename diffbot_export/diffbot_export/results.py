@@ -36,7 +36,7 @@ DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.ya
 VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
 SUMMARY_FILE = "summary.json"
 MADE_BY = (
-    "give a folder that launch ident, identify, calibrate or launch siwek has made, or one of its "
+    "give a result folder of launch ident, identify, calibrate or launch siwek, or one of its "
     f"files: {DYNAMIC_FILE}, {VELOCITY_FILE}, {VOLTAGE_FILE}, {CALIBRATION_FILE}, {SUMMARY_FILE}"
 )
 AXES = ("v", "omega")
@@ -199,7 +199,7 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
     try:
         text = read_regular(file, LARGEST)
     except ValueError as error:
-        raise ValueError(f"{file}: is no file of results: {error}; {MADE_BY}") from None
+        raise ValueError(f"{file}: not a result file: {error}; {MADE_BY}") from None
     for key, reader in (
         ("k7:", _read_torque),
         ("sigma:", _read_velocity),
@@ -208,7 +208,7 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
     ):
         if key in text:
             return reader
-    raise ValueError(f"{file}: is no file of results; {MADE_BY}")
+    raise ValueError(f"{file}: not a result file; {MADE_BY}")
 
 
 def _read_torque(path: Path, results: Results) -> None:
@@ -223,11 +223,11 @@ def _read_torque(path: Path, results: Results) -> None:
             k[name] = SourcedValue.normal(value, math.sqrt(max(variance, 0.0)), unit, source)
         else:
             k[name] = SourcedValue(value, unit, source)
-            results.missing.append(f"{name.upper()}: not identifiable, taken as {value:g}")
+            results.missing.append(f"{name.upper()}: not identifiable, {value:g} assumed")
     friction = _friction(path, section, results)
     delay = read_torque_delay(str(path))
     if delay is None:
-        results.missing.append("delay of the torque: not in the file, taken as 0")
+        results.missing.append("delay of the torque: not in the file, 0 assumed")
     results.torque = TorqueModel(k, friction, robot, delay)
     results.robot = robot or None
 
@@ -265,7 +265,7 @@ def _read_velocity(path: Path, results: Results) -> None:
     if not axes:
         raise ValueError(
             f"{path}: neither axis was identified ({'; '.join(results.missing)}); identify the "
-            "robot anew: diffbot identify RECORDING"
+            "robot again: diffbot identify RECORDING"
         )
     results.velocity = axes
     results.robot = str(section.get("robot") or "") or results.robot
@@ -297,7 +297,9 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             raise ValueError(f"{name} = {value:g}, variance {variance:g}: not identified")
         pairs.append(quantity(value, variance, unit, name))
     if number("exponent", index, 1.0) != 1.0:
-        raise ValueError("its command enters with an exponent, which no exported file can hold")
+        raise ValueError(
+            "its command follows a power law, which the exported files cannot represent"
+        )
     late = number("dead_time", index, 0.0)
     band = number("dead_band", index, math.nan)
     spread = number("dead_band_variance", index, math.nan)
@@ -337,7 +339,7 @@ def _read_voltage(path: Path, results: Results) -> None:
         if subject == YAW:
             track = _with_std(entries.get("track_width"), unit, f"track_width of {path.name}")
     if not gains:
-        raise ValueError(f"{path}: no side and no axis was identified; run SysId's tests anew")
+        raise ValueError(f"{path}: no side and no axis was identified; repeat SysId's tests")
     results.voltage = VoltageModel(gains, unit, track)
 
 
@@ -461,12 +463,14 @@ def _read_summary(path: Path, results: Results) -> None:
     controller = summary.get("controller") if isinstance(summary, dict) else None
     found = controller.get("parameters") if isinstance(controller, dict) else None
     if not (isinstance(controller, dict) and isinstance(found, dict) and "sigma1" in found):
-        raise ValueError(f"{path}: holds no sigma of launch siwek; of other runs {MADE_BY}")
+        raise ValueError(
+            f"{path}: holds no sigma, so it is not a summary of launch siwek; {MADE_BY}"
+        )
     values = {name: found.get(name) or {} for name in ("sigma1", "sigma2", "sigma3", "sigma4")}
     if any(entry.get("std") is None or entry.get("value") is None for entry in values.values()):
         raise ValueError(
             f"{path}: sigma was given to the controller, not identified: drive with "
-            "adaptive:=true, or give what identify left"
+            "adaptive:=true, or give results of identify"
         )
     sigma = {
         name: SourcedValue.normal(entry["value"], entry["std"], unit, f"{name} of {path.name}")
@@ -487,7 +491,7 @@ def _read_summary(path: Path, results: Results) -> None:
             if known
             else None,
         )
-        results.missing.append(f"dead time of {axis}: not estimated while driving, taken as 0")
+        results.missing.append(f"dead time of {axis}: not estimated while driving, 0 assumed")
     results.velocity = axes
     results.robot = str(summary.get("robot") or "") or results.robot
 

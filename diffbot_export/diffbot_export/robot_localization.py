@@ -52,7 +52,7 @@ def robot_localization_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLim
         f"{CHECKED}.",
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
         *_odometry(robot, limits),
-        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
         "",
     ]
     return to_yaml({NODE: {"ros__parameters": tree}}, head)
@@ -119,7 +119,7 @@ def _odometry(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> list[
         )
     if calibration is not None and calibration.gyro_walk is not None:
         lines.append(
-            "So does the gyro's: angular_velocity_covariance[8] of a reading every T s is N / T, "
-            f"with N = {calibration.gyro_walk.text()}."
+            "The gyro's covariance belongs in its messages, too: angular_velocity_covariance[8] "
+            f"= N / T for a reading every T s, with N = {calibration.gyro_walk.text()}."
         )
     return lines

@@ -180,7 +180,7 @@ def ros2_control_yaml(
         f"{', '.join(path.name for path in sources_of(robot))}; names, types and bounds of "
         f"{CHECKED}.",
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
-        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
         "",
     ]
     return to_yaml(tree, head)
@@ -188,7 +188,7 @@ def ros2_control_yaml(
 
 def _manager(robot: KnownRobot, control: WheelControl | None) -> Tree:
     types: dict[str, Any] = {
-        "update_rate": Entry(round(robot.settings.loop_rate), "Hz, as asked for (--loop-rate)")
+        "update_rate": Entry(round(robot.settings.loop_rate), "Hz, from --loop-rate")
     }
     if control is not None:
         for name in PIDS:
@@ -237,17 +237,21 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
     values["save_i_term"] = Entry(False)
     interface = "effort" if robot.kind == TORQUE else "voltage"
     dry = (
-        f"dry friction of {max(model.plant.dry):.4g} {unit} is not fed forward: the controller has "
-        "no parameter for it, its integral takes it"
+        f"dry friction of {max(model.plant.dry):.4g} {unit} is not fed forward: the controller "
+        "has no parameter for it, its integral compensates it"
     )
     return {
         "dof_names": Entry([joint]),
         "command_interface": Entry(
             interface,
-            "N m" if robot.kind == TORQUE else "volts: as your hardware calls that interface",
+            "N m"
+            if robot.kind == TORQUE
+            else ("volts; use the name of that interface in your hardware"),
         ),
         "reference_and_state_interfaces": Entry(["velocity"]),
-        "enable_feedforward": Entry(True, f"read by 4.x only, later ones always do; {dry}"),
+        "enable_feedforward": Entry(
+            True, (f"needed by 4.x only, later versions always feed forward; {dry}")
+        ),
         "gains": {joint: values},
     }
 
@@ -288,7 +292,7 @@ def _diff_drive(
     }
     if control is not None:
         tree["position_feedback"] = Entry(
-            False, "the chained controllers hand on velocities only: odometry integrates them"
+            False, "the chained controllers pass on velocities only: odometry integrates them"
         )
     tree |= _covariances(robot, limits)
     for name, inner, axis in (("linear", "x", limits[0]), ("angular", "z", limits[1])):
@@ -353,8 +357,8 @@ def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> di
     return {
         "pose_covariance_diagonal": Entry(
             [along * WAY, across * WAY, PLANAR, PLANAR, PLANAR, turning * WAY],
-            f"m^2, rad^2 after a way of {WAY:g} m straight on ({words}): the controller publishes "
-            "a constant, but the true one grows; let filters fuse the twist only",
+            f"m^2, rad^2 after {WAY:g} m straight ahead ({words}): the controller publishes a "
+            "constant, but the true covariance grows; fuse only the twist in filters",
         ),
         "twist_covariance_diagonal": Entry(
             [rates[0], PLANAR, PLANAR, PLANAR, PLANAR, rates[1]],

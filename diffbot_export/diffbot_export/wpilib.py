@@ -50,7 +50,7 @@ def wpilib_java(robot: KnownRobot) -> str:
         f"{', '.join(path.name for path in sources_of(robot))}.",
         "Each value: its 95 % interval [lower, upper], and where it comes from. Left, Right and",
         f"Linear per {voltage.unit}, Angular per rad; volts of a side, and half their difference.",
-        *(f"Left out: {text}." for text in dict.fromkeys(robot.missing)),
+        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
     ]
     lines = [
         *(f"// {line}" for line in head),

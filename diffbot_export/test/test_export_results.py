@@ -64,7 +64,7 @@ def test_a_refused_calibration_is_refused(tmp_path, capsys):
 def test_a_calibration_of_another_robot_is_refused(tmp_path, capsys):
     results = result_files.calibration(tmp_path)
     text = refusal(capsys, results, "--to", "ros2_control", "--robot", "agv")
-    assert "track of calibration.yaml = 0.2858 m, described are 0.5 m" in text
+    assert "track of calibration.yaml = 0.2858 m, but 0.5 m in the description" in text
 
 
 def test_sigma_that_was_only_given_is_refused(tmp_path, capsys):
@@ -123,7 +123,7 @@ def test_one_axis_of_a_velocity_robot_is_enough_for_its_own_limits(tmp_path):
     mppi = document["controller_server"]["ros__parameters"]["FollowPathMPPI"]
     assert "ax_max" in mppi and "az_max" not in mppi
     assert "velocity_smoother" not in document
-    assert "# Left out: axis omega" in (tmp_path / "o" / "nav2.yaml").read_text()
+    assert "# Missing: axis omega" in (tmp_path / "o" / "nav2.yaml").read_text()
 
 
 def test_multipliers_are_calibrated_over_described(tmp_path):

@@ -93,7 +93,7 @@ def test_wpilib_constants_are_java_doubles_with_interval_and_source(tmp_path):
     assert float(found["kVAngular"]) == 0.81
     assert float(found["kTrackwidthMeters"]) == 0.6
     assert {"kSRight", "kALinear", "kSAngular"} <= set(found)
-    assert "kSLeft" not in found and "Left out: left side: not identified." in text
+    assert "kSLeft" not in found and "Missing: left side: not identified." in text
     assert text.count("/** ") == len(found)
     assert text.count("{") == text.count("}")
 

@@ -69,7 +69,7 @@ class CalibrateParameters(RobotParameters):
 
     motion: str = parameter(
         "calibration",
-        "what is driven: calibration, or umbmark, whose end a person measures",
+        "motion: calibration, or umbmark (a square whose end pose is measured by hand)",
         choices=MOTIONS,
     )
     pose_type: str = parameter(
@@ -84,12 +84,12 @@ class CalibrateParameters(RobotParameters):
         False, "acknowledge what was received on imu/data and pose, so that a simulator waits"
     )
     results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
-    sim: str = parameter("none", "who moves the robot, for summary.json")
+    sim: str = parameter("none", "simulator that moves the robot, or none; for summary.json")
     seed: int = parameter(0, "of the simulated noise, for summary.json")
     arguments: str = parameter("", "launch arguments, for summary.json")
     patience: float = parameter(
         150.0,
-        "wall time to wait for the drive to begin, s; then status 1; 0: for ever",
+        "wall time to wait for the drive to begin, s; then exit with status 1; 0: no limit",
         minimum=0.0,
     )
 
@@ -231,8 +231,8 @@ class CalibrateNode(Node):
             self.exit_code = self._finish()
         elif self._drive.gave_up:
             self.exit_code = self._fail(
-                f"nobody published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
-                f"{self._drive.waited:.0f} s of wall time: start what drives the robot"
+                f"no node published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
+                f"{self._drive.waited:.0f} s of wall time: start the node that drives the robot"
             )
 
     def _published(self, topic: str) -> bool:
@@ -250,17 +250,17 @@ class CalibrateNode(Node):
             return None
         imu, pose = (self.resolve_topic_name(topic) for topic in (IMU_TOPIC, poses))
         return (
-            f"nobody publishes {imu} (a gyro) or {pose} (a pose source), and without one of them "
-            "wheels cannot be calibrated: start the driver or remap the topic; in a simulation "
-            "imu:=true or pose_source:=true; or motion:=umbmark, a tape and diffbot calibrate"
+            f"no node publishes {imu} (a gyro) or {pose} (a pose source); calibration needs one "
+            "of them: start the driver or remap the topic; in a simulation set imu:=true or "
+            "pose_source:=true; without sensors use motion:=umbmark, a tape and diffbot calibrate"
         )
 
     def _finish(self) -> int | None:
         """Calibrate; return the exit status, None after a signal."""
         if self.values.motion != MOTIONS[0]:
             self.get_logger().info(
-                "the square is driven: measure how far ahead (X) and left (Y) of its start the "
-                "robot stands, drive both ways (sense:=cw, sense:=ccw) some times, and type in: "
+                "square completed: measure how far ahead (X) and left (Y) of its start the robot "
+                "stands, repeat it several times both ways (sense:=cw, sense:=ccw), then run: "
                 f"diffbot calibrate --umbmark --robot {self.values.robot} --side M --cw X,Y ... "
                 "--ccw X,Y ..."
             )
@@ -270,20 +270,20 @@ class CalibrateNode(Node):
         if missing is not None:
             if self._transforms is not None and not collected.poses.rows:
                 missing += (
-                    f"; {TF_TOPIC} never held the transform between '{self.values.tf}', nor over "
-                    "one frame between them: look with ros2 run tf2_tools view_frames"
+                    f"; {TF_TOPIC} never held the transform between '{self.values.tf}', direct "
+                    "or via one frame; check with ros2 run tf2_tools view_frames"
                 )
-            return self._fail(f"nothing to calibrate from: {missing}")
+            return self._fail(f"too few readings: {missing}")
         for source in collected.sources:
             if source.refused:
                 self.get_logger().warning(
-                    f"{source.refused} readings of {source.name} left out, the first one: "
+                    f"{source.refused} readings of {source.name} ignored, the first one: "
                     f"{source.reason}"
                 )
         wheels, gyro, poses = (len(source.rows) for source in collected.sources)
         self.get_logger().info(
-            f"the drive is over: fitting radii and track to {wheels} readings of the wheels, "
-            f"{gyro} of a gyro and {poses} of a pose source; that takes some seconds"
+            f"drive completed: fitting radii and track to {wheels} readings of the wheels, "
+            f"{gyro} of a gyro and {poses} of a pose source; this takes some seconds"
         )
         began = time.monotonic()
         from rich.console import Console
@@ -306,7 +306,7 @@ class CalibrateNode(Node):
         except Interrupted:
             return None
         except (ValueError, OSError) as error:
-            return self._fail(f"no calibration: {error}")
+            return self._fail(f"calibration failed: {error}")
         self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
         show(Console(width=WIDTH), calibration)
         for path in paths:
@@ -327,7 +327,7 @@ class CalibrateNode(Node):
         try:
             write_summary(self._folder, {**self._about(outcome), "reason": reason})
         except OSError as error:
-            self.get_logger().error(f"no summary.json: {error}")
+            self.get_logger().error(f"summary.json not written: {error}")
             return
         self._page(None)
 
@@ -338,7 +338,7 @@ class CalibrateNode(Node):
         try:
             print(self._write_page(calibration, self._folder), flush=True)
         except (OSError, ModuleNotFoundError) as error:
-            self.get_logger().warning(f"no page: {error}")
+            self.get_logger().warning(f"page not written: {error}")
 
     def _about(self, outcome: str) -> dict[str, object]:
         """Return the entries of summary.json that describe the run."""

@@ -66,8 +66,8 @@ class EstimatorParameters(RobotParameters):
     )
     spread: float = parameter(
         DEFAULT.spread,
-        "standard deviation of K5..K8 around the robot's description before anything is seen, as a "
-        "share of them",
+        "standard deviation of K5..K8 around the robot's description before any data, as a share "
+        "of them",
         above=0.0,
         maximum=100.0,
     )
@@ -81,13 +81,15 @@ class EstimatorParameters(RobotParameters):
     prior: str = parameter(
         NONE,
         "file prior_TYPE.yaml of `diffbot fleet`: the estimate begins with the mean of robots of "
-        "this type, and forgets down to it, instead of the robot's description; none: it does not",
+        "this type, and forgets down to it, instead of the robot's description; none: not used",
     )
-    velocity: float = parameter(DEFAULT.velocity, "size of motion that excites, m/s", above=0.0)
-    yaw_rate: float = parameter(DEFAULT.yaw_rate, "size of motion that excites, rad/s", above=0.0)
+    velocity: float = parameter(DEFAULT.velocity, "speed that counts as excitation, m/s", above=0.0)
+    yaw_rate: float = parameter(
+        DEFAULT.yaw_rate, "yaw rate that counts as excitation, rad/s", above=0.0
+    )
     torque: float = parameter(
         DEFAULT.torque,
-        "size of a wheel's torque that excites, as a share of limits.traction",
+        "wheel torque that counts as excitation, as a share of limits.traction",
         above=0.0,
         maximum=1.0,
     )
@@ -103,12 +105,13 @@ class EstimatorParameters(RobotParameters):
     )
     leave_when_alone: bool = parameter(
         False,
-        "end when nobody publishes joint states any more, or nobody is left who used the estimates",
+        "end when no node publishes joint states any more, or no subscriber of the estimates is "
+        "left",
     )
     patience: float = parameter(
         0.0,
-        "with leave_when_alone: wall time to wait for the first joint states, s; then status 1; "
-        "0: for ever",
+        "with leave_when_alone: wall time to wait for the first joint states, s; then exit with "
+        "status 1; 0: no limit",
         minimum=0.0,
     )
 
@@ -217,13 +220,13 @@ class EstimatorNode(Node):
         log, topic = self.get_logger(), self._joint_states.topic_name
         if self._takers is not None:
             used = self._takers.are_there()
-            status = self._users.leave(used, log, "nobody is left who used the estimates", "")
+            status = self._users.leave(used, log, "no subscriber of the estimates is left", "")
             if status is not None:
                 return status
         return self._robot.leave(
             self.count_publishers(topic) > 0,
             log,
-            "nobody publishes joint states any more",
-            f"nobody published {topic} within {self._robot.waited:.1f} s of wall time: start the "
-            "simulator or the robot's driver",
+            "no node publishes joint states any more",
+            f"no node published {topic} within {self._robot.waited:.1f} s of wall time: start "
+            "the simulator or the robot's driver",
         )

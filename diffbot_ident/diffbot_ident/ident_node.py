@@ -52,16 +52,18 @@ from diffbot_node.stopping import LATCHED
 class IdentParameters(EffortParameters):
     """Parameters of the ident node."""
 
-    duration: float = parameter(60.0, "robot time to excite the robot for at most, s", above=0.0)
+    duration: float = parameter(
+        60.0, "maximum duration of the excitation, s of robot time", above=0.0
+    )
     until: str = parameter(
         "",
-        "precision at which the excitation ends earlier: half widths of the 95 % intervals, such "
-        "as 'K5 5% K6 5% K7 1% K8 1%'; empty: it does not",
+        "precision at which the excitation ends early: half widths of the 95 % intervals, such "
+        "as 'K5 5% K6 5% K7 1% K8 1%'; empty: never",
     )
     verification: float = parameter(
         10.0,
-        "robot time of another motion, after the excitation, that the result has to predict, s; "
-        "0: none",
+        "duration of a second motion, after the excitation, that verifies the result, s of robot "
+        "time; 0: none",
         minimum=0.0,
     )
     estimator: str = parameter(
@@ -113,7 +115,9 @@ class IdentParameters(EffortParameters):
         "take the yaw rate from a gyro, sensor_msgs/Imu on imu/data (angular_velocity.z, rad/s): "
         "K5 and K8 then do not depend on wheels.separation",
     )
-    results: str = parameter("", "folder for the parameter file, made if need be; empty: none")
+    results: str = parameter(
+        "", "folder for the parameter file, created if missing; empty: no file"
+    )
     listeners: int = parameter(
         0,
         "subscribers of ~/dynamic_parameters, and of ~/status, to wait for before starting",
@@ -189,8 +193,8 @@ class IdentNode(EffortNode[IdentParameters]):
         if values.prior not in ("", NONE):
             if values.estimator == "rls":
                 raise ValueError(
-                    f"parameter 'prior' = '{values.prior}': estimator rls has no honest intervals "
-                    "to weigh it by; use integral or kalman"
+                    f"parameter 'prior' = '{values.prior}': estimator rls has no reliable "
+                    "intervals to weight it with; use integral or kalman"
                 )
             fleet = read_prior(values.prior, self.robot)
             self.get_logger().info(f"beginning with {fleet.about} in {values.prior}")
@@ -241,7 +245,7 @@ class IdentNode(EffortNode[IdentParameters]):
                 return missing
         if self._gyro is not None and not self.count_publishers(self._imu.topic_name):
             name = self._imu.topic_name
-            return f"nobody publishes {name}; start the gyro's driver, or set imu to false"
+            return f"no node publishes {name}; start the gyro's driver, or set imu to false"
         return super().waits_for()
 
     def _on_imu(self, message: Imu) -> None:
@@ -282,7 +286,7 @@ class IdentNode(EffortNode[IdentParameters]):
         """Identify from the sample and return the next torques, N m."""
         if self.run.phase is Phase.WAITING:
             self.get_logger().info(
-                f"exciting robot '{self.robot.name}' for {self.values.duration:g} s at most by "
+                f"exciting robot '{self.robot.name}' for at most {self.values.duration:g} s with "
                 f"{self.values.excitation}"
             )
         self._newest = sample.stamp

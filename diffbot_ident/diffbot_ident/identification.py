@@ -439,6 +439,6 @@ class Identification:
         if share <= 0.0:
             return None
         return share, (
-            f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} that robot "
-            f"'{limits.robot}' has {whose}; lower amplitude, or raise the limit in its YAML"
+            f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} of robot "
+            f"'{limits.robot}' {whose}; lower amplitude, or raise the limit in its YAML"
         )

@@ -222,7 +222,7 @@ def export_results(
     if not k5_known:
         notes.append(
             "The centre of mass was not identifiable: "
-            + ("it is as described." if k5 else "it is put on the axle.")
+            + ("its described value is kept." if k5 else "it is assumed to be on the axle.")
         )
     friction = usable_friction(estimate.friction, robot)
     try:

@@ -128,7 +128,7 @@ def test_without_a_sensor_it_says_so_at_once(node, monkeypatch):
     node._look_around()
     assert node.exit_code == 1
     missing = node._no_sensor()
-    assert "nobody publishes /imu/data (a gyro) or /pose (a pose source)" in missing
+    assert "no node publishes /imu/data (a gyro) or /pose (a pose source)" in missing
     assert "imu:=true or pose_source:=true" in missing
 
 
@@ -143,7 +143,7 @@ def test_what_cannot_be_calibrated_says_so_in_its_summary(node, tmp_path, pages)
     assert node._finish() == 1
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["outcome"] == "failed"
-    assert summary["reason"].startswith("nothing to calibrate from: ")
+    assert summary["reason"].startswith("too few readings: ")
     assert pages == [(None, "failed")]
 
 
@@ -188,7 +188,7 @@ def test_poses_come_from_tf_where_the_localisation_has_spoken(node, monkeypatch)
     monkeypatch.setattr(calibrate_node, "DISCOVERY", 0.0)
     node._collected.poses.rows.clear()
     drive(node, 1.0, gyro=False, poses=False)
-    assert "nobody publishes /imu/data (a gyro) or /tf (a pose source)" in node._no_sensor()
+    assert "no node publishes /imu/data (a gyro) or /tf (a pose source)" in node._no_sensor()
 
 
 @pytest.mark.parametrize("frames", ["map base_link"])

@@ -61,8 +61,8 @@ def test_what_is_said_again_counts_once_and_what_is_late_is_told():
 @pytest.mark.parametrize(
     "counts, message",
     [
-        ((3, 50, 50), "joint_states held 3 readings of both wheels, and at least 20"),
-        ((50, 4, 5), "4 readings of a gyro on imu/data and 5 of a pose source on pose came"),
+        ((3, 50, 50), "3 readings of both wheels received on joint_states, must be at least 20"),
+        ((50, 4, 5), "4 readings of a gyro received on imu/data and 5 of a pose source on pose"),
     ],
 )
 def test_what_is_missing_is_named(counts, message):

@@ -137,11 +137,11 @@ def _poses(poses: PoseReadings, **changed) -> PoseReadings:
     ("change", "said"),
     [
         (lambda p: _poses(p, y=-p.y), r"mirrored \(y down\); change the sign of y"),
-        (lambda p: _poses(p, y=-p.y, yaw=-p.yaw), "turns the other way.*mirrored"),
-        (lambda p: _poses(p, yaw=np.degrees(p.yaw)), "in degrees; give rad"),
+        (lambda p: _poses(p, y=-p.y, yaw=-p.yaw), "turns opposite to the wheels.*mirrored"),
+        (lambda p: _poses(p, yaw=np.degrees(p.yaw)), "in degrees; convert it to rad"),
         (lambda p: _poses(p, x=1e3 * p.x, y=1e3 * p.y), "mm instead of m"),
         (lambda p: _poses(p, stamps=p.stamps + 1.7e9), "clocks differ.*one clock"),
-        (lambda p: _poses(p, stamps=p.stamps + 5.0), "another clock or moment"),
+        (lambda p: _poses(p, stamps=p.stamps + 5.0), "check its clock and stamps"),
     ],
 )
 def test_poses_that_cannot_be_are_named(noisy, change, said) -> None:
@@ -152,7 +152,7 @@ def test_poses_that_cannot_be_are_named(noisy, change, said) -> None:
 
 @pytest.mark.parametrize(
     ("factor", "said"),
-    [(180.0 / math.pi, "in degrees; give rad/s"), (-1.0, "turns the other way")],
+    [(180.0 / math.pi, "in degrees; convert it to rad/s"), (-1.0, "turns opposite to the wheels")],
 )
 def test_gyros_that_cannot_be_are_named(noisy, factor, said) -> None:
     wheels, _, gyro = noisy
@@ -190,7 +190,7 @@ def test_odometry_is_no_pose_source_of_its_own(noisy) -> None:
     own = WheelPath(wheels, GIVEN).poses(poses.stamps)
     found = calibrate(wheels, geometry=GIVEN, poses=PoseReadings(poses.stamps, *own.T))
     assert found.outcome is CalibrationOutcome.REFUSED
-    assert "made of them" in found.reason
+    assert "computed from them" in found.reason
 
 
 def test_a_drive_of_seconds_proves_nothing(noisy) -> None:

@@ -119,7 +119,7 @@ def test_scale_delay_bias_and_radii_are_found(rate, period):
         ({"scale": -math.degrees(1.0)}, "axis points down"),
         ({"scale": -1.0}, "axis points down; flip the sign"),
         ({"scale": 0.0}, "does not follow the wheels"),
-        ({"scale": 0.0, "noise": 0.0}, "it is dead"),
+        ({"scale": 0.0, "noise": 0.0}, "it is defective"),
         ({"scale": 2.0}, "must be 0.3 to 1.5"),
         ({"delay": 0.8}, "does not follow the wheels"),
         ({"delay": 0.35}, "is 0.30 s late or more"),
@@ -135,7 +135,7 @@ def test_a_gyro_that_says_nothing_is_named():
     gyro = YawGyro(TRUE)
     for sample in motion()[2]:
         gyro.add_wheels(sample)
-    with pytest.raises(GyroError, match="no reading of the gyro has come"):
+    with pytest.raises(GyroError, match="no reading of the gyro received"):
         gyro.fit()
 
 
@@ -251,7 +251,7 @@ def test_the_result_says_what_the_gyro_says():
 def test_a_refused_gyro_makes_the_estimate_invalid():
     found = estimated(GOOD, scale=-1.0)
     assert found.state is EstimateState.INVALID
-    assert found.reason.endswith("or go without it")
+    assert found.reason.endswith("or do not use the gyro")
     # What is wrong with the wheels is said first.
     wired = GOOD.as_a_whole(EstimateState.INVALID, "the wheels are swapped")
     assert estimated(wired, scale=-1.0) is wired

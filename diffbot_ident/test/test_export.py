@@ -107,7 +107,10 @@ def test_ros_reads_the_file_with_infinite_and_missing_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("k5", "k8", "offset"),
     # The same yaw inertia with the centre of mass on the axle would be more than a solid body has.
-    [(K.k5 * 1.005, K.k8, "it is as described"), (1e-4, 1.4 * K.k8, "put on the axle")],
+    [
+        (K.k5 * 1.005, K.k8, "its described value is kept"),
+        (1e-4, 1.4 * K.k8, "assumed to be on the axle"),
+    ],
 )
 def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
     found = estimate((k5, K.k6, K.k7, k8), unknown=(0, 1))

@@ -122,7 +122,7 @@ def test_it_is_dropped_where_the_data_contradict_it(shares):
     assert found.values == alone.values and found.covariance == alone.covariance
     assert found.state is alone.state is EstimateState.ESTIMATED
     assert "contradict the prior of 40 robots" in found.warnings[-1]
-    assert "it was dropped" in found.warnings[-1]
+    assert "the prior was dropped" in found.warnings[-1]
 
 
 def test_what_is_invalid_stays_so_and_before_data_there_is_the_prior():

@@ -97,7 +97,7 @@ def opened(tmp_path, header, **options):
 @pytest.mark.parametrize(
     ("header", "options", "says"),
     [
-        (TORQUE_HEADER.format(" [A]"), {}, "is in A, and efforts are taken as N m.*unit ampere"),
+        (TORQUE_HEADER.format(" [A]"), {}, "is in A, but efforts are read in N m.*unit ampere"),
         (TORQUE_HEADER.format(" (%)"), {}, "--effort-unit percent"),
         (TORQUE_HEADER.format(" [Nm]"), {"effort_unit": "ampere"}, "--effort-unit newton_metre"),
         (TORQUE_HEADER.format(" [lbf in]"), {}, "unit 'lbf in' is not known.*left_effort="),
@@ -184,7 +184,7 @@ def test_decimal_commas_between_commas_are_explained(tmp_path):
 
 @pytest.mark.parametrize("condition", ["v >> 3", "v => 3", "v=>3", "v !== 3"])
 def test_a_condition_with_two_operators_is_refused(condition):
-    with pytest.raises(RecordingError, match="two operators"):
+    with pytest.raises(RecordingError, match="only one operator"):
         RowFilter.parse([condition])
 
 

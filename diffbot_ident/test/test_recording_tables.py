@@ -124,9 +124,9 @@ def test_rows_that_are_left_out_are_counted_by_cause_in_one_line(tmp_path):
     rows = ["0,1,1", "0.1,2", "0.2,nan,3", "0.3,4,error", "x,5,5", "0.4,6,6", "0.35,7,7", "0.4,8,8"]
     found = source(tmp_path, "\n".join(("t,v,w", *rows, "0.5,9,9\n")))
     values(found)
-    (line,) = (warning for warning in found.warnings if "rows left out" in warning)
+    (line,) = (warning for warning in found.warnings if "rows ignored" in warning)
     assert line == (
-        "log.csv: 6 rows left out of 9: 2 without a time or with other than 3 cells, 2 with a "
+        "log.csv: 6 rows ignored of 9: 2 without a time or with other than 3 cells, 2 with a "
         "number missing or unreadable, 1 whose time goes back, 1 with the time of a row before"
     )
 

@@ -133,7 +133,7 @@ def test_a_torque_that_reads_wrong_is_told_by_its_wheel(wheel, reads):
         errors.append((value - expected) / std)
         (warning,) = (each for each in found.warnings if "not alike" in each)
         ratio = more if wheel == "left" else 1.0 / more
-        said = re.search(r"left wheel does (\S+) times", warning)
+        said = re.search(r"left wheel has (\S+) times", warning)
         assert float(said[1]) == pytest.approx(ratio, rel=5e-3)
     # Five normal errors: their rms is beyond 2 less than once in 500.
     assert np.sqrt(np.mean(np.square(errors))) < 2.0

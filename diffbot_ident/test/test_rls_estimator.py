@@ -70,7 +70,7 @@ def test_straight_driving_does_not_fix_the_turning_parameters():
     assert estimate.state is EstimateState.UNESTIMATED
     assert all(math.isinf(estimate.variances[index]) for index in (0, 1, 3))
     assert estimate.values[2] == pytest.approx(TRUTH[2], rel=1e-3)
-    assert "not fixed by the motion" in estimate.reason
+    assert "not identifiable from the motion" in estimate.reason
 
 
 @pytest.mark.parametrize("gain", [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0)])

@@ -81,8 +81,8 @@ def test_a_good_robot_is_confirmed() -> None:
 @pytest.mark.parametrize(
     ("squares", "said"),
     [
-        ((4.0, [(0.1, 0.1)], [(0.1, 0.1)] * 2, []), "cw: 1 runs: must be 2 or more"),
-        ((4.0, [(0.1, 0.1)] * 2, [(0.1, 900.0)] * 2, []), "ccw run 1.*type in metres"),
+        ((4.0, [(0.1, 0.1)], [(0.1, 0.1)] * 2, []), "cw: 1 runs: must be at least 2"),
+        ((4.0, [(0.1, 0.1)] * 2, [(0.1, 900.0)] * 2, []), "ccw run 1.*enter metres"),
         ((0.1, [(0.1, 0.1)] * 2, [(0.1, 0.1)] * 2, []), "side = 0.1"),
         ((4.0, [(0.1, 0.1)] * 2, [(0.1, 0.1)] * 2, [(4.0, 400.0)]), "straight 4,400"),
         ((4.0, [(0.1, math.nan)] * 2, [(0.1, 0.1)] * 2, []), "cw: must be finite"),

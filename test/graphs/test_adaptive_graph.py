@@ -91,7 +91,7 @@ def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
         words = ("sim:=none", "trajectory:=circle", small_circle(tmp_path), "duration:=4.0")
         status, output = run("adaptive", tmp_path / "run", *words)
         assert status == 0, output
-        assert "nobody is left who used the estimates" in output
+        assert "no subscriber of the estimates is left" in output
         assert robot.poll() is None
     finally:
         robot.terminate()

@@ -200,7 +200,7 @@ def test_a_prior_is_begun_with_and_said(tmp_path, capfd):
         rclpy.init(args=["--ros-args", *(w for word in words for w in ("-p", word))])
         try:
             if estimator == "rls":
-                with pytest.raises(ValueError, match="estimator rls has no honest intervals"):
+                with pytest.raises(ValueError, match="estimator rls has no reliable intervals"):
                     IdentNode()
                 continue
             node = IdentNode()

@@ -150,7 +150,7 @@ def test_a_load_elsewhere_is_told_by_k5(tables, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("files", "words", "said"),
     [
-        ("bare", "--mass 20", "say what they are by --effort-unit"),
+        ("bare", "--mass 20", "for other efforts set --effort-unit"),
         ("bare", "--mass 0 --effort-unit ampere", "must be kg above 0"),
         ("bare", "--mass 20+-15 --effort-unit ampere", "less than half"),
         ("bare", "--mass 20 --effort-unit volt", "have no torque of a unit"),

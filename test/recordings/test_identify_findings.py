@@ -239,7 +239,7 @@ def test_rows_that_are_left_out_are_said_and_stand_in_the_summary(tmp_path, caps
     status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
     assert status == 0
     line = (
-        "log.csv: 3 rows left out of 1250: 1 with a number missing or unreadable, 1 whose time "
+        "log.csv: 3 rows ignored of 1250: 1 with a number missing or unreadable, 1 whose time "
         "goes back, 1 with the time of a row before"
     )
     said = capsys.readouterr().out

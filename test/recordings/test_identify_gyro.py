@@ -108,7 +108,7 @@ def test_a_gyro_that_is_another_one_is_refused(rates, reason, drive, tmp_path, c
     bag = recorded(tmp_path / "bag", drive, rates)
     assert identify(bag, tmp_path / "asked", "--imu", "/imu/data")[0] == 2
     said = capsys.readouterr().err
-    assert reason in said and "or go without it: --imu none" in said
+    assert reason in said and "or do not use it: --imu none" in said
     status, found = identify(bag, tmp_path / "found")
     said = capsys.readouterr().out
     assert status == 0 and found["parameters"]["K7"]["value"] > 0.0

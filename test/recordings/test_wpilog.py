@@ -120,9 +120,9 @@ def test_a_log_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path, log):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no WPILOG"),
-        (b"WPILOG\0\1\0\0\0\0", "which SysId test runs"),
-        (b"WPILOG\0\1\xff\xff\xff\xff", "which SysId test runs"),
+        (b"", "not a WPILOG"),
+        (b"WPILOG\0\1\0\0\0\0", "the running SysId test"),
+        (b"WPILOG\0\1\xff\xff\xff\xff", "the running SysId test"),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, message):

@@ -198,14 +198,14 @@ def _check_overlap(wheels: WheelTurns, name: str, source: GyroReadings | PoseRea
     shorter = min(a[-1] - a[0], b[-1] - b[0])
     if common < OVERLAP * shorter:
         raise CalibrationError(
-            f"clocks differ: the stamps of the {name} are {b[0]:.2f} to {b[-1]:.2f} s, those "
-            f"of the wheels {a[0]:.2f} to {a[-1]:.2f} s; let both stamp by one clock "
-            "(use_sim_time the same for all nodes, computers synchronised)"
+            f"clocks differ: the stamps of the {name} are {b[0]:.2f} to {b[-1]:.2f} s, those of "
+            f"the wheels {a[0]:.2f} to {a[-1]:.2f} s; both must use one clock (use_sim_time the "
+            "same for all nodes, computers synchronised)"
         )
     if common < SHORTEST:
         raise CalibrationError(
-            f"too little motion: wheels and {name} have {common:.1f} s in common, must be "
-            f"{SHORTEST:g} s or more; 60 s are good"
+            f"too little motion: wheels and {name} have {common:.1f} s in common, must be at "
+            f"least {SHORTEST:g} s; record about 60 s"
         )
 
 
@@ -263,19 +263,19 @@ def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:
     ccw, cw = float(turns[turns > 0.0].sum()), -float(turns[turns < 0.0].sum())
     lacks = []
     if float(way.sum()) < DRIVEN:
-        lacks.append(f"it drove {float(way.sum()):.2g} m only")
+        lacks.append(f"only {float(way.sum()):.2g} m driven")
     if ccw + cw < TURNED:
-        lacks.append(f"it turned by {ccw + cw:.2g} rad only")
+        lacks.append(f"only {ccw + cw:.2g} rad turned")
     elif min(ccw, cw) < TURNED:
-        lacks.append(f"it turned {'left' if ccw > cw else 'right'} only")
+        lacks.append(f"turned {'left' if ccw > cw else 'right'} only")
     if not lacks:
         return "too little motion for the noise: drive longer, straight legs and turns both ways"
     return f"too little motion: {' and '.join(lacks)}; drive straight legs, and turns both ways"
 
 
 _NO_SCALE = (
-    "a gyro does not tell sizes, only track over mean radius and the ratio of the radii; give a "
-    "pose source, or measure a straight leg with a tape"
+    "from a gyro only track over mean radius and the ratio of the radii are identifiable; for "
+    "radii and track give a pose source, or measure a straight leg with a tape"
 )
 
 
@@ -364,7 +364,10 @@ def _sensor_quantities(fit: Fit, lacks: str) -> dict[str, CalibratedValue]:
     if fit.drive.gyro is not None:
         if "log_radius" not in fit.names:
             scale = found["gyro_scale"]
-            why = "track and radius of the wheels are not known better than the scale; 1 is assumed"
+            why = (
+                "track and radius of the wheels are known no better than the gyro's scale; 1 is "
+                "assumed"
+            )
             found["gyro_scale"] = CalibratedValue(1.0, scale.lower, scale.upper, "1", False, why)
         bias = fit.walk[:, -1]
         middle, spread = float(np.mean(bias)), float(np.ptp(bias))
@@ -390,7 +393,10 @@ def _noise_quantities(fit: Fit) -> dict[str, CalibratedValue]:
             continue
         value, std = getattr(fit.noise, level), fit.noise_std[level]
         if NORMAL_95 * std > 2.5:  # a factor of 12 both ways
-            why = "too small beside the other noise to be identified; an upper estimate at most"
+            why = (
+                "not identifiable: too small compared to the other noise; the value is a rough "
+                "upper bound"
+            )
             found[name] = CalibratedValue(value, 0.0, math.inf, unit, False, why)
         else:
             width = math.exp(NORMAL_95 * std)
@@ -423,11 +429,11 @@ def _judged(
     if left_out:
         notes.append(
             f"{left_out} of {len(fit.used)} poses deviate from the path by more than white noise "
-            "and were left out"
+            "and were ignored"
         )
     jumps = int(np.count_nonzero(fit.drive.breaks))
     if jumps:
-        notes.append(f"{jumps} jumps of the pose source, or gaps: nothing was compared across them")
+        notes.append(f"{jumps} jumps or gaps of the pose source; motion across them was ignored")
     if fit.correlation > 4.0 / math.sqrt(len(fit.used)):
         notes.append(
             "the pose source's noise is not white (neighbours correlate by "
@@ -438,8 +444,9 @@ def _judged(
         outcome, reason = (
             CalibrationOutcome.REFUSED,
             (
-                "the pose source says what the wheels say, to 0.03 mm: it is made of them; give "
-                "one that sees the room (--pose, --tf), not odometry"
+                "the pose source agrees with the wheels to 0.03 mm: it is computed from them "
+                "(odometry); give one that measures independently (--pose, --tf), such as SLAM "
+                "or motion capture"
             ),
         )
     return Calibration(
@@ -459,8 +466,8 @@ def _verdict(
         return CalibrationOutcome.REFUSED, f"{', '.join(unknown)} not identified: {why}"
     if held_out is None:
         return CalibrationOutcome.REFUSED, (
-            "no held-out part proves it: its last 30 % hold less than 9 s of motion; record 60 s "
-            "that move to the end"
+            "not verified by held-out motion: the last 30 % of the recording hold less than 9 s "
+            "of motion; record 60 s with motion until the end"
         )
     changes = (
         f"drift on {held_out.windows} held-out windows of {held_out.window:g} s: heading "
@@ -475,15 +482,17 @@ def _verdict(
     worse = held_out.worse > WORSE_SIGMAS
     better = held_out.after.nees < held_out.before.nees
     if same and not worse:
-        return CalibrationOutcome.CONFIRMED, f"what was given lies within all intervals; {changes}"
+        return CalibrationOutcome.CONFIRMED, (
+            f"the given radii and track lie within all intervals; {changes}"
+        )
     if near and not (worse or better):
         return CalibrationOutcome.CONFIRMED, (
-            "what was given lies so near to all intervals that held-out motion tells no "
-            f"difference; {changes}"
+            "the given radii and track are so close to all intervals that held-out motion shows "
+            f"no difference; {changes}"
         )
     if worse or not better:
         return CalibrationOutcome.REFUSED, (
-            f"it does not get better on held-out motion ({changes}): the wheels slip, or a sensor "
-            "moved; look at the picture of the drift"
+            f"odometry does not improve on held-out motion ({changes}): the wheels slip, or a "
+            "sensor moved; see the picture of the drift"
         )
     return CalibrationOutcome.CALIBRATED, changes

@@ -61,7 +61,7 @@ class SourceReadings:
         """Text on what was left out, to append to a sentence; empty if nothing was."""
         if not self.refused:
             return ""
-        return f"; {self.refused} of {self.name} were refused, the first one: {self.reason}"
+        return f"; {self.refused} of {self.name} were rejected, the first one: {self.reason}"
 
 
 class Collected:
@@ -133,13 +133,13 @@ class Collected:
         wheels, gyro, poses = (len(source.rows) for source in self.sources)
         if wheels < FEWEST:
             return (
-                f"joint_states held {wheels} readings of both wheels, and at least {FEWEST} are "
-                f"needed{self.wheels.excuse}"
+                f"{wheels} readings of both wheels received on joint_states, must be at least "
+                f"{FEWEST}{self.wheels.excuse}"
             )
         if max(gyro, poses) < FEWEST:
             return (
-                f"{gyro} readings of a gyro on imu/data and {poses} of a pose source on pose came, "
-                f"and at least {FEWEST} of one of them are needed{self.gyro.excuse}"
-                f"{self.poses.excuse}"
+                f"{gyro} readings of a gyro received on imu/data and {poses} of a pose source on "
+                "pose; one of them must have at least "
+                f"{FEWEST}{self.gyro.excuse}{self.poses.excuse}"
             )
         return None

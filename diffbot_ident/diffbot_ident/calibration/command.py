@@ -72,7 +72,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("files", metavar="RECORDING", nargs="*", type=Path, help="recordings of one robot")
-    add("--robot", metavar="NAME|FILE", help="description of the robot, as it was when it drove")
+    add("--robot", metavar="NAME|FILE", help="description of the robot during the drive")
     add("--wheel-radius", metavar="M", type=float, help="radius that odometry used, instead, m")
     add("--track", metavar="M", type=float, help="track that odometry used, instead, m")
     group = parser.add_argument_group("what to read of a recording")
@@ -87,7 +87,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         type=float,
         default=GYRO_SCALE_STD,
         metavar="SHARE",
-        help="how well the gyro's scale is known, standard deviation (default: %(default)g)",
+        help="standard deviation of the gyro's scale (default: %(default)g)",
     )
     add("--pose", metavar="TOPIC", help="pose source; none: do not use it")
     add("--tf", nargs=2, metavar=("FIXED", "ROBOT"), help="pose source in tf, as map base_link")
@@ -96,14 +96,14 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="CHANNEL=COLUMN[*FACTOR],…",
-        help="which column of a table holds what",
+        help="column of each channel of a table",
     )
     group = parser.add_argument_group("with a tape (UMBmark)")
     add = group.add_argument
-    add("--umbmark", action="store_true", help="squares instead of a recording")
-    add("--side", type=float, metavar="M", help="of the square, m")
+    add("--umbmark", action="store_true", help="driven squares instead of a recording")
+    add("--side", type=float, metavar="M", help="side of the square, m")
     add("--cw", nargs="+", default=[], metavar="X,Y", help="ends of clockwise runs, m")
-    add("--ccw", nargs="+", default=[], metavar="X,Y", help="ends of the others, m")
+    add("--ccw", nargs="+", default=[], metavar="X,Y", help="ends of counterclockwise runs, m")
     add(
         "--straight",
         nargs="+",
@@ -118,7 +118,7 @@ def parser_of(program: str) -> argparse.ArgumentParser:
         help="folder of the results (default: results/<date>-calibrate)",
     )
     parser.add_argument(
-        "--no-pictures", dest="pictures", action="store_false", help="only numbers, no page"
+        "--no-pictures", dest="pictures", action="store_false", help="numbers only, no page"
     )
     return parser
 
@@ -210,8 +210,8 @@ def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
     radius, track = found.wheel_radius, found.track
     if robot is None and (radius is None or track is None):
         raise ValueError(
-            "the wheels' radius and track are needed to begin with: give --robot NAME or FILE, or "
-            "--wheel-radius M --track M"
+            "the wheels' radius and track are needed as first values: give --robot NAME or FILE, "
+            "or --wheel-radius M --track M"
         )
     left = right = radius
     if radius is None:

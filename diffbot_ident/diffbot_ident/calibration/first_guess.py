@@ -152,15 +152,16 @@ def refuse_turns(
         )
     if explained < EXPLAINED:
         raise CalibrationError(
-            f"the {name} does not turn as the wheels do (they explain {100.0 * explained:.0f} % "
-            f"of its turns, {100.0 * EXPLAINED:.0f} % are needed): its stamps are of another clock "
-            "or moment, its axes are swapped (z must point up), or a wheel's sign or joint is wrong"
+            f"the turns of the {name} do not match those of the wheels (they explain "
+            f"{100.0 * explained:.0f} % of them, must be at least {100.0 * EXPLAINED:.0f} %): "
+            "check its clock and stamps, its axes (z must point up), and the wheels' signs and "
+            "joints"
         )
     degrees = 1.0 / DEGREE
     if RATIO[0] * degrees < abs(slope) < RATIO[1] * degrees:
         raise CalibrationError(
-            f"the {name}'s {unit[1]} is {abs(slope):.3g} times what the wheels say: it is in "
-            f"degrees; give {unit[0]}"
+            f"the {name}'s {unit[1]} is {abs(slope):.3g} times that of the wheels: it is in "
+            f"degrees; convert it to {unit[0]}"
         )
     if -RATIO[1] < slope < -RATIO[0]:
         frame = (
@@ -169,13 +170,13 @@ def refuse_turns(
             else "its axis points down"
         )
         raise CalibrationError(
-            f"the {name} turns the other way than the wheels say: {frame}, or left and right wheel "
-            "are swapped; change that sign or the joints' names"
+            f"the {name} turns opposite to the wheels: {frame}, or left and right wheel are "
+            "swapped; change that sign or the joints' names"
         )
     if not RATIO[0] < slope < RATIO[1]:
         raise CalibrationError(
-            f"the {name}'s {unit[1]} is {slope:.3g} times what wheels of this radius and track "
-            f"say, must be {RATIO[0]:g} to {RATIO[1]:g}: check its unit ({unit[0]}), and the "
+            f"the {name}'s {unit[1]} is {slope:.3g} times that of wheels of this radius and "
+            f"track, must be {RATIO[0]:g} to {RATIO[1]:g}: check its unit ({unit[0]}), and the "
             "wheels' radius and track in the robot file"
         )
 
@@ -192,17 +193,17 @@ def mounting(
     mirror = _mounting(wheels, poses, turns, mirrored=True)
     if mirror.residual < 0.5 * found.residual:
         raise CalibrationError(
-            "the pose source's way bends the other way than its yaw turns: its frame is mirrored "
-            "(y down); change the sign of y"
+            "the pose source's path bends opposite to its yaw: its frame is mirrored (y down); "
+            "change the sign of y"
         )
     ratio = found.track / geometry.separation
     if not RATIO[0] < ratio < RATIO[1]:
         unit = " (mm instead of m?)" if 500.0 < ratio < 2000.0 else ""
         unit = " (cm instead of m?)" if 50.0 < ratio < 200.0 else unit
         raise CalibrationError(
-            f"the pose source's way is {ratio:.3g} times what wheels of this radius say{unit}, "
-            f"must be {RATIO[0]:g} to {RATIO[1]:g}: give x and y in m, and check the wheels' "
-            "radius in the robot file"
+            f"the pose source's path is {ratio:.3g} times as long as that of wheels of this "
+            f"radius{unit}, must be {RATIO[0]:g} to {RATIO[1]:g}: give x and y in m, and check "
+            "the wheels' radius in the robot file"
         )
     return found
 
@@ -227,8 +228,8 @@ def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: b
     sizes = np.linalg.svd(design, compute_uv=False)
     if not (np.mean(np.abs(q)) > 1e-3 and sizes[1] > DISTINCT * sizes[0]):
         raise CalibrationError(
-            "too little motion: nothing but turns on the spot or one circle does not tell the "
-            "track from where the sensor sits; drive straight legs, and turns both ways"
+            "too little motion: with turns on the spot or one circle only, the track cannot be "
+            "distinguished from the sensor's position; drive straight legs, and turns both ways"
         )
     (u, lever), residual = _robust(np.stack((q, turn), axis=1), way)
     m = lever * np.exp(-1j * np.angle(u))

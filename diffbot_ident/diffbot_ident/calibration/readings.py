@@ -42,7 +42,7 @@ def _check(readings: object) -> None:
         if not np.isfinite(values).all():
             index = int(np.flatnonzero(~np.isfinite(values))[0])
             raise ReadingsError(
-                f"{name}[{index}] = {values[index]}: must be finite; leave such readings out"
+                f"{name}[{index}] = {values[index]}: must be finite; remove such readings"
             )
         values.flags.writeable = False
         object.__setattr__(readings, field.name, values)
@@ -52,7 +52,7 @@ def _check(readings: object) -> None:
         index = int(back[0]) + 1
         raise ReadingsError(
             f"{kind}.stamps[{index}] = {stamps[index]!r} s after {stamps[index - 1]!r} s: must "
-            "ascend; sort the readings and leave out those that are there twice"
+            "ascend; sort the readings and remove duplicates"
         )
 
 

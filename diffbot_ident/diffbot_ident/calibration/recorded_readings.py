@@ -232,8 +232,8 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
             kept.extend(read(message))
     if options.tf is not None and not rows.poses:
         raise RecordingError(
-            f"--tf {' '.join(options.tf)}: /tf of {path} never has the transform between these "
-            "frames, nor over one frame between them; look with ros2 run tf2_tools view_frames"
+            f"--tf {' '.join(options.tf)}: /tf of {path} never holds the transform between these "
+            "frames, direct or via one frame; check with ros2 run tf2_tools view_frames"
         )
     rows.notes += [f"{path.name}: {', '.join(listed)}", *bag.warnings]
     return rows
@@ -326,13 +326,13 @@ def _readings(
     left, right = (_unwrapped(wheels[:, i]) for i in (1, 2))
     kept = _longest(wheels[:, 0], left, right)
     if (lost := len(wheels) - (kept.stop - kept.start)) > 0:
-        rows.notes.append(f"{path.name}: an encoder was set anew: {lost} readings left out")
+        rows.notes.append(f"{path.name}: an encoder was reset: {lost} readings ignored")
     turns = WheelTurns(wheels[kept, 0], left[kept], right[kept])
     poses = _in_order(rows.poses)
     gyro = _gyro(turns, rows.gyro, options, geometry)
     if rows.poses and not len(poses):
         raise RecordingError(
-            f"{path}: no pose stands upright: roll and pitch must be about 0; give the pose of a "
+            f"{path}: no pose is upright: roll and pitch must be about 0; give the pose of a "
             "frame with z up, such as base_link"
         )
     return RecordedReadings(turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes)

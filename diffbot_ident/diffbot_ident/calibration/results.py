@@ -114,7 +114,9 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
     """Return one line on what to do with the files that were written."""
     folder = paths[0].parent
     if not calibration.usable:
-        return f"record what is missing by the reasons above; the evidence is in {folder}"
+        return (
+            f"see the reasons above, and record again with what is missing; details are in {folder}"
+        )
     for path in map(str, paths):
         if path.endswith(CALIBRATED):
             return f"name it as the robot: ./diffbot launch ident robot:={shlex.quote(path)}"
@@ -145,7 +147,7 @@ def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path)
         robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(
-            f"what was calibrated does not fit the description of robot '{robot.name}': {error}"
+            f"the calibrated lengths do not fit the description of robot '{robot.name}': {error}"
         ) from None
     head = [
         f"Robot '{robot.name}' with calibrated wheels ({calibration.source}): wheels.radius, ",

@@ -25,8 +25,8 @@ def frames_of(text: str) -> tuple[str, str]:
     words = text.split()
     if len(words) != 2 or words[0].strip("/") == words[1].strip("/"):
         raise ValueError(
-            f"tf = {text!r}: must be two frames, one that stands still and the robot's, such as "
-            "'map base_link'"
+            f"tf = {text!r}: must be two frames, a fixed one and the robot's, such as 'map "
+            "base_link'"
         )
     return words[0], words[1]
 

@@ -73,15 +73,15 @@ class Squares:
                 raise UmbmarkError(f"{name}: must be finite numbers, two for each run")
             if name != "straight" and len(table) < FEWEST:
                 raise UmbmarkError(
-                    f"{name}: {len(table)} runs: must be {FEWEST} or more, as their scatter tells "
-                    "how sure the result is; five are usual"
+                    f"{name}: {len(table)} runs: must be at least {FEWEST}, as the intervals "
+                    "follow from their scatter; five are usual"
                 )
             far = np.hypot(*table.T) > FARTHEST * self.side
             if name != "straight" and far.any():
                 run = int(np.flatnonzero(far)[0]) + 1
                 raise UmbmarkError(
                     f"{name} run {run}: its end is {np.hypot(*table[run - 1]):.3g} m off, more "
-                    f"than {FARTHEST:g} of the side ({self.side:g} m): type in metres, with y to "
+                    f"than {FARTHEST:g} of the side ({self.side:g} m): enter metres, with y to "
                     "the left of the first leg"
                 )
             object.__setattr__(self, name, table)
@@ -180,8 +180,9 @@ def calibrate_umbmark(squares: Squares, geometry: WheelGeometry) -> tuple[Calibr
     ]
     if unexplained > UNEXPLAINED * max(1.0, 4.0 / dof):
         notes.append(
-            "radii and track explain the ends poorly: one way may have slipped, or an end was "
-            "typed in with the wrong sign (x along the first leg, y to its left)"
+            "radii and track explain the ends poorly: the wheels may have slipped in one "
+            "direction, or an end was entered with the wrong sign (x along the first leg, y to "
+            "its left)"
         )
     outcome, reason = _verdict(quantities, geometry, true)
     return Calibration(
@@ -260,8 +261,9 @@ def _quantities(
     squares_t = float(student.ppf(0.975, dof))
     scale_t = float(student.ppf(0.975, scale_dof))
     why = (
-        "squares tell track over radius and the ratio of the radii only: drive a straight leg of "
-        "3 m or more, twice, and give its lengths (--straight BY_ODOMETRY,MEASURED)"
+        "from squares only track over radius and the ratio of the radii are identifiable: drive "
+        "a straight leg of 3 m or more, twice, and give its lengths (--straight "
+        "BY_ODOMETRY,MEASURED)"
     )
     if straight == 1:
         why = "one straight leg has no scatter: measure two or more (--straight)"
@@ -300,13 +302,13 @@ def _verdict(
         "radius_ratio": given.right_radius / given.left_radius,
     }
     if all(quantities[name].holds(value) for name, value in before.items()):
-        return CalibrationOutcome.CONFIRMED, "what was given lies within all intervals"
+        return CalibrationOutcome.CONFIRMED, "the given radii and track lie within all intervals"
     left, right = (before["left_radius"], before["right_radius"])
     return CalibrationOutcome.CALIBRATED, (
         f"left radius {100.0 * (true.left_radius / left - 1.0):+.2f} %, right radius "
         f"{100.0 * (true.right_radius / right - 1.0):+.2f} %, track "
         f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again "
-        "with them to prove it"
+        "with these values to verify them"
     )
 
 

@@ -269,8 +269,8 @@ class WheelGeometryFit:
         count = len(self.drive.stamps)
         if count < 30:
             raise CalibrationError(
-                f"only {count} readings where all sensors overlap: must be 30 or more; record "
-                "longer, and look whether the stamps are of one clock"
+                f"only {count} readings where all sensors overlap: must be at least 30; record "
+                "longer, and check that all stamps use one clock"
             )
         self._used = np.ones(count, dtype=bool)
         self._noise = Noise()
@@ -521,8 +521,8 @@ class WheelGeometryFit:
                 solution = solve(problem, *self._informations(self._noise, steps))
             except np.linalg.LinAlgError as error:
                 raise CalibrationError(
-                    f"the fit does not settle ({error}): the readings do not follow the wheels; "
-                    "look at clocks, units and frames"
+                    f"the fit does not converge ({error}): the readings do not follow the "
+                    "wheels; check clocks, units and frames"
                 ) from None
             std = np.sqrt(np.diag(solution.covariance))
             self._beta = self._beta + np.clip(solution.beta, -0.5, 0.5)

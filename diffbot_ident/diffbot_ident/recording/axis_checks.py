@@ -137,7 +137,7 @@ def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
         verdict,
         outcome=AnalysisOutcome.NOT_EXCITED,
         reason=f"noise hides the motion: R^2 {held_out.r_squared:.2g} on held-out samples, and "
-        f"apart from the noise of single readings surely more than {max(surely, 0.0):.2g} only "
+        f"surely only {max(surely, 0.0):.2g} or more without the noise of single readings "
         f"(must be {SURELY:g}); record for longer, or larger steps",
     )
 
@@ -166,7 +166,9 @@ def _time_constant(verdict: Verdict, alone: float | None, period: float) -> Verd
         return replace(
             verdict,
             outcome=AnalysisOutcome.NOT_EXCITED,
-            reason=f"{found}; leave out what was different, or identify each recording by itself",
+            reason=(
+                f"{found}; remove the recordings that differ, or identify each recording separately"
+            ),
         )
     return replace(
         verdict,

@@ -137,7 +137,7 @@ class Bag:
                 if data[: len(ZSTD)] == ZSTD:
                     text = (
                         f"{self.path.name}: messages of {topic.name} are compressed one by one, "
-                        f"which only the recording's {METADATA} would say: give the whole folder"
+                        f"which needs the recording's {METADATA}: give the whole folder"
                     )
                 if text not in self.warnings:
                     self.warnings.append(text)
@@ -186,7 +186,7 @@ def _opened(path: Path, warnings: list[str]) -> list[BagPart]:
                 hint = f"; its files are compressed: give {METADATA}, too, or run zstd -d on them"
             raise RecordingError(
                 f"{path}: no rosbag2 recording: no {' or '.join(SUFFIXES)} file in this folder, "
-                f"and no folder {RECORDING}, which a run with record:=mcap leaves{hint}"
+                f"and no folder {RECORDING} (written with record:=mcap){hint}"
             )
     else:
         files = [path]
@@ -209,10 +209,10 @@ def _part(path: Path, warnings: list[str]) -> BagPart:
         part = torn_mcap(path) if path.suffix == ".mcap" else TornSqlite(path)
     except Exception as error:  # of any type: lengths in a damaged file may be arbitrary
         raise RecordingError(
-            f"{path}: cannot be read as a rosbag2 {path.suffix[1:]} file: {reason}. If it was cut "
-            f"off, nothing in it is whole ({_reason(error)}); give another recording"
+            f"{path}: cannot be read as a rosbag2 {path.suffix[1:]} file: {reason}. If it was "
+            f"cut off, no complete part is left ({_reason(error)}); give another recording"
         ) from None
-    warnings.append(f"{path.name} is damaged ({reason}); what is whole in it is read")
+    warnings.append(f"{path.name} is damaged ({reason}); only the intact part is read")
     return part
 
 

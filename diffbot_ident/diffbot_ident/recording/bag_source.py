@@ -80,8 +80,8 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
     """
     if options.where or (options.columns and options.kind not in (AUTO, MOTOR)):
         raise RecordingError(
-            "--where, and --columns but for motors, are for tables; topics of a rosbag2 recording "
-            f"are chosen by {', '.join(role.option for role in ROLES.values())}"
+            "--where, and --columns except for motors, are for tables; topics of a rosbag2 "
+            f"recording are chosen by {', '.join(role.option for role in ROLES.values())}"
         )
     bag = Bag(paths[0])
     columns = motor_columns(bag, options) if _may_be_motor(bag, options) else None

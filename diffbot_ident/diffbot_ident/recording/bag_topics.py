@@ -232,7 +232,7 @@ def joints(left: Sequence[str], right: Sequence[str], fields: tuple[str, ...]) -
             return sum(values) / (1.0 if field == "effort" else len(values))
         angle = wheel.angle(values)
         if wheel.disagreement:
-            raise RecordingError(f"{wheel.disagreement}; leave that part out of the recording")
+            raise RecordingError(f"{wheel.disagreement}; remove that part of the recording")
         return angle
 
     def read(message: Any) -> Values | None:

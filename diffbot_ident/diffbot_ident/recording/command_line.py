@@ -24,7 +24,8 @@ SysId drivetrain log of WPILib (.json, .wpilog). Several files of one robot are 
   velocity  sigma1..sigma4 and dead times, from cmd_vel and odom
   sysid     ks, kv, ka from voltages
   motor     resistance, Ke and friction of each motor, and faults, from voltage, current and speed
-What the recording holds decides, and topics, joints and columns are found by type and name."""
+The contents of the recording determine its kind; topics, joints and columns are found by type and
+name."""
 
 _EPILOG = f"""\
 channels of tables: {", ".join(CHANNELS)}; SI units, rad, N m
@@ -100,32 +101,32 @@ def _add_bag(parser: argparse.ArgumentParser) -> None:
         "--effort-source",
         choices=EFFORTS,
         default=AUTO,
-        help="whose torques act: as the joint states report, or as commanded (default: the joint "
-        "states' where they report any)",
+        help="source of the torques: as the joint states report, or as commanded (default: the "
+        "joint states where they report any)",
     )
     group.add_argument(
         "--effort-unit",
         choices=EFFORT_UNITS,
         default=Options.effort_unit,
-        help="of efforts and torque commands (default: the robot's, else newton_metre)",
+        help="unit of efforts and torque commands (default: the robot's, else newton_metre)",
     )
     group.add_argument(
         "--torque-constant",
         metavar="N_M",
         type=_positive,
-        help="torque of the wheel for one ampere, or per cent, N m",
+        help="torque of the wheel per ampere or per cent, N m",
     )
 
 
 def _add_scale(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what fixes the torque of a unit of effort, where no --torque-constant is known"
+        "to identify the torque of a unit of effort where no --torque-constant is known"
     )
     group.add_argument(
         "--mass",
         metavar="KG[+-KG]",
         type=_mass("mass"),
-        help="weighed mass of the robot as it drove (without --load), wheels and all, with the "
+        help="weighed mass of the robot as it drove (without --load), wheels included, with the "
         "half width of its 95 %% interval (default: 0.5 %% of it)",
     )
     group.add_argument(
@@ -157,14 +158,14 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         metavar="CHANNEL=COLUMN[*FACTOR],…",
         action="append",
         default=[],
-        help="which column holds what",
+        help="column of each channel",
     )
     group.add_argument(
         "--where",
         metavar="CONDITION",
         action="append",
         default=[],
-        help='rows that count, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
+        help='rows to use, such as "mode=auto" or "cmd_v!=0 or cmd_w!=0"; repeat it for "and"',
     )
 
 

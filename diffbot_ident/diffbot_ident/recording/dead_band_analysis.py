@@ -79,7 +79,11 @@ def find_dead_band(
     half = NORMAL_95 * found.dead_band_std
     if not _small_commands(segments, max(SMALL * largest, BANDS * found.dead_band)):
         value, note = not_identifiable(
-            unit, f"no small commands were tried; hold some of up to {SMALL * largest:.2g} {unit}"
+            unit,
+            (
+                "the recording holds no small commands; hold some of up to "
+                f"{SMALL * largest:.2g} {unit}"
+            ),
         )
     elif not half <= WIDEST * largest:
         value, note = not_identifiable(

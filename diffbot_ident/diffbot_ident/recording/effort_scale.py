@@ -110,7 +110,7 @@ def _check_identified(estimate: Estimate, which: str) -> None:
         state, reason = estimate.state, estimate.reason
     if state is not EstimateState.ESTIMATED or not estimate.values[2] > 0.0:
         raise RecordingError(
-            f"the torque of a unit of effort cannot be told: K7 {which}is not identified: "
+            f"the torque of a unit of effort is not identifiable: K7 {which}is not identified: "
             f"{reason or estimate.reason or 'efforts push backward'}"
         )
 
@@ -203,9 +203,9 @@ class _Scale:
         apart = self.value("difference", unit, lambda x: self.by_mass(x) - self.by_load(x))
         if abs(apart.value) > CONTRADICTS * apart.std:
             raise RecordingError(
-                f"--mass and --load contradict each other: by the mass one unit of effort is "
-                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and look at "
-                "--wheel-inertia, which the load does not need"
+                "--mass and --load contradict each other: by the mass one unit of effort is "
+                f"{_text(mass)}, by the load {_text(load)}: weigh both again, and check "
+                "--wheel-inertia (the load does not need it)"
             )
         # Their covariance follows from the variances of both and of their difference.
         common = 0.5 * (mass.std**2 + load.std**2 - apart.std**2)
@@ -228,7 +228,8 @@ class _Scale:
         if not change.std < MAX_LINEAR_STD * change.value:
             raise RecordingError(
                 f"--load: the load changes the acceleration by {share:.2g} ± {half:.2g} %: too "
-                "little to tell the torque of a unit of effort; take more load, or record longer"
+                "little to identify the torque of a unit of effort; use a heavier load, or "
+                "record longer"
             )
 
     def found(self) -> EffortScale:
@@ -242,13 +243,14 @@ class _Scale:
         ]
         if own.mass is not None:
             notes.append(
-                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it by the spin of two "
-                f"wheels of {own.wheel_inertia:.3g} kg m^2 with what turns with them, which counts "
+                f"effective mass {_text(mass)}, {self._spin:.3g} kg of it from the spin of two "
+                f"wheels of {own.wheel_inertia:.3g} kg m^2 (with rotors and gears), which counts "
                 "as exact"
             )
         else:
             notes.append(
-                f"effective mass {_text(mass)}: all that was not the load, and the wheels' spin"
+                f"effective mass {_text(mass)}: the robot without the load, including the "
+                "wheels' spin"
             )
         radius = f"its {100.0 * own.radius_std:.2g} % count" if own.radius_std else "it is exact"
         notes.append(
@@ -301,8 +303,8 @@ class _Scale:
         if away <= max(CONTRADICTS * found.std, PLACE_RESOLUTION):
             return []
         return [
-            f"warning: by K5 the load lay {_text(found)} ahead of the axle, --load-at says "
-            f"{own.place:g} m: is it another load, or did anything else move?"
+            f"warning: by K5 the load lay {_text(found)} ahead of the axle, but --load-at is "
+            f"{own.place:g} m: check that it is this load and that nothing else moved"
         ]
 
 

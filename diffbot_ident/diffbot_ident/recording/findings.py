@@ -200,15 +200,15 @@ def torque_findings(
     estimate = result.estimate
     linear, angular = estimate.residual_std
     rests = (
-        f"{estimate.samples} samples ({result.learnt:.1f} s) learnt, {result.held_out:.1f} s held "
-        f"out; residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
+        f"{estimate.samples} samples ({result.learnt:.1f} s) fitted, {result.held_out:.1f} s "
+        f"held out; residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
     )
     if math.isfinite(estimate.delay):
         rests += f"; torque delay {estimate.delay:g} control periods"
     # With the description of another robot, masses or inertias may be negative beyond doubt.
     impossible = [
-        f"{value.name} is negative, {value.value:.3g} {value.unit}: the wheels' radius, "
-        "track or masses that were given are not those of this robot"
+        f"{value.name} is negative, {value.value:.3g} {value.unit}: the given radius, track or "
+        "masses are not those of this robot"
         for value in verdict.values
         if value.unit in MASSES and value.interval95 and value.interval95[1] < 0.0
     ]

@@ -128,8 +128,8 @@ def open_recording(options: Options) -> Recording:
     if strange.suffix == ".zstd":
         hint = "; give the folder with its metadata.yaml"
     raise RecordingError(
-        f"{strange}: not a kind of file that can be read: must be a rosbag2 folder, .mcap, "
-        f".db3, .csv, .json or .wpilog, and all files of one kind{hint}"
+        f"{strange}: unknown kind of file: must be a rosbag2 folder, .mcap, .db3, .csv, .json or "
+        f".wpilog, and all files of one kind{hint}"
     )
 
 
@@ -278,7 +278,7 @@ class _Identify:
                 f"and {SLOW_JOINTS:g} s or less to be exact; record them faster"
             )
         if result is None:
-            raise RecordingError("no stretch of the recording can be used: nothing was learnt")
+            raise RecordingError("no stretch of the recording can be used: nothing was identified")
         wrong = wheels.stuck() or (None if result.verified else wheels.no_effort())
         if wrong is not None:
             raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
@@ -348,9 +348,9 @@ class _Identify:
         segments = list(self._segments(recording, Segmenter(settings)))
         if not segments:
             raise RecordingError(
-                "no stretch of the recording can be used: one needs "
-                f"{settings.shortest:g} s of motion or more without a gap, with commands that are "
-                f"not older than --hold ({settings.hold:g} s); see above what was left out"
+                f"no stretch of the recording can be used: one needs {settings.shortest:g} s of "
+                "motion or more without a gap, with commands that are not older than --hold "
+                f"({settings.hold:g} s); see the ignored parts above"
             )
         chosen = evenly_chosen(segments, options.keep)
         seen, kept = (sum(segment.duration for segment in some) for some in (segments, chosen))
@@ -428,7 +428,7 @@ class _Identify:
             if main:
                 signal.signal(signal.SIGINT, before)
         if self._interrupted:
-            self._print("interrupted: what follows rests on what was read until then")
+            self._print("interrupted: the results use only what was read before")
         self._report_exclusions(recording, segmenter)
 
     def _read_blocks(self, recording: Recording, progress: Progress) -> Iterator[Block]:
@@ -444,7 +444,7 @@ class _Identify:
             progress.update(done, total or None)
             yield block
         progress.update(0.0, None)
-        progress.show("working it off")
+        progress.show("evaluating")
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """End with what was read so far; the second time, end at once."""
@@ -458,7 +458,7 @@ class _Identify:
             self._print(f"warning: {warning}")
         lines = segmenter.excluded.lines()
         read = f"read {segmenter.seconds:.1f} s of recording"
-        self._print(read + (", left out:" if lines else ""))
+        self._print(read + (", ignored:" if lines else ""))
         for line in lines:
             self._print(f"  {line}")
 
@@ -491,7 +491,7 @@ class _Identify:
                 self._print(str(path))
         except KeyboardInterrupt:
             self._interrupted = True
-            self._print("interrupted: the numbers are saved, pictures are left out")
+            self._print("interrupted: the numbers are saved, pictures are missing")
 
     def _page(self, directory: Path, found: Findings) -> None:
         if self._write_page is None:
@@ -499,7 +499,7 @@ class _Identify:
         try:
             self._print(str(self._write_page(found, directory)))
         except ModuleNotFoundError as error:
-            self._print(f"report.html left out: {error}; install {error.name}")
+            self._print(f"report.html not written: {error}; install {error.name}")
 
     def _about(self) -> dict[str, object]:
         options = self._options

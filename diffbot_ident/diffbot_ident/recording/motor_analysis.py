@@ -244,7 +244,9 @@ def _problem(
     for side in SIDES:
         for kind, what in (("current", "current sensor"), ("velocity", "encoder")):
             if _silent(segments, side, kind):
-                return f"the {side} {what} reads nothing: check its cable and channel"
+                return (
+                    f"the {side} {what} does not react to the voltages: check its cable and channel"
+                )
     crossed = [_electrical(segments, a, b) for a, b in (SIDES, SIDES[::-1])]
     if all(
         _plausible(other) and other.explained > electrical[side].explained + SWAPPED_GAIN
@@ -332,6 +334,6 @@ def _unlike(
         side = SIDES[0] if friction[0] > 0.0 else SIDES[1]
         return (
             f"the {side} wheel has {math.exp(abs(friction[0])):.2g} times the friction of the "
-            "other: check bearing, brake and what touches it"
+            "other: check its bearing and brake, and that nothing rubs on it"
         )
     return None

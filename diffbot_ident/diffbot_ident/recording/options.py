@@ -106,8 +106,8 @@ def torque_scale(options: Options) -> tuple[float, float]:
     if unit == NEWTON_METRE:
         if constant is not None:
             raise RecordingError(
-                f"--torque-constant {constant:g}: efforts in N m need none; say what they are by "
-                "--effort-unit ampere or percent"
+                f"--torque-constant {constant:g}: efforts in N m need none; for other efforts "
+                "set --effort-unit ampere or percent"
             )
         return 1.0, 1.0
     if unit == "volt":
@@ -150,12 +150,12 @@ def weighing_of(options: Options) -> Weighing | None:
     unit = effort_unit_of(options, robot)
     if unit not in UNIT_NAMES:
         raise RecordingError(
-            f"{given}: efforts in {unit} have no torque of a unit to be found; say what they are "
-            f"by --effort-unit {', '.join(UNIT_NAMES)}"
+            f"{given}: efforts in {unit} have no torque of a unit to identify; for other efforts "
+            f"set --effort-unit {', '.join(UNIT_NAMES)}"
         )
     if options.torque_constant is not None:
         raise RecordingError(
-            f"{given} with --torque-constant {options.torque_constant:g}: either tells the torque "
+            f"{given} with --torque-constant {options.torque_constant:g}: both define the torque "
             "of a unit of effort; give one"
         )
     if load is not None and len(options.files) != 2:
@@ -167,9 +167,9 @@ def weighing_of(options: Options) -> Weighing | None:
         inertia = robot.model.wheel_inertia_spin
     if mass is not None and inertia is None:
         raise RecordingError(
-            "--mass: wheels that spin resist like more mass: give --wheel-inertia, of one wheel "
-            "about its axle with the rotor's times the gear's ratio squared, kg m^2, or --robot "
-            "with its description; or use --load, which does not need it"
+            "--mass: spinning wheels act like additional mass: give --wheel-inertia, of one "
+            "wheel about its axle with the rotor's times the gear's ratio squared, kg m^2, or "
+            "--robot with its description; or use --load, which does not need it"
         )
     ratio = (1.0, 1.0)
     if drive is not None and drive.torque_constant is not None:

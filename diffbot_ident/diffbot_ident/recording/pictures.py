@@ -266,7 +266,7 @@ def _parameters(result: TorqueResult, verdict: Verdict) -> Figure:
 def _held_out(result: TorqueResult) -> Figure:
     stamps, measured, simulated = free_run(result)
     figure = new_figure(
-        "A part of the recording that nothing was learnt from",
+        "A held-out part of the recording",
         f"simulated for {stamps[-1] - stamps[0]:.1f} s from its first velocity and its torques",
         4.6,
     )

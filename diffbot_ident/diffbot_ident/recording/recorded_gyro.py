@@ -78,7 +78,7 @@ def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[RecordedGy
         return _followed(options, names[0], geometry)
     except ValueError as error:
         if chosen is not None:
-            raise RecordingError(f"--imu {chosen}: {error}; or go without it: --imu none") from None
+            raise RecordingError(f"--imu {chosen}: {error}; or do not use it: --imu none") from None
         return None, f"gyro {listed} is not used: {error}"
 
 

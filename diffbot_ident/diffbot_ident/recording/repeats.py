@@ -62,7 +62,7 @@ def combined(
         elif note:
             notes.append(note)
     named = [
-        f"{who} disagrees: {'; '.join(what)}; look at what was different, or leave it out"
+        f"{who} disagrees: {'; '.join(what)}; find out what differed, or remove it"
         for who, what in disagree.items()
     ]
     return tuple(found), (*named, *notes)

@@ -78,7 +78,7 @@ def _condition(text: str) -> Condition:
     if found is None or not found[1].strip() or found[3].strip()[:1] in tuple("=!<>"):
         raise RecordingError(
             f"--where {text!r}: must be COLUMN, one of = != < <= > >=, and a value, such as "
-            '"state=calib" or "cmd_v!=0 or cmd_w!=0"; two operators make none'
+            '"state=calib" or "cmd_v!=0 or cmd_w!=0"; only one operator per condition'
         )
     column, sign, value = found.groups()
     return Condition(column.strip(), sign, value.strip())

@@ -92,7 +92,7 @@ def read_sysid(path: Path) -> SysIdLog:
     kind = data.get("test")
     if kind is None and not any(name in data for name in TESTS):
         raise RecordingError(
-            f"{path.name}: no SysId log: it has no entry 'test', and none of {', '.join(TESTS)}"
+            f"{path.name}: not a SysId log: it has no entry 'test', and none of {', '.join(TESTS)}"
         )
     if kind not in DRIVETRAINS:
         raise RecordingError(

@@ -331,7 +331,7 @@ class CsvSource:
             table = np.array(kept)
             if shuffled or (not checked and self._in_disorder(kept)):
                 table = table[np.argsort(table[:, 0], kind="stable")]
-                self.warnings.append(f"{self._path.name}: rows were put in the order of time")
+                self.warnings.append(f"{self._path.name}: rows were sorted by time")
             yield from self._of(table)
         self._check_read()
 
@@ -373,12 +373,12 @@ class CsvSource:
                 )
             if texts:
                 self.warnings.append(
-                    f"{name}: {texts} cells of {column} are no numbers, such as "
+                    f"{name}: {texts} cells of {column} are not numbers, such as "
                     f"{self._example[channel]!r}"
                 )
         self._warn_left_out()
         if self.filtered:
-            self.warnings.append(f"{name}: {self.filtered} rows that --where leaves out")
+            self.warnings.append(f"{name}: {self.filtered} rows excluded by --where")
         self._check_sizes()
         self._check_positions()
 
@@ -395,7 +395,7 @@ class CsvSource:
                 "Save it with semicolons"
             )
         self.warnings.append(
-            f"{self._path.name}: {self._left_out.total()} rows left out of {self._read + bad}: "
+            f"{self._path.name}: {self._left_out.total()} rows ignored of {self._read + bad}: "
             f"{causes}{hint}"
         )
 

@@ -274,7 +274,7 @@ def unit_problem(channel: str, column: Column, effort_unit: str) -> str | None:
     if own is None and si in _EFFORTS.values():
         unit = next(name for name, each in _EFFORTS.items() if each == si)
         return (
-            f"column {column.name!r} is in {column.unit}, and efforts are taken as {wanted}: say "
-            f"so with --effort-unit {unit}"
+            f"column {column.name!r} is in {column.unit}, but efforts are read in {wanted}: set "
+            f"--effort-unit {unit}"
         )
     return f"column {column.name!r} is in {column.unit}, and {channel} in {wanted}; {factor}"

@@ -471,8 +471,8 @@ def prepared(
         held *= chosen[0].period if chosen else 0.0
     if held > 0.0:
         notes.append(
-            f"the velocity is refreshed every {held:.3g} s only: stale readings are left out, and "
-            f"the dead time holds how old a reading is, {held / 2:.2g} s if it is a mean over "
+            f"the velocity is refreshed every {held:.3g} s only: stale readings are ignored, and "
+            f"the dead time includes the age of a reading, {held / 2:.2g} s if it is a mean over "
             "that time"
         )
         chosen = [replace(s, fresh=m) for s, m in zip(chosen, masks, strict=True)]

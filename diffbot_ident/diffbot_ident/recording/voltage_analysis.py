@@ -415,7 +415,7 @@ def _start_notes(start: _Start) -> list[str]:
     if start.cut <= SHORT or math.isnan(start.misfit):
         return []
     return [
-        f"the first {start.cut:g} s of each fast test are left out: there the wheels jump through "
+        f"the first {start.cut:g} s of each fast test are ignored: there the wheels jump through "
         "their backlash, or slip"
     ]
 
@@ -466,7 +466,7 @@ def _with_track(
             widths.append(float(centred @ _way(test)) / float(centred @ centred))
     notes, values = found.verdict.notes, found.verdict.values
     if sign < 0.0:
-        notes = (*notes, "yaw counts clockwise in this log: its sign was turned")
+        notes = (*notes, "yaw counts clockwise in this log: its sign was inverted")
     if widths:
         spread = math.inf
         if len(widths) > 1:

@@ -93,10 +93,10 @@ class WheelCheck:
                 longest = max(found, key=lambda each: each.end - each.begin)
                 return (
                     f"{POSITIONS[i]} stays at {longest.angle:.4g} rad from {longest.begin:.1f} "
-                    f"to {longest.end:.1f} s, while the {other} wheel turns by {longest.other:.3g} "
-                    f"rad under a {self._efforts[i]} of up to {longest.effort:.3g}: the {side} "
-                    "wheel's encoder sticks, or the wheel is blocked; mend it and record anew, or "
-                    "leave that part out"
+                    f"to {longest.end:.1f} s, while the {other} wheel turns by "
+                    f"{longest.other:.3g} rad under a {self._efforts[i]} of up to "
+                    f"{longest.effort:.3g}: the {side} wheel's encoder sticks, or the wheel is "
+                    "blocked; repair it and record again, or remove that part"
                 )
         return None
 
@@ -108,8 +108,8 @@ class WheelCheck:
         names = " and ".join(self._efforts[i] for i in none)
         turning = f"the {SIDES[none[0]]} wheel turns" if len(none) == 1 else "both wheels turn"
         return (
-            f"{names}: always 0, while {turning}, which tells no torque: choose a column or topic "
-            "that does (--columns, --joint-states, --effort-source commands)"
+            f"{names}: always 0, while {turning}, so it is not the torque: choose the right "
+            "column or topic (--columns, --joint-states, --effort-source commands)"
         )
 
 

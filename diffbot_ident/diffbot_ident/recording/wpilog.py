@@ -79,8 +79,8 @@ def read_wpilog(path: Path) -> SysIdLog:
     if state is None:
         listed = ", ".join(entry.name for entry in entries[:12]) or "nothing"
         raise RecordingError(
-            f"{path.name}: no entry says which SysId test runs (sysid-test-state-… or SysIdState); "
-            f"the log has: {listed}"
+            f"{path.name}: no entry names the running SysId test (sysid-test-state-… or "
+            f"SysIdState); the log has: {listed}"
         )
     signals = {
         (side, quantity): _signal(path, entries, side, quantity)
@@ -96,7 +96,7 @@ def read_wpilog(path: Path) -> SysIdLog:
     if not tests:
         raise RecordingError(
             f"{path.name}: {state.name} names no test that lasts {LEAST_RECORDS} records of the "
-            f"voltage; it says {', '.join(dict.fromkeys(map(str, state.values)))}"
+            f"voltage; it holds {', '.join(dict.fromkeys(map(str, state.values)))}"
         )
     return SysIdLog(path.name, _kind(tests), unit[1], tests)
 
@@ -113,13 +113,13 @@ def read_entries(path: Path) -> list[LogEntry]:
         RecordingError: The file is no WPILOG, or is too large.
     """
     if not path.is_file():
-        raise RecordingError(f"{path}: is no regular file; give a .wpilog file")
+        raise RecordingError(f"{path}: not a regular file; give a .wpilog file")
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise RecordingError(f"{path}: holds more than {LARGEST} bytes; cut it to the tests")
     if data[: len(MAGIC)] != MAGIC or len(data) < 12:
-        raise RecordingError(f"{path.name}: no WPILOG file: it must begin with {MAGIC.decode()}")
+        raise RecordingError(f"{path.name}: not a WPILOG file: it must begin with {MAGIC.decode()}")
     (extra,) = struct.unpack_from("<I", data, 8)
     entries: dict[int, LogEntry] = {}
     for number, time, content in _records(data, 12 + extra):
@@ -214,8 +214,8 @@ def _unit(path: Path, position: LogEntry) -> tuple[float, str]:
         if word in text:
             return factor, "rad"
     raise RecordingError(
-        f"{path.name}: {position.name}: its unit is not said (metadata {position.metadata!r}); it "
-        "must hold meter, rotation, radian or degree"
+        f"{path.name}: {position.name}: unknown unit (metadata {position.metadata!r}); must "
+        "contain meter, rotation, radian or degree"
     )
 
 

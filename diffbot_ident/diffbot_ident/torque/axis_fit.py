@@ -608,8 +608,8 @@ class ResidualCorrelation:
         for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
             if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * self._chance()[0]):
                 found.append(
-                    f"residuals of {name} are not white (correlation {value:+.2f}): something "
-                    "moves the robot that the model does not know of; check for slopes, slip, a "
-                    "loose load, or velocities and torques that are filtered"
+                    f"residuals of {name} are not white (correlation {value:+.2f}): an effect "
+                    "outside the model moves the robot; check for slopes, slip, a loose load, or "
+                    "velocities and torques that are filtered"
                 )
         return found

@@ -105,9 +105,9 @@ def widened(estimate: Estimate, uncertainty: Uncertainty) -> Estimate:
             return replace(
                 found,
                 state=EstimateState.UNESTIMATED,
-                reason=f"{NAMES[i].upper()} = {values[i]:.4g} +- {half:.2g} is not precise enough: "
-                "uncertainty in the robot's file leaves that; measure radius and track better "
-                "(diffbot calibrate), or use a gyro for the track",
+                reason=f"{NAMES[i].upper()} = {values[i]:.4g} +- {half:.2g} is not precise "
+                "enough because of the uncertainty in the robot's file; measure radius "
+                "and track better (diffbot calibrate), or use a gyro for the track",
             )
     return found
 
@@ -173,7 +173,7 @@ class DimensionedEstimator:
             try:
                 fit = self._gyro.fit()
             except GyroError as error:
-                return found.as_a_whole(EstimateState.INVALID, f"{error}; or go without it")
+                return found.as_a_whole(EstimateState.INVALID, f"{error}; or do not use the gyro")
             if fit is None:
                 if found.state is EstimateState.UNESTIMATED:
                     return found

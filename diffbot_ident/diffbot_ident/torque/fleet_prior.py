@@ -155,7 +155,7 @@ def read_prior(path: str, robot: Robot) -> FleetPrior:
         document = parse_yaml(read_regular(Path(path).expanduser(), LARGEST))
         section = document.get("fleet_prior") if isinstance(document, dict) else None
         if not isinstance(section, dict):
-            raise ValueError("no fleet_prior in it; is it another kind of file?")
+            raise ValueError("no section fleet_prior; check that it is a file prior_TYPE.yaml")
         return _checked(section, robot)
     except ValueError as error:
         raise ValueError(f"prior '{path}': {error}; {ADVICE}") from None
@@ -231,8 +231,8 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
             warnings=(
                 *found.warnings,
                 f"the data contradict {prior.about} (chi^2 {distance:.3g}, limit "
-                f"{CONTRADICTION:.3g}; most of all {worst}): it was dropped; is the robot loaded, "
-                "worn or of another type?",
+                f"{CONTRADICTION:.3g}; most of all {worst}): the prior was dropped; check "
+                "whether the robot is loaded, worn or of another type",
             ),
         )
     values, covariance = _together(data, own, mean, spread)

@@ -579,7 +579,9 @@ class _Regression:
         if pattern is not UNEVEN or not abs(self._difference[0]) < 1.0:
             return pattern.warning
         ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])
-        said = f"a torque of the left wheel does {ratio:.3g} times what one of the right wheel does"
+        said = (
+            f"a torque of the left wheel has {ratio:.3g} times the effect of one of the right wheel"
+        )
         return f"{pattern.warning} ({said})"
 
     def _best_delay(self) -> TorqueDelay:

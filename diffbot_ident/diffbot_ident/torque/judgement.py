@@ -203,7 +203,7 @@ def _offset_reason(offset: _Offset, k5: float, std: float) -> str:
     if offset is _Offset.ON_AXLE:
         return (
             f"the centre of mass is on the axle: K5 = {1e3 * k5:.1f} +- "
-            f"{1e3 * NORMAL_95 * std:.1f} mm is too little to tell"
+            f"{1e3 * NORMAL_95 * std:.1f} mm cannot be distinguished from 0"
         )
     return NO_YAW_RATE if offset is _Offset.UNKNOWN else ""
 

@@ -462,6 +462,6 @@ class KalmanEstimator:
         if not self.skipped:
             return []
         return [
-            f"{self.skipped} readings did not fit the motion and were left out, {self.restarts} "
-            "restarts; check the encoders for jumps, and whether the reported torques really act"
+            f"{self.skipped} readings did not fit the motion and were ignored, {self.restarts} "
+            "restarts; check the encoders for jumps, and that the reported torques really act"
         ]

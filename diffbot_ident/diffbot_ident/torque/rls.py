@@ -382,8 +382,8 @@ class RlsEstimator:
         for name, variance in zip(NAMES, variances, strict=True):
             if math.isinf(variance):
                 return EstimateState.UNESTIMATED, (
-                    f"{name.upper()} is not fixed by the motion so far; excite both wheels "
-                    "independently, so that the robot also turns"
+                    f"{name.upper()} is not identifiable from the motion so far; excite both "
+                    "wheels independently, so that the robot also turns"
                 )
         for name, value, variance, sign in (
             ("K7", values[2], variances[2], 1.0),

@@ -136,8 +136,8 @@ class YawGyro:
             raise ValueError(f"gyro: rate {rate} rad/s at {stamp} s: must be finite")
         if self._gyro and stamp <= self._gyro[-1][0]:
             raise ValueError(
-                f"gyro: stamp {stamp:.6f} s after {self._gyro[-1][0]:.6f} s: must rise; check that "
-                "one driver alone publishes it"
+                f"gyro: stamp {stamp:.6f} s after {self._gyro[-1][0]:.6f} s: must rise; check "
+                "that only one driver publishes it"
             )
         self._gyro.append((stamp, rate))
         self._forget(self._gyro)
@@ -227,7 +227,7 @@ class YawGyro:
         if last - first < ENOUGH_WHEELS + self._window * MIN_WINDOWS:
             return
         if len(self._gyro) < 2:
-            raise GyroError("no reading of the gyro has come; check that its driver publishes it")
+            raise GyroError("no reading of the gyro received; check that its driver publishes it")
         begin, end = self._gyro[0][0], self._gyro[-1][0]
         if begin > last or end < first:
             raise GyroError(
@@ -268,8 +268,8 @@ class YawGyro:
         power = float(turned @ turned)
         if power <= 1e-18 * len(turned):
             raise GyroError(
-                f"the gyro reads the same at all times while the wheels turn the robot with "
-                f"{turning:.2g} rad/s; it is dead, or not fixed to the robot"
+                "the gyro reads a constant value while the wheels turn the robot with "
+                f"{turning:.2g} rad/s; it is defective, or not fixed to the robot"
             )
         delay = self._find_delay(lambda delays: _left(seen(delays), turned))
         # The derivative by the delay is a regressor as well: its uncertainty reduces the precision.
@@ -467,10 +467,10 @@ def _check_agreement(gamma: float, agreement: float, turning: float) -> None:
     """Raise GyroError if the gyro has another axis, sign or unit than assumed."""
     if agreement < MIN_AGREEMENT:
         raise GyroError(
-            f"the gyro does not follow the wheels, which turn the robot with {turning:.2g} rad/s: "
-            f"they explain {100.0 * max(agreement, 0.0):.0f} % of what it reads; check that "
-            "angular_velocity.z is about the vertical axis, that it is fixed to the robot and "
-            "alive, and that both drivers use one clock"
+            f"the gyro does not follow the wheels, which turn the robot with {turning:.2g} "
+            f"rad/s: they explain {100.0 * max(agreement, 0.0):.0f} % of what it reads; check "
+            "that angular_velocity.z is about the vertical axis, that the gyro works and is "
+            "fixed to the robot, and that both drivers use one clock"
         )
     for unit in (DEGREES, -DEGREES):
         if abs(gamma / unit - 1.0) < DEGREES_TOLERANCE:

@@ -178,7 +178,7 @@ class DeadBandEstimator:
         small = float(np.sum(self._seconds[1 : 1 + int(limit / size)]))
         if small < max(LEAST_SECONDS, LEAST_SHARE * float(np.sum(self._seconds))):
             self.variance = math.inf
-            self.reason = f"{self._axis}: no small commands, of up to {limit:.2g}, were tried"
+            self.reason = f"{self._axis}: no small commands, of up to {limit:.2g}, were sent"
             return
         deviation = math.sqrt(max(self.variance, 0.0))
         there = self.value > max(SIGNIFICANT_SIGMAS * deviation, LEAST_BAND * self._largest)

@@ -89,7 +89,7 @@ class AxisSegment:
         for name in ("command", "velocity"):
             values = np.asarray(getattr(self, name), float)
             if not np.isfinite(values).all():
-                raise ValueError(f"{name} holds a value that is not finite: leave such samples out")
+                raise ValueError(f"{name} holds a value that is not finite: remove such samples")
             object.__setattr__(self, name, values)
 
     @property
