@@ -429,7 +429,7 @@ def _sigma_picture(
     """Draw sigma over time from a random start, from the batch fit, and by the laws."""
     figure = style.new_figure(
         "σ while driving",
-        "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws hear the same run",
+        "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws get the same data",
         6.4,
     )
     grid = figure.add_gridspec(

@@ -134,7 +134,7 @@ def answer(study: Study, found: Sequence[Cell]) -> str:
     asked = ", ".join(f"{name} <= {most:g}" for name, most in study.tolerance.items())
     good = [cell for cell in found if cell["within_tolerance"] >= LEAST_SHARE]
     if not good:
-        return f"no cell keeps to {asked} in {100.0 * LEAST_SHARE:g} % of its runs"
+        return f"no cell meets {asked} in at least {100.0 * LEAST_SHARE:g} % of its runs"
     names = ["; ".join(f"{axis} {cell[axis]}" for axis in study.axes) or "all" for cell in good]
     return f"{asked} in {100.0 * LEAST_SHARE:g} % of the runs: " + " | ".join(names)
 

@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "diffbot faults",
-        description="Attack the nodes: the fault table, with time to zero torque and worst torque.",
+        description="Inject faults into the nodes: table of times to zero torque and peak torques.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         "--output",
         metavar="DIR",
         type=Path,
-        help="folder, made if need be (default: results/<date>-faults)",
+        help="folder, created if missing (default: results/<date>-faults)",
     )
     return parser
 

@@ -161,7 +161,7 @@ def _check_reach(values: Mapping[str, Any]) -> None:
     if way > speed * time:
         raise UsageError(
             f"argument 'goal' is {values['goal']!r}, {way:g} m from the start: robot "
-            f"'{robot.name}' comes {speed * time:g} m far at most, at {speed:g} m/s for "
+            f"'{robot.name}' travels at most {speed * time:g} m, at {speed:g} m/s for "
             f"{time:g} s; give a nearer goal, or duration:={math.ceil(way / speed)}.0 or more"
         )
 
