@@ -314,7 +314,7 @@ def _table_4(
                 cannot_be(
                     f"{way}: t_r", "s", regulation, ours,
                     f"at 0.7 m/s from rest no controller is there before {least:.1f} s; the paper "
-                    "does not say how its robot starts",
+                    "does not state how its robot starts",
                 )
             )  # fmt: skip
         else:

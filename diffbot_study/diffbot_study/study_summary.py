@@ -47,7 +47,7 @@ _NAMES = {
     "rms_position": Label("rms of position", "mm", 1e3),
     "rms_heading": Label("rms of heading", "°", 180.0 / math.pi),
     "rms_torque": Label("rms of torque", "N m"),
-    "torque_share": Label("peak torque, of what traction allows"),
+    "torque_share": Label("peak torque, share of the traction limit"),
 }
 LABELS: dict[str, Label] = {
     **{f"{name}_median": replace(label, name=f"{label.name}, median")

@@ -80,8 +80,8 @@ def _about_domain(run: domains.Registration | None) -> list[str]:
     if run.own:
         return [f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)"]
     return [
-        f"domain {run.domain}, not that of {other.name}, "
-        f"which {domains.VARIABLE}={other.domain} joins"
+        f"domain {run.domain}; {other.name} is in another one: set "
+        f"{domains.VARIABLE}={other.domain} to join it"
         for other in domains.runs()
         if other.launch and other.domain != run.domain
     ]
