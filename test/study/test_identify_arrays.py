@@ -86,7 +86,7 @@ def repeated(time):
 @pytest.mark.parametrize(
     ("index", "change", "words"),
     [
-        (0, lambda time: 1e3 * time, r"rises by 10 s .* give it in s"),
+        (0, lambda time: 1e3 * time, r"increases by 10 s .* give it in s"),
         (
             0,
             repeated,
