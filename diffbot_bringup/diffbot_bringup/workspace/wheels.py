@@ -172,13 +172,13 @@ def _check_platform() -> None:
     machine = platform.machine()
     if not sys.platform.startswith("linux") or machine not in ("x86_64", "AMD64"):
         raise SetupError(
-            f"ROS 2 wheels exist for x86-64 Linux only and this is {sys.platform} on {machine}; "
+            f"ROS 2 wheels exist for x86-64 Linux only, but this is {sys.platform} on {machine}; "
             "install ROS 2 (https://docs.ros.org), source its setup.bash and run diffbot again"
         )
     version = sys.version_info[:2]
     if not OLDEST <= version <= NEWEST:
         raise SetupError(
-            f"ROS 2 wheels exist for Python {_text(OLDEST)} to {_text(NEWEST)} and this is "
+            f"ROS 2 wheels exist for Python {_text(OLDEST)} to {_text(NEWEST)}, but this is "
             f"{_text(version)}; run: python3.X ./diffbot ... with one of those"
         )
     if platform.libc_ver()[0] != "glibc":
