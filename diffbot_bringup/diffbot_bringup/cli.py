@@ -60,7 +60,7 @@ COMMANDS = {
         Command(
             "view",
             "[RESULTS ...|RECORDING] [--help]",
-            "in the browser: the run under way, what runs left (several: compared), a recording",
+            "show in the browser: the active run, results (several: compared), or a recording",
             delegated=True,
         ),
         Command(
@@ -90,24 +90,24 @@ COMMANDS = {
         Command(
             "study",
             "FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
-            "many robots, settings and seeds at once: config/studies has ready ones",
+            "run many robots, settings and seeds; ready-made studies are in config/studies",
             delegated=True,
         ),
         Command(
             "fleet",
             "FOLDER|GLOB [...] --output DIR [--names FILE.csv] [--robot NAME]",
-            "every recording of a fleet becomes a row; which robots are unlike the others, and why",
+            "analyse a fleet's recordings: which robots are unlike the others, and why",
             delegated=True,
         ),
         Command(
             "reproduce",
             "[PAPER ...] [--output DIR]",
-            "compute the tables and figures of the papers: one page, published beside ours",
+            "compute the tables and figures of the papers; compare published with own values",
         ),
         Command(
             "faults",
             "[--engine ideal|mujoco|gazebo] [--row TEXT] [--list] [--output DIR]",
-            "attack the nodes: the fault table, with time to zero torque and worst torque",
+            "inject faults into the nodes: table of times to zero torque and peak torques",
             delegated=True,
         ),
         Command(
@@ -124,10 +124,12 @@ COMMANDS = {
         Command(
             "setup",
             "[gazebo] [study]",
-            "only make the environment and build the workspace (and get Gazebo, Dask and pyarrow)",
+            "only install the environment and build the workspace (and Gazebo, Dask, pyarrow)",
             of_setup=True,
         ),
-        Command("clean", "", "remove .diffbot, which holds all that diffbot made", of_setup=True),
+        Command(
+            "clean", "", "remove .diffbot: all that diffbot installed and built", of_setup=True
+        ),
     )
 }
 

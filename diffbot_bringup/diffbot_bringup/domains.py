@@ -177,13 +177,13 @@ def simulate(domain: int, name: str, where: str, namespace: str = "") -> Registr
     path = _own_folder() / f"{domain}-{words}"
     record = _lock(path, wait=False)
     if record is None:
-        other = "it has just begun"
+        other = "it has just started"
         with contextlib.suppress(OSError, ValueError, TypeError):
             other = str(DomainRun(**json.loads(path.read_text())))
         raise DomainError(
-            f"another run simulates a robot in {VARIABLE}={domain} ({other}), and both would be "
-            "one graph; end it, choose another domain, or leave the variable unset: then each run "
-            "has its own"
+            f"another run simulates a robot in {VARIABLE}={domain} ({other}), and the nodes of "
+            "both would be connected; stop it, choose another domain, or unset the variable: each "
+            "run then gets its own domain"
         )
     return Registration(_run(domain, name, where, launch=False), record)
 
@@ -214,7 +214,7 @@ def join(environment: MutableMapping[str, str]) -> DomainRun | None:
     launches = [run for run in runs() if run.launch]
     if len({run.domain for run in launches}) > 1:
         listed = "".join(f"\n  {run}" for run in launches)
-        raise DomainError(f"several runs are under way, set {VARIABLE} to the one meant:{listed}")
+        raise DomainError(f"several runs are active; set {VARIABLE} to the domain of one:{listed}")
     if not launches or launches[0].domain == 0:
         return None
     environment[VARIABLE] = str(launches[0].domain)

@@ -94,7 +94,7 @@ def families(others: bool = False) -> tuple[list[Family], list[str]]:
     own = probe({})
     plain = _plain(own)
     if own is None or not own.cores:
-        return plain, ["NumPy and SciPy here do not use OpenBLAS: its families are left out"]
+        return plain, ["NumPy and SciPy here do not use OpenBLAS: its families are skipped"]
     found: list[Family] = []
     left_out: list[str] = []
     able = [name for name, needs in NEEDS.items() if set(needs) <= set(own.features)]
@@ -107,13 +107,13 @@ def families(others: bool = False) -> tuple[list[Family], list[str]]:
             family.name for family in found if kernels and family.kernels.cores == kernels.cores
         ]
         if missing:
-            left_out.append(f"{name}: left out, this processor has no {', '.join(missing)}")
+            left_out.append(f"{name}: skipped, this processor has no {', '.join(missing)}")
         elif kernels is None:
-            left_out.append(f"{name}: left out, a process that uses it ends at once")
+            left_out.append(f"{name}: skipped, a process that uses it crashes at once")
         elif others and kernels.cores == own.cores:
-            left_out.append(f"{name}: left out, all tests ran with it")
+            left_out.append(f"{name}: skipped, all tests ran with it")
         elif same:
-            left_out.append(f"{name}: left out, this OpenBLAS takes {same[0]}'s kernels for it")
+            left_out.append(f"{name}: skipped, this OpenBLAS uses {same[0]}'s kernels for it")
         else:
             found.append(Family(name, {CORE: name}, kernels))
     return found + plain, left_out

@@ -14,8 +14,8 @@ from diffbot_bringup import domains
 from diffbot_bringup.xml_launch.resolver import find_executable
 
 EPILOG = """\
-Without arguments it shows the run that `diffbot launch` has under way, or that of ROS_DOMAIN_ID,
-with a stop button. With a rosbag2 recording, a folder or a file, it plays that one. Ctrl-C ends it.
+Without arguments it shows the active `diffbot launch`, or the run in ROS_DOMAIN_ID, with a stop
+button. With a rosbag2 recording (folder or file) it plays the recording. Ctrl-C ends it.
 exit status: 0 ended by Ctrl-C; 2 wrong arguments, nothing to show, or no port to listen on."""
 RECORDINGS = (".mcap", ".db3")
 METADATA = "metadata.yaml"
@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "recording", metavar="RECORDING", nargs="?", type=Path, help="e.g. my_run/recording"
     )
-    made.add_argument("--robot", metavar="R", help="default: the nodes' own; twil of a recording")
+    made.add_argument("--robot", metavar="R", help="default: that of the nodes; recordings: twil")
     made.add_argument(
         "--address",
         metavar="A",
@@ -76,7 +76,7 @@ def _live(options: argparse.Namespace) -> int:
     """Become the node live_view in the domain of the run; does not return."""
     run = domains.join(os.environ)
     if run:
-        print(f"diffbot view: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
+        print(f"diffbot view: in domain {run.domain} of the run {run.name}", file=sys.stderr)
     parameters = {"leave_when_alone": "false", "address": options.address, "port": options.port}
     if options.robot:
         parameters["robot"] = options.robot

@@ -64,19 +64,15 @@ class RecorderParameters:
 
     topics: str = parameter(
         "joint_states effort_controller/commands",
-        "what is recorded, names with spaces between; TOPIC:PACKAGE/msg/TYPE where the type is not "
-        f"known by the name ({', '.join(KNOWN)})",
+        "topics to record, separated by spaces; TOPIC:PACKAGE/msg/TYPE unless the name implies the "
+        f"type ({', '.join(KNOWN)})",
     )
-    storage: str = parameter(
-        "mcap", "form of the recording: mcap or sqlite3", choices=tuple(STORAGES)
-    )
-    output: str = parameter(
-        "", "folder to make; it must not exist; empty: results/<date>-recording"
-    )
+    storage: str = parameter("mcap", "storage format: mcap or sqlite3", choices=tuple(STORAGES))
+    output: str = parameter("", "new folder; must not exist yet; empty: results/<date>-recording")
     ends_with: str = parameter(
         "",
-        "those of `topics`, names with spaces between, whose publishers end the recording when "
-        "they are gone; give the run's own ones where a robot's driver stays; empty: all topics",
+        "topics of `topics`, separated by spaces; the recording ends when all their publishers are "
+        "gone; give the run's own topics if a robot's driver keeps running; empty: all topics",
     )
     patience: float = parameter(
         20.0, "wall time to wait for a publisher, s; 0: for ever", minimum=0.0
@@ -95,10 +91,10 @@ class Recorder(PolledNode):
         folder = Path(self.values.output or default).expanduser()
         results_folder(str(folder.parent))
         if folder.exists():
-            raise ValueError(f"parameter 'output' = '{folder}': exists already; give a new folder")
+            raise ValueError(f"parameter 'output' = '{folder}': already exists; give a new folder")
         named = [_topic_and_type(text) for text in self.values.topics.split()]
         if not named:
-            raise ValueError("parameter 'topics' is empty: name what to record")
+            raise ValueError("parameter 'topics' is empty: give the topics to record")
         types = [_message_type(kind) for _, kind in named]
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()
@@ -111,8 +107,8 @@ class Recorder(PolledNode):
         ending = self.values.ends_with.split()
         if unknown := set(ending) - {topic for topic, _ in named}:
             raise ValueError(
-                f"parameter 'ends_with': {', '.join(sorted(unknown))} is not among the topics that "
-                "are recorded"
+                f"parameter 'ends_with': {', '.join(sorted(unknown))} is not among the topics of "
+                "'topics'"
             )
         self._ending = [
             self.resolve_topic_name(topic) for topic, _ in named if not ending or topic in ending
@@ -143,8 +139,8 @@ class Recorder(PolledNode):
         """End with an error, because the recording cannot be continued."""
         if self.exit_code != 1:
             self.get_logger().error(
-                f"{self._writer.path} cannot be written any more: {error.strerror or error}; free "
-                "space there, or give another folder; what was written until then stays"
+                f"cannot continue to write {self._writer.path}: {error.strerror or error}; free "
+                "disk space, or give another folder; messages written so far are kept"
             )
         self.exit_code = 1
 
@@ -204,8 +200,8 @@ class Recorder(PolledNode):
             self.exit_code = 0
         elif self._others.gave_up and not self._heard:
             self.get_logger().error(
-                f"nobody published what is to be recorded within {self.values.patience:g} s of "
-                "wall time: start the robot's driver, or correct `topics`"
+                f"no node published any of `topics` within {self.values.patience:g} s of wall "
+                "time: start the robot's driver, or correct `topics`"
             )
             self.exit_code = 1
 
@@ -220,8 +216,8 @@ def _topic_and_type(text: str) -> tuple[str, str]:
     kind = kind or KNOWN_IN_FULL.get(topic, "") or KNOWN.get(topic.rsplit("/", 1)[-1], "")
     if kind.count("/") != 2:
         raise ValueError(
-            f"parameter 'topics': of what type is '{text}'? Write TOPIC:PACKAGE/msg/TYPE, such as "
-            "scan:sensor_msgs/msg/LaserScan"
+            f"parameter 'topics': the type of '{text}' is unknown; write TOPIC:PACKAGE/msg/TYPE, "
+            "such as scan:sensor_msgs/msg/LaserScan"
         )
     return topic, kind
 

@@ -16,11 +16,10 @@ from diffbot_description.files import RECORDING, dated_folder
 REPORT = "report.html"
 
 _EPILOG = """\
-RESULTS are folders that runs left (or a file in them). One is shown as it is; of several the page
-says what differs significantly, and overlays their curves. Runs without report.html (--png) are
-compared by their summary.json.
-What cannot be read is said.
-exit status: 0 the page is there; 2 wrong arguments, or nothing in RESULTS can be read."""
+RESULTS are result folders of runs (or a file in them). One is shown as it is; for several, the page
+lists significant differences and overlays the curves. Runs without report.html (--png) are
+compared by their summary.json. Results that cannot be read are reported.
+exit status: 0 the page is written; 2 wrong arguments, or nothing in RESULTS can be read."""
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         "diffbot view",
-        description="Look at a run, or compare runs, on one page.",
+        description="Show the results of a run, or compare runs, on one page.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -48,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
         "--output",
         metavar="DIR",
         type=Path,
-        help="folder, made if need be (default: results/<date>-view)",
+        help="folder, created if missing (default: results/<date>-view)",
     )
     made.add_argument("--open", action="store_true", help="open the page in a browser")
     return made

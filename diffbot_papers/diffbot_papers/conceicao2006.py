@@ -73,8 +73,8 @@ _NOISE = (
 )
 _LIMIT_TIME = 1.5  # s, the span of Figs. 10-12
 _FALL = (
-    "(21) takes the whole weight for the wire's pull; the mass falls with a = r_m dW/dt and pulls "
-    "with m (g − a) only. As printed, J is too large by m r_m². Ours: corrected."
+    "(21) equates the wire's pull with the whole weight; the mass falls with a = r_m dW/dt and "
+    "pulls with m (g − a) only. As printed, J is too large by m r_m². Ours: corrected."
 )
 _RUNS = 100
 
@@ -99,17 +99,17 @@ def section(report: Report) -> PaperSection:
             "the hanging robot. Tables 2, 4, 5 and 6 follow from the data that the paper "
             "prints. The readings behind Table 3 and behind J of methods 1 and 2 are only in "
             "its figures; there, experiments are simulated with noise.",
-            "Method 3 leaves out that the falling mass accelerates, too: its J is 2 to 5 % too "
+            "Method 3 neglects that the falling mass accelerates, too: its J is 2 to 5 % too "
             "high. That also settles a contradiction: coasting turns the wheels and rotors, "
             "too, so methods 1 and 2 must give at least the J of the hanging robot, whose "
             "wheels stand still. As printed they give less, 1.358 against 1.390; corrected, "
             "1.358 against 1.351.",
-            "Method 2 with Euler's accelerations takes noise for viscous friction; fitting the "
+            "Method 2 with Euler's accelerations mistakes noise for viscous friction; fitting the "
             "closed form of coasting to the speeds does not. Its Coulomb friction is 6 to 8 % "
             "above method 1's, which noise does not explain; an error of the motors' torque "
-            "constant could. Coasting alone holds B / M and C / M only; B and C need the "
+            "constant could. Coasting alone gives B / M and C / M only; B and C need the "
             "weighed mass.",
-            "The paper prints no motor, gear or wheel data: ours stand in, and only figures 10 "
+            "The paper prints no motor, gear or wheel data; ours are used, and only figures 10 "
             "to 12 and the noise of the forces depend on them. Its (1) and (2) lack the terms M "
             "W Vn and M W V, which are 0 in its experiments; our simulation has them.",
         ),
@@ -336,7 +336,7 @@ def _recovery_table(found: Sequence[Repeated]) -> ComparisonTable:
         "Tables 5 and 6 from simulated experiments",
         rows,
         f"{_NOISE}{len(found[0].values)} repetitions, seed 0. The robot has the printed means of "
-        "Tables 5 and 6; method 2 knows no mass, so its parameters are over M, and J for W.",
+        "Tables 5 and 6; method 2 does not use the mass: its parameters are per M, for W per J.",
     )
 
 
@@ -360,8 +360,8 @@ def _coverage_table(found: Sequence[Repeated]) -> ComparisonTable:
     return ComparisonTable(
         "What the intervals are worth",
         rows,
-        "Student's t; J by methods 1 + 2 with what is not known of B_w and C_w. Not in the "
-        "intervals: errors of K_t, of the gear, of b and of the radius of the disc.",
+        "Student's t; J by methods 1 + 2 with the uncertainty of B_w and C_w. The "
+        "intervals exclude errors of K_t, of the gear, of b and of the radius of the disc.",
     )
 
 
@@ -387,7 +387,7 @@ def _saturation_table() -> ComparisonTable:
                 _named(printed),
                 _named(limited),
                 limited == printed,
-                "within 1.5 s from rest; motor data and gains stand in",
+                "within 1.5 s from rest; motor data and gains are ours",
             )
         )
     for i, axis in enumerate(AXES):

@@ -59,8 +59,8 @@ _SECONDS = 30.0  # s of robot time of an identification
 _FRICTION = Friction(viscous=(0.002, 0.003), coulomb=(0.02, 0.025))
 _STARTS = (0, 3000, 6000, 9000, 12000)  # start positions in the PRBS of Listing 4
 _NOT_BODY = (
-    "Table 1 does not hold the body's parameters: Listing 4 takes wheel speeds for u, and K5 K6 "
-    "> 0 would create energy. Ours: mean over the seeds, estimator integral."
+    "Table 1 does not contain the body's parameters: Listing 4 uses wheel speeds as u, and K5 "
+    "K6 > 0 would create energy. Ours: mean over the seeds, estimator integral."
 )
 AMPLITUDE = 5.0  # N m, Listing 6
 LISTING_PERIOD = 0.01  # s, Listing 5
@@ -233,12 +233,12 @@ def _listing_table() -> ComparisonTable:
                 _UNITS[2],
                 _TABLE_1[2],
                 float(on_time),
-                "Ours: the listing where torque acts at once, which is K7 / r of (41); the body's "
-                "K7 is 2.647.",
+                "Ours: the listing with torque that acts at once, which is K7 / r of (41); the "
+                "body's K7 is 2.647.",
             ),
         ),
-        "twil with 5 N m on engine ideal, 40 s, exact velocities. A reading of how Table 1 may "
-        "have come about, not a proof: the paper's robot and its Gazebo's delays are not known.",
+        "twil with 5 N m on engine ideal, 40 s, exact velocities. A possible origin of Table 1, "
+        "not a proof: the paper's robot and its Gazebo's delays are not known.",
     )
 
 

@@ -181,7 +181,7 @@ def cannot_be(
         ValueError: No reason is given.
     """
     if not why:
-        raise ValueError(f"{quantity}: say why it cannot be reproduced")
+        raise ValueError(f"{quantity}: give the reason why it cannot be reproduced")
     return ComparisonRow(quantity, unit, published, ours, RowVerdict.CANNOT_BE, why, spread)
 
 
@@ -278,10 +278,10 @@ def page(sections: Sequence[PaperSection], summary: Mapping[str, Any], command: 
     advice = (
         "Rows that are not reached, or outside the spread, are listed below."
         if missed
-        else "Each row below says how ours was made."
+        else "Each row below states how our value was computed."
     )
     if stopped:
-        advice = "It was interrupted: papers that are not below were not computed."
+        advice = "Interrupted: papers that are not listed below were not computed."
     return Page(
         title="The papers' results, reproduced",
         tone=Tone.CAUTION if stopped else tone,

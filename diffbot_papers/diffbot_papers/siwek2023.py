@@ -314,7 +314,7 @@ def _table_4(
                 cannot_be(
                     f"{way}: t_r", "s", regulation, ours,
                     f"at 0.7 m/s from rest no controller is there before {least:.1f} s; the paper "
-                    "does not say how its robot starts",
+                    "does not state how its robot starts",
                 )
             )  # fmt: skip
         else:
@@ -429,7 +429,7 @@ def _sigma_picture(
     """Draw sigma over time from a random start, from the batch fit, and by the laws."""
     figure = style.new_figure(
         "σ while driving",
-        "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws hear the same run",
+        "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws get the same data",
         6.4,
     )
     grid = figure.add_gridspec(

@@ -347,7 +347,7 @@ def pictures(found: Mapping[str, Ensemble]) -> list[PaperPicture]:
 
 def _motions(found: Mapping[str, Ensemble]) -> Figure:
     figure = style.new_figure(
-        "What the arm does", "angle over 10 s, within 0 to 90° and the limits of the arm", 4.4
+        "Motion of the arm", "angle over 10 s, within 0 to 90° and the limits of the arm", 4.4
     )
     axes = figure.subplots(2, 1, sharex=True, sharey=True)
     figure.subplots_adjust(left=0.075, right=0.985, top=0.80, bottom=0.11, hspace=0.35)
@@ -369,7 +369,7 @@ def _motions(found: Mapping[str, Ensemble]) -> Figure:
 
 def _stiffness(found: Mapping[str, Ensemble]) -> Figure:
     figure = style.new_figure(
-        "Pitch and yaw stiffness: what is known, and the estimate", "every seed; 10 s", 6.4
+        "Pitch and yaw stiffness: information and estimate", "every seed; 10 s", 6.4
     )
     panels = figure.subplots(2, 2, sharex=True)
     figure.subplots_adjust(left=0.06, right=0.985, top=0.82, bottom=0.085, wspace=0.2, hspace=0.28)

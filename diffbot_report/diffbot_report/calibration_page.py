@@ -106,9 +106,9 @@ def calibration_page(
     notes = [f"{', '.join(names)}: not identified: {why}" for why, names in reasons.items()]
     notes += [str(text) for text in about.get("notes") or ()]
     own = (
-        Section("Before and after", "What was believed, and what was found with its 95 % "
-                "interval.", _before(found, before)),
-        Section("Held-out motion", "Drift on a part of the drive that the fit has not seen.",
+        Section("Before and after", "Given values, and calibrated ones with their 95 % "
+                "intervals.", _before(found, before)),
+        Section("Held-out motion", "Drift on a part of the drive that was not used for the fit.",
                 _held_out(about.get("held_out")), wide=True),
     )  # fmt: skip
     return Page(
@@ -162,21 +162,25 @@ def _verdict(
     if summary.get("outcome") == "failed":
         return Tone.BAD, f"The calibration failed: {reason}", "Fix that, and run it again."
     if about.get("outcome") == "refused":
-        return Tone.BAD, f"Refused: {reason}", "Nothing of this may be used; see the figures below."
+        return Tone.BAD, f"Refused: {reason}", "Do not use these values; see the figures below."
     if summary.get("outcome") == "stopped" and not found:
         return Tone.BAD, f"Stopped: {reason}.", "Run it again, or calibrate from its recording."
     unknown = [_words(name) for name, entry in found.items() if not entry.get("identified")]
     if not found or len(unknown) == len(found):
-        return Tone.BAD, "Nothing was calibrated.", "See the reasons below, and record that motion."
-    stopped = "Interrupted; what had come was used. " if summary.get("outcome") == "stopped" else ""
+        return Tone.BAD, "Nothing was calibrated.", "Record the motion that the reasons ask for."
+    stopped = (
+        "Interrupted; only the data until then were used. "
+        if summary.get("outcome") == "stopped"
+        else ""
+    )
     step = str(summary.get("next_step") or "use calibration.yaml of this folder")
     use = f"Compare before and after below; {step}"
-    said = "What was given is confirmed" if about.get("outcome") == "confirmed" else "Calibrated"
+    said = "Given values confirmed" if about.get("outcome") == "confirmed" else "Calibrated"
     # Without a pose source or a tape the size of the wheels is not observable.
     sizes = [name for name in SIZES if not (found.get(name) or {}).get("identified")]
     if sizes:
         names = ", ".join(map(_words, sizes))
-        return Tone.CAUTION, f"{stopped}{said}, but for {names}: not identified.", use
+        return Tone.CAUTION, f"{stopped}{said}, except {names}: not identified.", use
     rest = f"; not identified: {', '.join(unknown)}" if unknown else ""
     tone = Tone.CAUTION if stopped else Tone.GOOD
     return tone, f"{stopped}{said}: both radii and the track{rest}.", use

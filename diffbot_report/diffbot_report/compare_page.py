@@ -105,7 +105,7 @@ def _summary(path: Path) -> Mapping[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError(f"it holds a {type(found).__name__}, no object with keys")
+        raise ValueError(f"it contains a {type(found).__name__}, not an object with keys")
     # JSON allows 1e400, which a page cannot represent.
     known: Mapping[str, Any] = strict(found)
     return known
@@ -161,7 +161,7 @@ def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
 
 def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]:
     if not any(run.summary for run in runs):
-        return Tone.BAD, "None of these runs has results that can be read: see why below."
+        return Tone.BAD, "None of these runs has readable results; see the reasons below."
     unread = [run.label for run in runs if not run.summary]
     tone = Tone.CAUTION if unread else Tone.GOOD
     missing = f" {', '.join(unread)} cannot be read." if unread else ""
@@ -173,20 +173,20 @@ def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]
         text = f"None of {found.comparisons} values differs significantly."
         return tone, text + missing
     if len(runs) == 1:
-        return tone, "One run: what its summary.json says."
+        return tone, "One run: the values of its summary.json."
     return tone, f"{len(runs)} runs side by side; no value has an interval in two of them.{missing}"
 
 
 def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Section]:
     yield Section("Runs", "", [_runs(runs)] if found.names else [], wide=True)
-    yield Section("Intervals", "95 % intervals, cut off at 0 where nothing can be negative; "
-                  "dashed: what is true, where it is known.", found.charts())  # fmt: skip
-    yield Section("Figures", "In brackets: the change against the first run.", _figures(runs),
+    yield Section("Intervals", "95 % intervals, cut off at 0 for quantities that cannot be "
+                  "negative; dashed: the true value, where known.", found.charts())  # fmt: skip
+    yield Section("Figures", "In brackets: change from the first run.", _figures(runs),
                   wide=True)  # fmt: skip
-    yield Section("Settings", "Only those that differ.", _settings(runs), wide=True)
-    yield Section("Rows", "Of fault tables and papers: only rows that differ.", _row_table(runs),
+    yield Section("Settings", "Only settings that differ.", _settings(runs), wide=True)
+    yield Section("Rows", "Fault tables and papers: only rows that differ.", _row_table(runs),
                   wide=True)  # fmt: skip
-    yield Section("Curves", "What one run measured or estimated, over that of the others.",
+    yield Section("Curves", "Measured and estimated values of all runs, overlaid.",
                   list(_overlaid(runs)))  # fmt: skip
     yield Section("Paths", "The robot of the first run, over the paths of the others.",
                   list(_paths(runs)), wide=True)  # fmt: skip
@@ -236,8 +236,9 @@ class _Quantities:
         labels = [run.label for run in self._runs]
         more = ["difference"] if len(labels) == 2 else [f"{label}: by" for label in labels[1:]]
         note = (
-            f"σ: of the difference; it differs beyond {self.limit:.2f} σ, which "
-            f"{100 * FAMILY_ERROR:g} % of pages with {self.comparisons} equal pairs would show."
+            f"σ: standard deviation of the difference. Beyond {self.limit:.2f} σ it is "
+            f"significant: {100 * FAMILY_ERROR:g} % of pages with {self.comparisons} equal pairs "
+            "would show one."
             if self.comparisons
             else ""
         )
@@ -385,7 +386,7 @@ def _figures(runs: Sequence[RunResults]) -> list[Part]:
         first, *others = (figures.get(name) for figures in found)
         cells = [_figure(first), *(_figure(other, first) for other in others)]
         rows.append([name.replace("_", " "), *cells])
-    note = "SI units: s, m, rad, N m; settling_time and others that never came are left out."
+    note = "SI units: s, m, rad, N m; settling_time and others that were never reached are omitted."
     head = ["", *(run.label for run in runs)]
     return [Table(head, rows, note=note, filtered=len(rows) > len(ROLES) ** 2)] if rows else []
 

@@ -63,13 +63,13 @@ def drive_page(
     sections = [
         Section("Path", "Seen from above. Shift and wheel, or + and −, zoom; dragging moves.",
                 _path(run, robot), wide=True),
-        Section("Errors", "Distance and heading from the reference.", _errors(run, events)),
-        Section("Commands", "What was commanded; dotted: its limit.",
+        Section("Errors", "Distance and heading error to the reference.", _errors(run, events)),
+        Section("Commands", "Commands; dotted: their limits.",
                 _commands(run, recording, robot, events)),
         Section("States", "When the robot was near its reference, and when a command was at its "
                 "limit.", _states(run, recording), wide=True),
         Section("Velocities", "Asked for and driven.", _velocities(run, recording, events)),
-        Section("Live parameters", "What was offered, what was used, and which gates let it pass.",
+        Section("Live parameters", "Estimates offered, values in use, and which gates passed.",
                 [*_adaptation(lived, recording, events), *_sigma(run, lived, recording, events)]),
     ]  # fmt: skip
     return Page(
@@ -78,7 +78,7 @@ def drive_page(
         verdict=verdict,
         advice=advice,
         answer=_answer(results, run.commanded),
-        notes=[f"not complete: {sentence}" for sentence in summary["missing"]],
+        notes=[f"incomplete: {sentence}" for sentence in summary["missing"]],
         sections=[section for section in sections if section.parts],
         summary=summary,
         texts=texts_to_copy(about, folder),
@@ -100,7 +100,7 @@ def _verdict(
     limited = _saturated(run, recording)
     more = (
         f"Commands were at their limit for {100.0 * limited:.0f} % of the time: drive slower, or "
-        "raise the limit if the robot can bear it."
+        "raise the limit if the robot tolerates it."
         if limited > 0.05
         else f"Compare it with another run: ./diffbot view {shlex.quote(str(folder))} OTHER"
     )
@@ -113,7 +113,11 @@ def _verdict(
         true = all(step.true is not None for step in results.steps)
         whose = "true velocity" if true else "velocity by encoders"
         if slow:
-            return Tone.CAUTION, f"{len(slow)} of {count} steps of {whose} never came to 1 %.", more
+            return (
+                Tone.CAUTION,
+                f"{len(slow)} of {count} steps of {whose} not settled to 1 %.",
+                more,
+            )
         return Tone.GOOD, f"All {count} steps of {whose} settled to 1 %.", more
     whose = "true pose" if metrics.true else "pose by odometry"
     position = significant(1e3 * tracking.rms_position, 2)
@@ -136,7 +140,7 @@ def _longer(run: DriveRun, results: DriveResults, more: str) -> str:
     # Twice the duration, or twice the time that the remaining distance takes at this speed.
     rest = last / (first - last) if last < first else 0.0
     longer = math.ceil(2.0 * window.end * max(1.0, rest))
-    return f"It may only need longer: duration:={longer}. {more}"
+    return f"It may only need more time: duration:={longer}. {more}"
 
 
 def _saturated(run: DriveRun, recording: DriveRecording) -> float:

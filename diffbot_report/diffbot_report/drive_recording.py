@@ -383,7 +383,7 @@ class DriveRecording:
             (run.untold_poses, len(run), "true poses (ground_truth)"),
             (judged.missing(judgements), max(judgements, judged.newest), "judged estimates"),
         )
-        return [f"{lost} of {total} {what} did not come" for lost, total, what in found if lost]
+        return [f"{lost} of {total} {what} not received" for lost, total, what in found if lost]
 
     def _extra(self, rows: Rows) -> dict[str, Columns]:
         lengths = self.fields.extra

@@ -28,12 +28,12 @@ def faults_page(summary: Mapping[str, Any], command: str) -> Page:
     tone, advice = Tone.GOOD, "Each row below has its time to zero and its largest torque."
     if kept < len(rows):
         tone = Tone.BAD
-        advice = "The rows that fail say why; repeat one with --row TEXT."
+        advice = "Failed rows state the reason; repeat one with --row TEXT."
     verdict = f"{kept} of {len(rows)} rows keep their promise{_slowest(rows)}."
     if summary.get("outcome") != "completed":
         tone = Tone.BAD if tone is Tone.BAD else Tone.CAUTION
         verdict = f"Interrupted after {len(rows)} of {summary.get('planned')} rows: {verdict}"
-        advice = "Run it again to its end: nothing is said of the other rows."
+        advice = "Run it again to its end: the other rows were not tested."
     return Page(
         title="Fault table",
         tone=tone,
@@ -42,10 +42,10 @@ def faults_page(summary: Mapping[str, Any], command: str) -> Page:
         answer=_grouped("kind of fault", rows, lambda entry: entry["group"]),
         sections=[
             Section("By node", "", [_grouped("node", rows, node_of)], wide=True),
-            Section("Times to zero", "Of the rows that promise zero torque, the slowest first.",
+            Section("Times to zero", "Rows that promise zero torque, slowest first.",
                     _times(rows), wide=True),
-            Section("Rows", "Words in the field leave rows that have all of them: a node, a fault, "
-                    "an engine.", [_rows(rows)], wide=True),
+            Section("Rows", "Type words in the field to show only rows with all of them: a node, "
+                    "a fault, an engine.", [_rows(rows)], wide=True),
         ],
         summary=summary,
         texts={"Repeat this": command},

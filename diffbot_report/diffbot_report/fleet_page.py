@@ -175,15 +175,15 @@ def _advice(
         return f"Begin with {first['name']}: {first['cause']} ({sure(first)} sure)."
     if not summary["robots"] and not summary["trends"]:
         return "Record more: five robots of a type, and several recordings of each."
-    return "Nothing to do: record again."
+    return "Nothing to do; continue to record."
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     share = summary["false_alarms"]
     counts = ", ".join(f"{name}: {count}" for name, count in summary["recordings"].items())
-    notes = [f"Recordings by what may be used of them: {counts}."]
+    notes = [f"Recordings by usability: {counts}."]
     if summary["robots"] or summary["trends"]:
-        notes.append(f"A fleet without a fault would have any alarm with a chance of {share:g}.")
+        notes.append(f"Probability of any alarm in a fleet without a fault: {share:g}.")
     left = summary.get("left_out") or {}
     if left:
         few = "; ".join(f"{name} {why}" for name, why in list(left.items())[:5])
@@ -276,7 +276,7 @@ def _fleet_sections(
         charts.append(_trend_chart(f"trend_{i}", robots[robot], change, robot[1]))
     text = "Of the robots that changed, the quantity that changed most surely; bands: 95 %."
     yield Section("Changes over time", text, charts)
-    text = "What robots of a type are like: centre, and where 95 % of further robots would be."
+    text = "Typical values of each type: centre, and range of 95 % of further robots."
     yield Section("Types", text, _priors(summary), wide=True)
     yield Section("Robots side by side", "", _spreads(summary, robots))
     yield Section(
@@ -409,7 +409,7 @@ def _ranking(
         marks.append(None if about is None else Tone.CAUTION)
         links.append(files[robot])
     head = ["robot", "type", "recordings", "p, others", "p, change", "last", "cause"]
-    note = "p: chance of as much in a robot without a fault, before others are counted."
+    note = "p: probability of such a deviation without a fault, for this robot alone."
     return Table(head, rows, note=note, filtered=True, marks=marks, links=links)
 
 
@@ -491,7 +491,7 @@ def robot_page(
             _trend_chart(f"q_{i}", rows, trend or {}, quantity=quantity)
             for i, quantity in enumerate(_compared(level, trend))
         ]
-        sections.insert(0, Section("Over time", "Bands: 95 % by each recording itself.", charts))
+        sections.insert(0, Section("Over time", "Bands: 95 % intervals of each recording.", charts))
     back = Table([""], [["all robots"]], links=[f"../{FLEET}"])
     sections.append(Section("Fleet", "", [back]))
     return Page(

@@ -273,8 +273,8 @@ def trust_figure(recording: IdentRecording, title: str) -> Figure:
         title: What was run.
     """
     learned = bool(np.nan_to_num(recording.information()[1]).any())
-    subtitle = "what was seen of the needed motion, what the model leaves over"
-    subtitle += ", what was learned" if learned else ""
+    subtitle = "share of the needed motion that was seen, correlation of the residuals"
+    subtitle += ", information gained" if learned else ""
     figure = style.new_figure(f"Trust in the estimate of {title}", subtitle, 3.6)
     grid = figure.add_gridspec(
         1, 3 if learned else 2, width_ratios=(1.0, 1.0, 1.7)[: 3 if learned else 2], left=0.05,
@@ -342,7 +342,7 @@ def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
     axes.tick_params(axis="y", labelrotation=90)
     for label in axes.get_yticklabels():
         label.set_verticalalignment("center")
-    axes.set_xlabel("0: white, as it should be", fontsize=9, color=style.INK)
+    axes.set_xlabel("0: white noise, as expected", fontsize=9, color=style.INK)
 
 
 def _draw_information(axes: Axes, recording: IdentRecording) -> None:

@@ -59,8 +59,8 @@ Array = NDArray[np.float64]
 TIME = "robot time since the excitation began, s"
 SYMBOLS = tuple(UNITS)
 NOT_VERIFIED = (
-    "Controllers take verified parameters only: run it again to its end, with verification:=10, "
-    "and more room or torque where it moved too little."
+    "Controllers accept verified parameters only: run it again to its end, with verification:=10, "
+    "and with more room or torque if the robot moved too little."
 )
 EXCITING = "excitation"  # charts over the time of the excitation zoom together
 # Correlation between two parameters above which more data of the same kind add little information.
@@ -101,19 +101,19 @@ def ident_page(
     phrases = meanings(parameters, physical)
     notes = [*state_notes(parameters), *friction_notes(recording, robot.model)]
     notes += confidence_notes(estimate, recording.verdict, recording.verification)
-    notes += [f"not complete: {sentence}" for sentence in summary["missing"]]
+    notes += [f"incomplete: {sentence}" for sentence in summary["missing"]]
     sections = [
-        Section("Estimates", "Each with its 95 % interval, as it came about.",
+        Section("Estimates", "Estimates over time, with their 95 % intervals.",
                 _estimates(recording, parameters)),
-        Section("Measured and predicted", "A motion that the parameters were not identified from: "
+        Section("Measured and predicted", "A motion that was not used for the identification: "
                 f"the model restarts from the measured values every {HORIZON:g} s.",
                 _held_out(recording, robot)),
-        Section("Excitation", "Torques that acted, the part that friction took of them, and what "
-                "they caused.", _excitation(recording, robot)),
-        Section("States", "What the node did, and from when on each parameter was known.",
+        Section("Excitation", "Acting torques, the part of them that friction took, and the "
+                "resulting motion.", _excitation(recording, robot)),
+        Section("States", "Phases of the node, and the time from which each parameter was known.",
                 _states(recording, parameters), wide=True),
-        Section("Trust", "What was seen of the needed motion, which parameters the data cannot "
-                "tell apart, and what would tell more.", _trust(recording, parameters)),
+        Section("Trust", "How much of the needed motion was seen, which parameters the data cannot "
+                "distinguish, and which motion would help.", _trust(recording, parameters)),
         Section("Path", "The axle's middle by odometry. Shift and wheel, or + and −, zoom; "
                 "dragging moves.",
                 _path(recording, robot), wide=True),
@@ -143,20 +143,24 @@ def _verdict(
     if summary["outcome"] == Outcome.FAILED.value:
         return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
     if estimate is None:
-        return Tone.BAD, "Nothing was identified: no estimate came.", "See the reason below."
+        return (
+            Tone.BAD,
+            "Nothing was identified: no estimate was received.",
+            "See the reason below.",
+        )
     again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
     if estimate.state is EstimateState.INVALID:
         return Tone.BAD, f"These parameters must not be used: {estimate.reason}", again
     if verdict is VerificationVerdict.REFUTED:
         return (
             Tone.BAD,
-            "A motion that they were not identified from refutes the parameters.",
-            ("Look at the residuals below; check for slip, slopes and the wiring of the wheels."),
+            "The parameters are refuted: they do not predict a new motion.",
+            ("See the residuals below; check for slip, slopes and the wiring of the wheels."),
         )
     if estimate.state is not EstimateState.ESTIMATED:
-        return Tone.CAUTION, f"Not yet: {estimate.reason}", again
+        return Tone.CAUTION, f"Not yet identified: {estimate.reason}", again
     open_ones = [q.symbol for q in parameters if q.state is not EstimateState.ESTIMATED]
-    found = f"but for {', '.join(open_ones)}: not identifiable from this run" if open_ones else ""
+    found = f"except {', '.join(open_ones)}: not identifiable from this run" if open_ones else ""
     if verdict is VerificationVerdict.NOT_VERIFIED:
         stopped = summary["outcome"] == Outcome.STOPPED.value
         why = f"the run was stopped ({summary['reason']})" if stopped else ""
@@ -265,7 +269,7 @@ def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
               EXCITING),
         Chart("omega", "Yaw rate", "rad/s", [Curve("ω", times, motion[:, 1], Role.FOURTH)], TIME,
               EXCITING),
-        Chart("plane", "Velocities that were seen", "ω, rad/s", [plane], "v, m/s", None,
+        Chart("plane", "Velocities covered", "ω, rad/s", [plane], "v, m/s", None,
               note="empty corners were not excited"),
     ]  # fmt: skip
 
@@ -369,7 +373,7 @@ def correlation(estimate: Estimate) -> list[Part]:
     pair = f"{SYMBOLS[int(most[0])]} and {SYMBOLS[int(most[1])]}"
     note = f"largest: {pair}, {off.max():.2f}"
     if off.max() > LARGEST_CORRELATION:
-        note = f"{pair} are hard to tell apart, {off.max():.3f}"
+        note = f"{pair} are hard to distinguish, {off.max():.3f}"
     return [Matrix("correlation", "Correlation", SYMBOLS, SYMBOLS, found, note=note)]
 
 
@@ -410,7 +414,7 @@ def _what_tells_more(parameters: Sequence[Quantity]) -> Table:
         [q.symbol, known_to(q), TEACHES[q.symbol]]
         for q in sorted(parameters, key=share, reverse=True)
     ]
-    return Table(["", "known to", "what tells more"], rows, "What would tell more")
+    return Table(["", "known to", "motion that helps"], rows, "Motion that gives more information")
 
 
 def _path(recording: IdentRecording, robot: Robot) -> list[Part]:

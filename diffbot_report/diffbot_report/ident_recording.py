@@ -140,7 +140,7 @@ class IdentRecording:
         if state is None:
             return []
         found = [
-            f"{told - come} of {told} {what} did not come"
+            f"{told - come} of {told} {what} not received"
             for told, come, what in (
                 (state.statuses, self.statuses, "status messages"),
                 (state.estimates, self.estimates, "estimates"),
@@ -149,9 +149,9 @@ class IdentRecording:
         ]
         verified = self.has_last and self.verdict is not VerificationVerdict.NOT_VERIFIED
         if verified and self.verification is None:
-            found.append("the verification did not come")
+            found.append("the verification was not received")
         if self._truth_due and not len(self.true_parameters):
-            found.append("the true K5 to K8 (ground_truth/dynamic_parameters) did not come")
+            found.append("the true K5 to K8 (ground_truth/dynamic_parameters) were not received")
         return found
 
     @property

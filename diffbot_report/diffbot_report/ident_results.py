@@ -43,8 +43,8 @@ FRICTION = {
     "c_r": "viscous friction, right wheel",
     "f_l": "Coulomb friction, left wheel",
     "f_r": "Coulomb friction, right wheel",
-    "c_w": "floor against turning, per rate",
-    "f_w": "floor against turning, always",
+    "c_w": "viscous floor resistance to turning",
+    "f_w": "constant floor resistance to turning",
 }
 
 

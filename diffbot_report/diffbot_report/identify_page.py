@@ -45,7 +45,7 @@ def identify_page(
     stopped = summary.get("outcome") == "stopped"
     notes = [*(note for verdict in findings.verdicts for note in verdict.notes), *findings.notes]
     if stopped:
-        notes.insert(0, "The run was interrupted: all of this rests on what was read until then.")
+        notes.insert(0, "Interrupted: these results use only the data that were read until then.")
     files = ", ".join(Path(name).name for name in summary.get("files", []))
     tone = TONES[findings.usable]
     return Page(
@@ -67,7 +67,7 @@ def identify_page(
 def _verdict_text(findings: Findings) -> str:
     if findings.usable is Usable.ALL:
         names = ", ".join(verdict.subject for verdict in findings.verdicts)
-        return f"Identified, and it may be used: {names}."
+        return f"Identified and usable: {names}."
     # Long reasons are in the table below.
     texts = (verdict.headline(160) for verdict in findings.verdicts if not verdict.usable)
     return "; ".join(texts)
@@ -76,8 +76,8 @@ def _verdict_text(findings: Findings) -> str:
 def _advice(findings: Findings, folder: Path) -> str:
     files = ", ".join(path.name for path in sorted(folder.glob("*_parameters.yaml")))
     if findings.usable is Usable.NONE:
-        return "Record what the reason below asks for, and identify that."
-    rest = "" if findings.usable is Usable.ALL else " Of the rest, see the reason below."
+        return "Make a new recording as the reason below asks, and identify that one."
+    rest = "" if findings.usable is Usable.ALL else " For the others, see the reason below."
     return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"
 
 
@@ -93,7 +93,7 @@ def _answer(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _sections(findings: Findings) -> Iterator[Section]:
-    yield Section("Verdicts", "May it be used, and how well it predicts what it has not seen.",
+    yield Section("Verdicts", "Whether it may be used, and how well it predicts other data.",
                   [_verdicts(findings.verdicts)], wide=True)  # fmt: skip
     analyses = findings.analyses
     if isinstance(analyses, TorqueResult):
@@ -156,10 +156,12 @@ def _torque(result: TorqueResult) -> Iterator[Section]:
     yield Section("Parameters", "With their 95 % intervals.", parts)
     if len(result.held_out_motion) > 10 * AVERAGE:
         seconds = float(np.ptp(result.held_out_motion[:, 0]))
-        text = (f"A part of the recording that nothing was learnt from, simulated for {seconds:.1f}"
+        text = (f"A part of the recording not used for the fit, simulated for {seconds:.1f}"
                 " s from its first velocity and its torques.")  # fmt: skip
         yield Section("Measured and predicted", text, _held_out_torque(result))
-    yield Section("Trust", "What the recording cannot tell apart.", correlation(estimate))
+    yield Section(
+        "Trust", "Parameters that the recording cannot distinguish.", correlation(estimate)
+    )
 
 
 def _held_out_torque(result: TorqueResult) -> list[Part]:
@@ -198,7 +200,7 @@ def _velocity(axes: Mapping[str, AxisAnalysis]) -> Iterator[Section]:
             parts += _predicted(axis, analysis.held_out, verdict, f"motion {axis}")
         if analysis.fit is not None:
             parts.append(_dead_times(axis, analysis))
-        text = "Each sample predicted by a fit that has not seen it, from the commands alone."
+        text = "Each sample is predicted from the commands alone, by a fit without it."
         yield Section(verdict.subject.capitalize(), text, parts)
 
 

@@ -217,8 +217,8 @@ class RunEnd:
         if silent and state is not None and state.phase is not RunPhase.WAITING:
             return Ending(
                 Outcome.FAILED,
-                f"the {self._node} node said nothing more, not even that it was told to end: it "
-                "was killed or hangs",
+                f"the {self._node} node sent nothing more and did not confirm the stop: it was "
+                "killed or hangs",
             )
         return Ending(Outcome.STOPPED, "interrupted")
 
@@ -234,7 +234,7 @@ class RunEnd:
         if state is None:
             return Ending(
                 Outcome.FAILED,
-                f"{node} did not begin: it waited for what its lines above name, or did not start",
+                f"{node} did not begin: not started, or inputs missing (see its lines above)",
             )
         if state.phase is RunPhase.STOPPED:
             by_user = any(word in state.message for word in SIGNAL_WORDS)
@@ -244,7 +244,7 @@ class RunEnd:
         if at_end and state.phase is not RunPhase.VERIFYING:
             return Ending(Outcome.COMPLETED)
         end = f" of {state.duration:.1f} s" if state.duration > 0.0 else ""
-        reason = f"{node} left after {state.elapsed:.1f} s{end} without saying why"
+        reason = f"{node} ended after {state.elapsed:.1f} s{end} without giving a reason"
         return Ending(Outcome.FAILED, reason)
 
 

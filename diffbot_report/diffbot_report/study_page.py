@@ -33,7 +33,7 @@ def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> 
         tone, verdict = Tone.GOOD, f"{summary['runs']} runs in {len(cells)} cells."
     else:
         tone = Tone.GOOD if good else Tone.CAUTION
-        verdict = f"{len(good)} of {len(cells)} cells keep to {asked} in 95 % of their runs."
+        verdict = f"{len(good)} of {len(cells)} cells meet {asked} in at least 95 % of their runs."
     return Page(
         title=f"study {summary['name']}: {summary['runs']} runs",
         tone=tone,
@@ -73,7 +73,7 @@ def _cells(summary: Mapping[str, Any]) -> Table:
         marks.append(Tone.GOOD if kept is not None and kept >= KEPT else None)
     head = [*(axis.replace("_", " ") for axis in axes or ["study"]), "runs"]
     head += [_title(label) for label in shown.values()]
-    note = "–: of more than 5 % of the runs there is none, or they never settle."
+    note = "–: more than 5 % of the runs have no value, or never settle."
     return Table(head, rows, marks=marks, note=note)
 
 

@@ -261,7 +261,7 @@ class ReportWriter:
         if missing:
             say(
                 console,
-                f"  not complete: {'; '.join(missing)}. Figures that need it are left out",
+                f"  incomplete: {'; '.join(missing)}. Figures that need them are omitted",
             )
         # Write the numbers first: a second Ctrl-C may cost pictures, never results.
         failures: list[str] = []
@@ -293,7 +293,7 @@ class ReportWriter:
                 say(console, str(path))
             problem = drawing.problem
         if problem:
-            say(console, f"pictures left out: {problem}")
+            say(console, f"pictures not written: {problem}")
         return drawing.unwritten
 
     def _write_page(
@@ -308,7 +308,7 @@ class ReportWriter:
                 return f"Next: look at the pictures in {self.directory}. {page.advice}"
             path = write_page(page, self.directory / REPORT)
         except ModuleNotFoundError as error:
-            say(self.console, f"{REPORT} left out: {error}; install plotly")
+            say(self.console, f"{REPORT} not written: {error}; install plotly")
             return ""
         except OSError as error:
             failures.append(str(error))

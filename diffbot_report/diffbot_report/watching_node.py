@@ -48,7 +48,7 @@ class ReportParameters(RobotParameters):
     results: str = parameter("", "folder for the report; empty: results/<date>-<name>")
     shown: str = parameter(
         "all",
-        "what is left besides summary.json: all, html (report.html alone), png (pictures alone)",
+        "files besides summary.json: all, html (only report.html), png (only pictures)",
         choices=SHOWN,
     )
     arguments: str = parameter("", "launch arguments, for the summary: JSON or name:=value ...")

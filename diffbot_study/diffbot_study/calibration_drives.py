@@ -157,10 +157,10 @@ def record_drive(
 def main(argv: Sequence[str] | None = None) -> int:
     """Write a robot file; return 0, or 2 after an error message."""
     parser = argparse.ArgumentParser(
-        prog="calibration_drives", description="Write a robot whose radii and track are others."
+        prog="calibration_drives", description="Write a robot file with changed radii and track."
     )
-    parser.add_argument("robot", help="name or path of the robot that it is taken for")
-    parser.add_argument("--seed", type=int, default=0, help="that it is drawn with, >= 0")
+    parser.add_argument("robot", help="name or path of the robot to change")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random changes, >= 0")
     parser.add_argument("--output", type=Path, required=True, help="file, .yaml")
     asked = parser.parse_args(argv)
     try:

@@ -214,7 +214,7 @@ def _pair(torque: Torque) -> Torque:
         left, right = torque
     except (TypeError, ValueError):
         raise ValueError(
-            f"the law gave {torque!r}: must be two torques [left, right] in N m"
+            f"the law returned {torque!r}: must be two torques [left, right] in N m"
         ) from None
     return left, right
 

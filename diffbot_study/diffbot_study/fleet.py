@@ -83,18 +83,24 @@ def main(
 
 def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        program, description="Every recording of a fleet becomes a row; see docs/fleet.md."
+        program, description="Analyse a fleet's recordings, a row for each; see docs/fleet.md."
     )
     add = parser.add_argument
     add("places", metavar="FOLDER|GLOB", nargs="+", help="FOLDER/ROBOT/RECORDING, or ROBOT_*.csv")
-    add("--output", metavar="DIR", type=Path, required=True, help="of the table, appended to")
-    add("--names", metavar="FILE.csv", type=Path, help="columns pattern, robot and type")
-    add("--robot", metavar="NAME|FILE", help="description of robots that the table gives none")
-    add("--wheel-radius", metavar="M", type=float, help="where there is no description")
-    add("--track", metavar="M", type=float, help="where there is no description")
+    add(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        required=True,
+        help="folder of the table; new rows are added",
+    )
+    add("--names", metavar="FILE.csv", type=Path, help="table with columns pattern, robot, type")
+    add("--robot", metavar="NAME|FILE", help="description of robots without type in --names")
+    add("--wheel-radius", metavar="M", type=float, help="of robots without a description, m")
+    add("--track", metavar="M", type=float, help="of robots without a description, m")
     add(
         "--false-alarms", metavar="SHARE", type=float, default=0.01,
-        help="chance that a fleet without a fault gets any alarm (default: %(default)g)",
+        help="probability of any alarm in a fleet without a fault (default: %(default)g)",
     )  # fmt: skip
     add_cluster_options(parser)
     return parser
@@ -113,8 +119,8 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     known = store.keys(version=VERSION)  # rows of older versions are computed again
     if not recordings and not store.parts:
         raise ValueError(
-            f"{', '.join(options.places)}: holds no recording ({others} other files); recordings "
-            f"are folders of bags and files that end in {', '.join(sorted(SUFFIXES))}"
+            f"{', '.join(options.places)}: contains no recording ({others} other files); "
+            f"recordings are folders of bags and files that end in {', '.join(sorted(SUFFIXES))}"
         )
     contents: dict[str, FleetRecording] = {}
     for recording in recordings:
@@ -123,7 +129,7 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
     new = {key: recording for key, recording in wanted.items() if key not in known}
     console.print(
         f"{len(recordings)} recordings, {len(new)} of them new, "
-        f"{len(recordings) - len(wanted)} copies of others; {others} other files"
+        f"{len(recordings) - len(wanted)} duplicates; {others} other files"
     )
     lost, interrupted = _add_rows(list(new.items()), store, options, console)
     rows = _one_row_each(store.rows(), wanted)
@@ -191,10 +197,12 @@ def _add_rows(
                 else:
                     lost += len(task)
                     paths = ", ".join(str(recording.path) for _, recording in task)
-                    console.print(f"not read ({end.failure}): {paths}", soft_wrap=True)
+                    console.print(f"cannot be read ({end.failure}): {paths}", soft_wrap=True)
                 progress.advance(bar, len(task))
     except KeyboardInterrupt:
-        console.print("interrupted: what was done is kept; the same command goes on")
+        console.print(
+            "interrupted: finished recordings are kept; run the same command again to continue"
+        )
         return lost, True
     except ClusterLostError as error:
         console.print(str(error))
@@ -208,7 +216,7 @@ def _report_findings(
     """Analyse the rows, print and write the findings; return the content of fleet.json."""
     counts = Counter(row["usable"] for row in rows)
     said = ", ".join(f"{name}: {count}" for name, count in counts.most_common())
-    console.print(f"rows by what may be used of them: {said or 'there is none'}")
+    console.print(f"rows by usability: {said or 'no rows'}")
     for row in [row for row in rows if row["usable"] in REASONED][:SHOWN]:
         console.print(
             f"  {row['path']}: {row['usable']}: {row['reason']}", soft_wrap=True, markup=False
@@ -252,9 +260,7 @@ def write_priors(fleet: Fleet, folder: Path) -> list[Path]:
 
 
 def _print(fleet: Fleet, console: Console) -> None:
-    chance = (
-        f"(a fleet without a fault would have any alarm with a chance of {fleet.false_alarms:g})"
-    )
+    chance = f"(probability of any alarm in a fleet without a fault: {fleet.false_alarms:g})"
     if fleet.types:
         alarms = [robot for robot in fleet.robots if robot.alarm]
         console.print(
@@ -264,8 +270,8 @@ def _print(fleet: Fleet, console: Console) -> None:
         _print_deviations(alarms, console)
     else:
         console.print(
-            f"no type has {FEWEST} robots with {RECORDINGS} usable recordings each: none is "
-            "compared"
+            f"no type has at least {FEWEST} robots with at least {RECORDINGS} usable recordings "
+            "each: no robot is compared"
         )
     if fleet.trends:
         changed = [trend for trend in fleet.trends if trend.alarm]

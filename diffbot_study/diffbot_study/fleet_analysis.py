@@ -161,14 +161,20 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
     for kind, own_rows in members.items():
         told = kinds[kind].robots if kind in kinds else {}
         silent = {row["robot"] for row in own_rows} - {*told}
-        left_out |= {name: "has no recording that can be compared" for name in sorted(silent)}
+        left_out |= {name: "has no comparable recording" for name in sorted(silent)}
     for kind, of_kind in kinds.items():
         robots = of_kind.robots
         short = {name: own for name, own in robots.items() if len(own) < RECORDINGS}
-        left_out |= {name: f"has {len(own)} usable recordings" for name, own in short.items()}
+        left_out |= {
+            name: f"has {len(own)} usable recordings, fewer than {RECORDINGS}"
+            for name, own in short.items()
+        }
         full = {name: own for name, own in robots.items() if name not in short}
         if len(full) < FEWEST:
-            left_out |= {name: f"type {kind} has {len(full)} robots" for name in full}
+            left_out |= {
+                name: f"type {kind} has {len(full)} such robots, fewer than {FEWEST}"
+                for name in full
+            }
             continue
         newest = {name: _after(changed.get((kind, name)), own) for name, own in full.items()}
         types[kind], own = _compare(of_kind, newest)

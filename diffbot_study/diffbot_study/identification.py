@@ -165,7 +165,7 @@ class _OpenLoop:
             left, right = map(float, torque)
         except (TypeError, ValueError):
             raise ValueError(
-                f"the excitation gave {torque!r} at {self._periods * PERIOD:g} s: must be two "
+                f"the excitation returned {torque!r} at {self._periods * PERIOD:g} s: must be two "
                 "torques [left, right] in N m"
             ) from None
         self._periods += 1
@@ -328,13 +328,13 @@ def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         first = int(np.argmin(steps > 0.0))
         raise ValueError(
             f"time[{rows[first + 1]}] = {stamps[first + 1]:.9g} s after time[{rows[first]}] = "
-            f"{stamps[first]:.9g} s: must rise; sort the rows by time, and leave out those whose "
-            "time was there before"
+            f"{stamps[first]:.9g} s: must increase; sort the rows by time, and remove "
+            "duplicates"
         )
     usual = float(np.median(steps))
     if not SHORTEST_STEP <= usual <= LONGEST_STEP:
         raise ValueError(
-            f"time rises by {usual:.4g} s from row to row: must be {SHORTEST_STEP:g} to "
+            f"time increases by {usual:.4g} s from row to row: must be {SHORTEST_STEP:g} to "
             f"{LONGEST_STEP:g} s; give it in s, and the wheels at 20 Hz or more"
         )
     return np.concatenate(([False], steps > LONG_STEP * usual))
@@ -346,9 +346,9 @@ def _left_out(numbers: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> list[str]:
     if not numbers.all():
         incomplete = np.flatnonzero(~numbers)
         said.append(
-            f"{len(incomplete)} of {len(numbers)} rows are left out, the first is row "
+            f"{len(incomplete)} of {len(numbers)} rows are ignored, the first is row "
             f"{incomplete[0]}: a number is not finite"
         )
     if gaps.any():
-        said.append(f"gaps in the time: {np.count_nonzero(gaps)}; intervals are wider for it")
+        said.append(f"gaps in the time: {np.count_nonzero(gaps)}; they widen the intervals")
     return said

@@ -99,20 +99,24 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add_cluster_options(parser)
     parser.add_argument(
         "--output", metavar="DIR", type=Path,
-        help="folder of the results, gone on with where it is there (default: results/study-NAME)",
+        help="folder of the results; existing ones are continued (default: results/study-NAME)",
     )  # fmt: skip
     return parser
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, limit: float | None = 900.0) -> None:
     """Add the options of commands that run on a cluster; `limit` None: no option for task time."""
-    parser.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="of a Dask cluster")
-    parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine")
+    parser.add_argument(
+        "--scheduler", metavar="tcp://HOST:PORT", help="scheduler of a Dask cluster"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=_count, help="number of processes on this machine"
+    )
     if limit is None:
         return
     parser.add_argument(
         "--task-time", metavar="S", type=_seconds, default=limit,
-        help="a task that takes longer fails, s (default: %(default)g)",
+        help="time limit of a task, s; longer ones fail (default: %(default)g)",
     )  # fmt: skip
 
 
@@ -144,7 +148,7 @@ def _run(
     points = {point.key: point for point in study.points()}
     done = store.keys() & points.keys()
     missing = [point for key, point in points.items() if key not in done]
-    console.print(f"{study.name}: {len(points)} runs, {len(done)} of them are there already")
+    console.print(f"{study.name}: {len(points)} runs, {len(done)} of them are already done")
     lost, interrupted = 0, False
     if missing:
         tasks = chunks(missing)
@@ -166,7 +170,9 @@ def _run(
                     progress.advance(bar, len(tasks[end.task]))
         except KeyboardInterrupt:
             interrupted = True
-            console.print("interrupted: what was done is kept; the same command goes on")
+            console.print(
+                "interrupted: finished runs are kept; run the same command again to continue"
+            )
         except ClusterLostError as error:
             lost += 1
             console.print(str(error))
@@ -181,8 +187,8 @@ def _run(
 def _complaint(points: Sequence[Any], failure: str) -> str:
     first, last = points[0], points[-1]
     return (
-        f"{len(points)} runs failed ({failure}), of seeds {first.seed} to {last.seed}; the same "
-        "command tries them again"
+        f"{len(points)} runs failed ({failure}), of seeds {first.seed} to {last.seed}; run the "
+        "same command again to repeat them"
     )
 
 

@@ -87,30 +87,36 @@ _ONE = (IDENTIFICATION,)
 _DRIVEN = (DRIVE,)
 SETTINGS: dict[str, Setting] = {
     "seconds": Setting(float, "robot time of the run, s", 0.5, 3600.0),
-    "encoder_counts": Setting(int, "per wheel revolution; 0: exact", 0, 2**31 - 1),
-    "torque_noise": Setting(float, "of the acting torque, as a share of it", 0.0, 1.0),
-    "torque_delay": Setting(int, "control periods", 0, 100),
-    "payload": Setting(
-        float, "mass on the body's centre of mass, as a share of its mass", 0.0, 5.0
+    "encoder_counts": Setting(int, "counts per wheel revolution; 0: exact", 0, 2**31 - 1),
+    "torque_noise": Setting(
+        float, "standard deviation of the acting torque, as a share of it", 0.0, 1.0
     ),
-    "friction": Setting(float, "times the robot's own viscous and Coulomb friction", 0.0, 10.0),
-    "speed": Setting(float, "times the excitation's own limits of speed", 0.05, 1.5, of=_ONE),
+    "torque_delay": Setting(int, "delay of the torque, control periods", 0, 100),
+    "payload": Setting(
+        float, "mass added at the body's centre of mass, as a share of the body's mass", 0.0, 5.0
+    ),
+    "friction": Setting(float, "factor on the robot's viscous and Coulomb friction", 0.0, 10.0),
+    "speed": Setting(float, "factor on the excitation's speed limits", 0.05, 1.5, of=_ONE),
     "excitation": Setting(
-        str, "of the identification", names=("prbs", "multisine", "optimised"), of=_ONE
+        str, "excitation of the identification", names=("prbs", "multisine", "optimised"), of=_ONE
     ),
     "estimator": Setting(
-        str, "of the identification", names=("integral", "rls", "kalman"), of=_ONE
+        str, "estimator of the identification", names=("integral", "rls", "kalman"), of=_ONE
     ),
-    "path": Setting(str, "what is driven", names=("figure_eight", "parking"), of=_DRIVEN),
-    "gain": Setting(float, "times the tuned gamma1 and gamma2", 0.05, 20.0, of=_DRIVEN),
+    "path": Setting(str, "path to drive", names=("figure_eight", "parking"), of=_DRIVEN),
+    "gain": Setting(float, "factor on the tuned gamma1 and gamma2", 0.05, 20.0, of=_DRIVEN),
     "known_friction": Setting(
-        float, "times the true friction that the law is told", 0.0, 3.0, of=_DRIVEN
+        float, "friction that the law assumes, as a factor on the true one", 0.0, 3.0, of=_DRIVEN
     ),
     "known_inputs": Setting(
-        float, "times the true K7 and K8 that the law is told", 0.1, 10.0, of=_DRIVEN
+        float, "K7 and K8 that the law assumes, as a factor on the true ones", 0.1, 10.0, of=_DRIVEN
     ),
     "known_couplings": Setting(
-        float, "times the true K5 and K6 that the law is told", -10.0, 10.0, of=_DRIVEN
+        float,
+        "K5 and K6 that the law assumes, as a factor on the true ones",
+        -10.0,
+        10.0,
+        of=_DRIVEN,
     ),
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -236,7 +242,9 @@ def load_study(path: Path) -> Study:
 def study_from(data: Any, name: str) -> Study:
     """Return the study that the content of a file describes; errors as in load_study."""
     if not isinstance(data, dict):
-        raise ValueError(f"must hold named values, not {data!r}; copy config/studies/encoders.yaml")
+        raise ValueError(
+            f"must be a mapping of names to values, not {data!r}; copy config/studies/encoders.yaml"
+        )
     _check_names(data, _KEYS, "")
     kind = data.get("kind")
     if kind not in DEFAULTS:
@@ -275,7 +283,7 @@ def study_from(data: Any, name: str) -> Study:
 def _section(data: Mapping[str, Any], part: str) -> dict[str, Any]:
     section = data.get(part) or {}
     if not isinstance(section, dict):
-        raise ValueError(f"{part} = {section!r}: must hold named values")
+        raise ValueError(f"{part} = {section!r}: must be a mapping of names to values")
     return section
 
 
@@ -284,7 +292,7 @@ def _check_names(section: Mapping[str, Any], names: Any, where: str) -> None:
         if key not in names:
             near = closest(str(key), names)
             advice = f"did you mean {where}{near}? " if near else ""
-            raise ValueError(f"{where}{key}: unknown; {advice}there are {', '.join(names)}")
+            raise ValueError(f"{where}{key}: unknown; {advice}known are {', '.join(names)}")
 
 
 def _whole(data: Mapping[str, Any], key: str, default: int, least: int) -> int:

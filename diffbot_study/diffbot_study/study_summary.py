@@ -47,7 +47,7 @@ _NAMES = {
     "rms_position": Label("rms of position", "mm", 1e3),
     "rms_heading": Label("rms of heading", "°", 180.0 / math.pi),
     "rms_torque": Label("rms of torque", "N m"),
-    "torque_share": Label("peak torque, of what traction allows"),
+    "torque_share": Label("peak torque, share of the traction limit"),
 }
 LABELS: dict[str, Label] = {
     **{f"{name}_median": replace(label, name=f"{label.name}, median")
@@ -134,7 +134,7 @@ def answer(study: Study, found: Sequence[Cell]) -> str:
     asked = ", ".join(f"{name} <= {most:g}" for name, most in study.tolerance.items())
     good = [cell for cell in found if cell["within_tolerance"] >= LEAST_SHARE]
     if not good:
-        return f"no cell keeps to {asked} in {100.0 * LEAST_SHARE:g} % of its runs"
+        return f"no cell meets {asked} in at least {100.0 * LEAST_SHARE:g} % of its runs"
     names = ["; ".join(f"{axis} {cell[axis]}" for axis in study.axes) or "all" for cell in good]
     return f"{asked} in {100.0 * LEAST_SHARE:g} % of the runs: " + " | ".join(names)
 

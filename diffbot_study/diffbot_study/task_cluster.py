@@ -207,7 +207,7 @@ class Cluster:
             end = TaskEnd(number, future.result(), None)
         elif future.status in ("cancelled", "lost"):
             self._watch()
-            end = TaskEnd(number, None, "was lost with the cluster")
+            end = TaskEnd(number, None, "lost together with the cluster")
         else:
             error = future.exception()
             text = str(error).partition("\n")[0]
@@ -236,12 +236,12 @@ class Cluster:
         """Report workers that have gone or come; raise if the scheduler is gone."""
         if self._client.status not in ("running", "connecting"):
             raise ClusterLostError(
-                "the scheduler does not answer any more; what was done is kept: start a scheduler "
-                "and run the same command again"
+                "the scheduler no longer responds; finished tasks are kept: start a scheduler and "
+                "run the same command again"
             )
         now = set(self._workers())
         for worker in sorted(self._known - now):
-            self._say(f"worker {worker} has gone; its task runs again on another")
+            self._say(f"worker {worker} lost; its task is repeated on another worker")
         for worker in sorted(now - self._known):
-            self._say(f"worker {worker} has come")
+            self._say(f"worker {worker} joined")
         self._known = now

@@ -163,7 +163,7 @@ def test_a_message_sent_before_is_printed(latched: str) -> None:
 def test_timeout_lists_the_topics_that_exist(latched: str) -> None:
     result = echo("/other", "--timeout", "3.5")
     assert result.returncode == 1
-    assert "nobody publishes /other within 3.5 s; topics that exist:" in result.stderr
+    assert "no node publishes /other within 3.5 s; topics that exist:" in result.stderr
     assert "\n  /latched\n" in result.stderr
 
 
@@ -198,7 +198,7 @@ def test_the_run_that_lives_is_joined_and_of_several_none(
         assert (result.returncode, result.stdout) == (0, "data: kept\n---\n"), result.stderr
         # On a busy machine it says next that it waits for the publisher.
         said = result.stderr.splitlines()
-        assert said[0] == f"diffbot echo: in domain {own.domain}, of the run ident"
+        assert said[0] == f"diffbot echo: in domain {own.domain} of the run ident"
         assert set(said[1:]) <= {"diffbot echo: waiting for a publisher of /latched"}
         node.destroy_node()
         context.try_shutdown()
@@ -206,7 +206,7 @@ def test_the_run_that_lives_is_joined_and_of_several_none(
             result = echo("/latched", "--once", "--timeout", "20")
     assert (result.returncode, result.stdout) == (2, "")
     first, *listed, last = result.stderr.splitlines()
-    assert first.startswith("diffbot echo: several runs are under way, set ROS_DOMAIN_ID")
+    assert first.startswith("diffbot echo: several runs are active; set ROS_DOMAIN_ID")
     assert {line.split(",")[0].strip() for line in listed} == {
         f"domain {own.domain}: ident",
         f"domain {other.domain}: pose",

@@ -250,8 +250,8 @@ def test_a_run_that_stays_says_which_simulations_it_will_not_meet(
     with domains.claim("simulator", launch=True) as own, domains.claim("tests"):
         assert main(["run.launch.xml", "sim:=none", "pkg:=robots", "exec:=robot"]) == 0
     assert capfd.readouterr().err == (
-        "[INFO] [launch]: domain 0, not that of simulator, "
-        f"which ROS_DOMAIN_ID={own.domain} joins\n"
+        "[INFO] [launch]: domain 0; simulator is in another one: set "
+        f"ROS_DOMAIN_ID={own.domain} to join it\n"
     )
 
 

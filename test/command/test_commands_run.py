@@ -92,11 +92,11 @@ def test_it_joins_the_one_run_that_lives_and_none_of_several(
     monkeypatch.delenv("ROS_DOMAIN_ID")
     assert said() == ("None\n", "")
     with domains.claim("pose", launch=True) as own:
-        expected = f"diffbot run: in domain {own.domain}, of the run pose\n"
+        expected = f"diffbot run: in domain {own.domain} of the run pose\n"
         assert said() == (f"{own.domain}\n", expected)
         assert said(ROS_DOMAIN_ID="9") == ("9\n", "")
         with domains.claim("ident", launch=True) as other:
             out, err = said()
             assert out == "None\n"
-            assert err.startswith("diffbot run: in domain 0; several runs are under way")
+            assert err.startswith("diffbot run: in domain 0; several runs are active")
             assert f"domain {own.domain}: pose" in err and f"domain {other.domain}: ident" in err

@@ -43,7 +43,7 @@ def test_it_becomes_the_node_in_the_domain_of_the_run(became, monkeypatch, capsy
     assert program == "diffbot_view/live_view" and os.environ[domains.VARIABLE] == "42"
     assert "port:=0" in words and "address:=0.0.0.0" in words
     assert "leave_when_alone:=false" in words and not any("robot" in word for word in words)
-    assert "in domain 42, of the run ident" in capsys.readouterr().err
+    assert "in domain 42 of the run ident" in capsys.readouterr().err
 
 
 def test_of_several_runs_it_lists_them(became, monkeypatch, capsys):

@@ -182,7 +182,7 @@ def test_joining(first_port):
         assert environment == {"ROS_DOMAIN_ID": str(own.domain)}
         environment.clear()
         with domains.claim("pose", launch=True) as other:
-            with pytest.raises(domains.DomainError, match="several runs are under way") as error:
+            with pytest.raises(domains.DomainError, match="several runs are active") as error:
                 domains.join(environment)
             for run in (own, other):
                 assert f"\n  domain {run.domain}: {run.run.name}, since" in str(error.value)

@@ -119,8 +119,12 @@ def test_the_default_may_be_given(name, argument):
         ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
         ("ident", "arena:=3", "'3', not length x width such as 3x3"),
         ("ident", "arena:=-3x3", "'-3x3', not length x width such as 3x3, both above 0"),
-        ("ident", f"results:={__file__}", f"no folder that can be made: {__file__} is a file"),
-        ("pose", f"results:={__file__}/a", f"no folder that can be made: {__file__} is a file"),
+        ("ident", f"results:={__file__}", f"a folder that cannot be created: {__file__} is a file"),
+        (
+            "pose",
+            f"results:={__file__}/a",
+            f"a folder that cannot be created: {__file__} is a file",
+        ),
         (
             "pose",
             "robot:=twill",
@@ -145,9 +149,9 @@ def test_each_kind_says_what_it_has_to_be(name, word, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("hello", "no robot's file, which holds named values; copy twil.yaml"),
-        ("name: [", "no valid YAML: line 1, column 8; correct it"),
-        (b"\xff\xfe\x00", "no file that can be read"),
+        ("hello", "not a robot file (a mapping of names to values); copy twil.yaml"),
+        ("name: [", "not valid YAML: line 1, column 8; correct it"),
+        (b"\xff\xfe\x00", "not a readable file"),
     ],
 )
 def test_a_file_that_is_no_robots_is_refused_before_each_node_says_so(tmp_path, text, sentence):
@@ -180,13 +184,13 @@ def test_a_window_needs_a_display(monkeypatch):
     check("ident", "sim:=gazebo", "gui:=true")
     monkeypatch.delenv("DISPLAY")
     check("ident", "sim:=gazebo", "gui:=False")
-    assert "'gui' is 'true', and there is no display" in refusal("ident", "gui:=true")
+    assert "'gui' is 'true', but there is no display" in refusal("ident", "gui:=true")
 
 
 def test_a_folder_that_cannot_be_written_is_no_place_for_results(tmp_path, monkeypatch):
     check("ident", f"results:={tmp_path}/new/folder")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
-    assert f"{tmp_path} may only be read" in refusal("ident", f"results:={tmp_path}/new/folder")
+    assert f"{tmp_path} is read-only" in refusal("ident", f"results:={tmp_path}/new/folder")
 
 
 @pytest.mark.parametrize(
@@ -274,10 +278,10 @@ def test_so_does_the_command_of_an_installed_workspace(name, word, tmp_path, mon
     ("name", "words", "sentence"),
     [
         ("backstepping", ["goal:=1e6,0,0"],
-         "'1e6,0,0', 1e+06 m from the start: robot 'twil' comes 180 m far at most, at 3 m/s for "
+         "'1e6,0,0', 1e+06 m from the start: robot 'twil' travels at most 180 m, at 3 m/s for "
          "60 s; give a nearer goal, or duration:=333334.0 or more"),
         ("pose", ["goal:=0,8,pi/2", "start:=0,-8,0", "duration:=5"], "duration:=6.0 or more"),
-        ("backstepping", ["goal:=80,0,0", "robot:=agv"], "72 m far at most, at 1.2 m/s for 60 s"),
+        ("backstepping", ["goal:=80,0,0", "robot:=agv"], "at most 72 m, at 1.2 m/s for 60 s"),
     ],
 )  # fmt: skip
 def test_a_goal_beyond_what_the_robot_can_drive_is_refused(name, words, sentence, capsys):

@@ -231,7 +231,7 @@ def test_a_controller_that_says_nothing_more_has_failed(fake, page_report, tmp_p
     assert page_report.returncode == 1, output
     read = summary_of(tmp_path)
     assert read["outcome"] == "failed"
-    assert "backstep_controller node said nothing more" in read["reason"]
+    assert "backstep_controller node sent nothing more" in read["reason"]
 
 
 def test_a_run_of_which_something_did_not_come(fake, page_report, tmp_path):
@@ -244,9 +244,9 @@ def test_a_run_of_which_something_did_not_come(fake, page_report, tmp_path):
     assert page_report.returncode == 1, output
     read = summary_of(tmp_path)
     assert (read["outcome"], read["complete"]) == ("completed", False)
-    assert read["missing"] == ["20 of 120 true poses (ground_truth) did not come"]
+    assert read["missing"] == ["20 of 120 true poses (ground_truth) not received"]
     assert read["tracking"]["true"] is None and read["tracking"]["odometry"] is not None
-    assert "not complete: 20 of 120 true poses" in output
+    assert "incomplete: 20 of 120 true poses" in output
 
 
 def test_failed_run(fake, page_report, tmp_path):
@@ -265,7 +265,7 @@ def test_vanished_controller(fake, page_report, tmp_path):
     fake.node.destroy_node()
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 1, output
-    assert "backstep_controller node left after 0.4 s without" in summary_of(tmp_path)["reason"]
+    assert "backstep_controller node ended after 0.4 s without" in summary_of(tmp_path)["reason"]
 
 
 def test_unknown_controller_is_refused(tmp_path):

@@ -44,7 +44,7 @@ def test_a_run_beside_another_is_not_met_and_echo_joins_the_one_that_lives(unset
         )
         assert echo.returncode == 0, echo.stderr
         assert "left_wheel_joint" in echo.stdout
-        assert f"in domain {first}, of the run pose" in echo.stderr
+        assert f"in domain {first} of the run pose" in echo.stderr
         status, output = run("pose", tmp_path / "b", "sim:=ideal", "duration:=1.0")
         assert status == 0, output
         second = own_domain(output.splitlines(keepends=True)[0])

@@ -72,7 +72,7 @@ def test_a_claim_is_reproduced_where_it_holds():
 
 
 def test_what_cannot_be_needs_a_reason():
-    with pytest.raises(ValueError, match="say why"):
+    with pytest.raises(ValueError, match="give the reason why"):
         cannot_be("K5", "m", 1.0, 2.0, "")
 
 
@@ -150,7 +150,7 @@ def test_an_interruption_leaves_the_papers_until_then(tmp_path, monkeypatch, cap
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["outcome"] == "stopped" and len(summary["rows"]) == 1
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "It was interrupted" in text and not (tmp_path / "a-picture.png").exists()
+    assert "Interrupted: papers" in text and not (tmp_path / "a-picture.png").exists()
 
 
 def test_an_unknown_paper_is_answered_by_the_known_ones(capsys):

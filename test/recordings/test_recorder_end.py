@@ -73,4 +73,5 @@ def test_a_full_disk_is_a_sentence_and_a_status(recorder, monkeypatch, capfd):
     monkeypatch.setattr(node._writer, "close", full)
     node.close()
     assert node.exit_code == 1
-    assert "bag cannot be written any more: No space left on device; free" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert "cannot continue to write" in said and "bag: No space left on device; free" in said

@@ -128,7 +128,7 @@ def study(tmp_path_factory):
 
 def test_a_studys_page_has_maps_curves_and_what_keeps_the_tolerance(study):
     assert verdict_of(study) == (
-        "good", "2 of 4 cells keep to error &lt;= 0.03 in 95 % of their runs.",
+        "good", "2 of 4 cells meet error &lt;= 0.03 in at least 95 % of their runs.",
     )  # fmt: skip
     charts = charts_of(study)
     assert charts["map_error_0"]["columns"] == ["512", "4096"]

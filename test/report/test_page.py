@@ -142,7 +142,7 @@ def test_an_invalid_estimate_leaves_its_reason_and_no_numbers(tmp_path):
 def test_a_drive_that_is_cut_off_far_from_its_goal_is_told_a_duration_that_is_enough(tmp_path):
     page, _ = drive_report(backstepping_example((1000.0, 0.0, 0.0), 4.0), tmp_path)
     tone, _ = verdict_of(page)
-    (advised,) = re.findall(r"only need longer: duration:=(\d+)", page.read_text(encoding="utf-8"))
+    (advised,) = re.findall(r"need more time: duration:=(\d+)", page.read_text(encoding="utf-8"))
     assert tone == "caution"
     assert 1000.0 / ROBOT.limits.linear_velocity < int(advised) < 10000
 
@@ -200,7 +200,7 @@ def test_a_run_that_failed_or_found_nothing_has_a_page_that_says_so(tmp_path):
                           ("duration", "horizon", "one_step", "at_horizon"))
     ))  # fmt: skip
     tone, verdict = verdict_of(ident_report(refuted, tmp_path / "refuted")[0])
-    assert tone == "bad" and "refutes" in verdict
+    assert tone == "bad" and "refuted" in verdict
 
 
 def test_without_plotly_the_run_has_its_summary_and_says_what_to_install(tmp_path, monkeypatch):
@@ -209,7 +209,9 @@ def test_without_plotly_the_run_has_its_summary_and_says_what_to_install(tmp_pat
     findings = identification_findings(example_recording(), ROBOT, 100, "twil")
     writer = ReportWriter(RunDescription(), tmp_path, console, no_pictures())
     assert writer.write(findings, Ending(Outcome.COMPLETED), 1.0, 0.0)
-    assert "report.html left out: No module named 'plotly'; install plotly" in console.export_text()
+    assert (
+        "report.html not written: No module named 'plotly'; install plotly" in console.export_text()
+    )
     assert (tmp_path / "summary.json").exists() and not (tmp_path / "report.html").exists()
 
 

@@ -156,7 +156,7 @@ def compared(folder):
 def test_the_page_of_a_torque_robot_has_the_numbers_of_its_summary(pages):
     page, summary = pages["torque"]
     tone, said = verdict_of(page)
-    assert (tone, said) == ("good", "Identified, and it may be used: torque robot.")
+    assert (tone, said) == ("good", "Identified and usable: torque robot.")
     charts = charts_of(page)
     for name in ("K5", "K6", "K7", "K8"):
         entry = summary["parameters"][name]
@@ -243,7 +243,7 @@ def test_the_page_of_a_calibration(pages, tmp_path):
         return page.tone.value, page.verdict
 
     tone, text = said(calibration(identified=False))
-    assert tone == "caution" and "but for track" in text
+    assert tone == "caution" and "except track" in text
     noise = calibration()
     noise["calibration"]["path_noise"] = {"value": 2e-9, "identified": False, "unit": "m^2/m"}
     noise["calibration"]["bias_walk"] = {

@@ -99,7 +99,7 @@ def test_a_run_of_which_all_has_come():
 def test_lost_statuses(lost, left, settles):
     recording = recording_of(lost)
     figures = figures_of(recording)
-    assert recording.missing() == [f"{len(lost)} of {SAMPLES} status messages did not come"]
+    assert recording.missing() == [f"{len(lost)} of {SAMPLES} status messages not received"]
     assert known(figures) == left
     for kind in left & {"true", "odometry"}:
         assert figures[kind]["settling_time"] == settles
@@ -119,7 +119,7 @@ def test_lost_true_poses(lost, left, settles):
     recording = recording_of(lost_truth=lost)
     figures = figures_of(recording)
     assert recording.missing() == [
-        f"{len(lost)} of {SAMPLES} true poses (ground_truth) did not come"
+        f"{len(lost)} of {SAMPLES} true poses (ground_truth) not received"
     ]
     assert known(figures) == left
     assert figures["odometry"]["settling_time"] == 1.5
@@ -158,13 +158,13 @@ def test_lost_judgements():
     assert recording.missing() == []
     assert (keys["judged"], keys["refused_by"], keys["state"]) == (5, {"a": 0, "b": 5}, "following")
     recording, keys = adaptation((2,))
-    assert recording.missing() == ["1 of 5 judged estimates did not come"]
+    assert recording.missing() == ["1 of 5 judged estimates not received"]
     assert (keys["judged"], keys["refused_by"], keys["state"]) == (None, None, "following")
     recording, keys = adaptation((5,))
-    assert recording.missing() == ["1 of 5 judged estimates did not come"]
+    assert recording.missing() == ["1 of 5 judged estimates not received"]
     assert keys["state"] is keys["in_use"] is keys["judged"] is None
     recording, keys = adaptation((1, 2, 3, 4, 5))
-    assert recording.missing() == ["5 of 5 judged estimates did not come"]
+    assert recording.missing() == ["5 of 5 judged estimates not received"]
 
 
 def test_a_writer_that_does_not_count_and_one_that_is_started_anew():
@@ -190,10 +190,10 @@ def ident(statuses=3, estimates=2, newest=5.0):
 def test_an_identification_needs_its_last_estimate():
     assert ident().missing() == [] and ident().has_last
     recording = ident(estimates=1)
-    assert recording.missing() == ["1 of 2 estimates did not come"] and recording.has_last
+    assert recording.missing() == ["1 of 2 estimates not received"] and recording.has_last
     recording = ident(estimates=1, newest=4.8)
     assert not recording.has_last
-    assert ident(statuses=1).missing() == ["2 of 3 status messages did not come"]
+    assert ident(statuses=1).missing() == ["2 of 3 status messages not received"]
 
 
 def test_what_is_missing_is_said_in_one_line(tmp_path):
@@ -203,5 +203,5 @@ def test_what_is_missing_is_said_in_one_line(tmp_path):
     writer = ReportWriter(RunDescription(), tmp_path, console, Drawing("nothing"))
     assert writer.write(findings, Ending(Outcome.COMPLETED), None, math.inf)
     text = console.export_text()
-    assert "not complete: 50 of 400 status messages did not come; 50 of 350 true poses" in text
+    assert "incomplete: 50 of 400 status messages not received; 50 of 350 true poses" in text
     assert json.loads((tmp_path / "summary.json").read_text())["missing"] == missing

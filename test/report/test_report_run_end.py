@@ -106,7 +106,7 @@ def test_a_signal_before_the_node_said_anything(told, outcome):
 def test_a_node_that_says_nothing_after_a_signal_was_killed_or_hangs(phase, outcome):
     ending = RunEnd().interrupted(100.0, status(phase), 2, silent=True)
     assert ending.outcome is Outcome(outcome)
-    assert outcome != "failed" or "said nothing more" in ending.reason
+    assert outcome != "failed" or "sent nothing more" in ending.reason
 
 
 def test_an_end_waits_while_more_comes_but_not_for_ever():

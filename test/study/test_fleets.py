@@ -178,7 +178,7 @@ def test_a_folder_without_recordings_is_refused(tmp_path, capsys):
     (tmp_path / "in" / "notes.md").write_text("on holiday")
     status = command.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")])
     said = capsys.readouterr().err
-    assert status == 2 and "holds no recording (1 other files)" in said and ".mcap" in said
+    assert status == 2 and "contains no recording (1 other files)" in said and ".mcap" in said
 
 
 def test_another_description_is_another_row_and_only_the_one_asked_for_counts(

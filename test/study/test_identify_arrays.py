@@ -41,7 +41,7 @@ def test_a_row_with_nan_is_left_out_and_said(log, column):
     arrays[column][300] = math.nan
     found = identified(*arrays)
     assert found.samples == len(arrays[0]) - 1
-    assert "1 of 1001 rows are left out, the first is row 300" in found.warnings[0]
+    assert "1 of 1001 rows are ignored, the first is row 300" in found.warnings[0]
 
 
 def test_rows_that_are_missing_hardly_widen_the_intervals(log):
@@ -86,9 +86,13 @@ def repeated(time):
 @pytest.mark.parametrize(
     ("index", "change", "words"),
     [
-        (0, lambda time: 1e3 * time, r"rises by 10 s .* give it in s"),
-        (0, repeated, r"time\[100\] = 0.99 s after time\[99\] = 0.99 s: must rise; sort the rows"),
-        (0, lambda time: time[::-1], r"time\[1\] = .* must rise"),
+        (0, lambda time: 1e3 * time, r"increases by 10 s .* give it in s"),
+        (
+            0,
+            repeated,
+            r"time\[100\] = 0.99 s after time\[99\] = 0.99 s: must increase; sort the rows",
+        ),
+        (0, lambda time: time[::-1], r"time\[1\] = .* must increase"),
         (1, np.degrees, r"row \d+: angle of the (left|right) wheel jumps"),
         (2, lambda torque: math.nan * torque, "0 rows with a time, both angles and both torques"),
     ],

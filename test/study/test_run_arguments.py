@@ -44,7 +44,7 @@ def test_a_robot_may_be_named_and_torques_may_be_an_array():
 
 @pytest.mark.parametrize("torque", [None, 0.1, (0.1,), (0.1, 0.1, 0.1)])
 def test_a_law_that_gives_no_pair_is_told_what_it_gave(torque):
-    with pytest.raises(ValueError, match="the law gave .*: must be two torques"):
+    with pytest.raises(ValueError, match="the law returned .*: must be two torques"):
         drive(torque)
 
 
@@ -62,8 +62,8 @@ def test_a_drive_without_a_period_is_refused(duration):
         ({"seconds": math.nan}, "seconds = nan s"),
         ({"record": 0.0}, "record = 0.0 s"),
         ({"hold": 1.5}, "hold = 1.5 samples: must be whole"),
-        ({"excitation": lambda t: 0.1}, "the excitation gave 0.1 at 0 s: must be two torques"),
-        ({"excitation": lambda t: None}, "the excitation gave None at 0 s"),
+        ({"excitation": lambda t: 0.1}, "the excitation returned 0.1 at 0 s: must be two torques"),
+        ({"excitation": lambda t: None}, "the excitation returned None at 0 s"),
     ],
 )
 def test_so_is_an_identification_by_what_cannot_be(options, words):

@@ -176,9 +176,9 @@ def test_a_study_that_lost_a_task_or_was_interrupted_goes_on(tmp_path, monkeypat
     status, text = run("a", lost=0)
     assert status == command.SOME_FAILED and "4 runs failed (took longer than 1 s)" in text
     status, text = run("a", most=0)
-    assert status == command.INTERRUPTED and "4 of them are there already" in text
+    assert status == command.INTERRUPTED and "4 of them are already done" in text
     assert run("a")[0] == 0
-    assert "8 of them are there already" in run("a")[1]
+    assert "8 of them are already done" in run("a")[1]
     monkeypatch.setattr(command, "draw_study", draw_study)
     assert run("b")[0] == 0
     one, other = (json.loads((tmp_path / name / "summary.json").read_text()) for name in "ab")

@@ -31,4 +31,4 @@ def test_ctrl_c_ends_the_workers_of_a_study_without_a_word(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     text = process.communicate(timeout=60)[0]
     assert process.returncode == INTERRUPTED, text
-    assert "interrupted: what was done is kept" in text and "Traceback" not in text, text
+    assert "interrupted: finished runs are kept" in text and "Traceback" not in text, text

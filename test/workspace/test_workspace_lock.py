@@ -108,7 +108,7 @@ def test_what_a_run_uses_is_not_changed_and_the_run_is_named(tmp_path, user):
     while "seed:=3" not in refused(folder):  # until it has become the other program
         assert first.poll() is None
     text = refused(folder)
-    assert text.startswith(f"{folder} has to be changed, and is in use by ")
+    assert text.startswith(f"{folder} must be changed but is in use by ")
     for each in (first, second):
         assert f"./diffbot launch ident seed:=3 (process {each.pid})" in text
         each.communicate("")

@@ -15,7 +15,7 @@ from diffbot_bringup.cli import drop_output
 
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
-Without ROS_DOMAIN_ID it is the domain of the run that `diffbot launch` has under way.
+Without ROS_DOMAIN_ID, the domain of the active `diffbot launch` is used.
 exit status: 0 printed; 1 no message in time (the topics that exist are listed); 2 wrong
 arguments; 130 stopped by Ctrl-C."""
 
@@ -36,14 +36,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("topic", metavar="TOPIC", help="e.g. /ident/dynamic_parameters")
     parser.add_argument("type", metavar="TYPE", nargs="?", help="e.g. std_msgs/msg/String")
-    parser.add_argument("--once", action="store_true", help="print one message and leave")
+    parser.add_argument("--once", action="store_true", help="print one message and exit")
     parser.add_argument(
         "--field", metavar="F", help="print one field only, e.g. pose.pose.position"
     )
     parser.add_argument("--csv", action="store_true", help="one line per message, comma-separated")
     parser.add_argument("--no-arr", action="store_true", help="show type and length of arrays only")
     parser.add_argument(
-        "--timeout", metavar="S", type=_seconds, default=math.inf, help="leave after S seconds"
+        "--timeout", metavar="S", type=_seconds, default=math.inf, help="exit after S seconds"
     )
     return parser
 
@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
         print(f"for example: {domains.VARIABLE}=N ./diffbot echo {options.topic}", file=sys.stderr)
         return 2
     if run:
-        print(f"diffbot echo: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
+        print(f"diffbot echo: in domain {run.domain} of the run {run.name}", file=sys.stderr)
     from diffbot_bringup.topic_echo import TopicError  # needs rclpy: not for --help
 
     try:
@@ -85,7 +85,7 @@ def _echo(options: argparse.Namespace) -> int:
         if not topic.connect(min(deadline, time.monotonic() + 3.0)):
             print(f"diffbot echo: waiting for a publisher of {topic.name}", file=sys.stderr)
             if not topic.connect(deadline):
-                return _nothing(options, f"nobody publishes {topic.name}", topic.names())
+                return _nothing(options, f"no node publishes {topic.name}", topic.names())
         printed = False
         while (message := topic.receive(deadline)) is not None:
             print(text(message, options), flush=True)

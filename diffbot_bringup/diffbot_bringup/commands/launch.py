@@ -80,8 +80,8 @@ def _about_domain(run: domains.Registration | None) -> list[str]:
     if run.own:
         return [f"domain {run.domain} (own; {domains.VARIABLE}={run.domain} joins it)"]
     return [
-        f"domain {run.domain}, not that of {other.name}, "
-        f"which {domains.VARIABLE}={other.domain} joins"
+        f"domain {run.domain}; {other.name} is in another one: set "
+        f"{domains.VARIABLE}={other.domain} to join it"
         for other in domains.runs()
         if other.launch and other.domain != run.domain
     ]
@@ -161,7 +161,7 @@ def _check_reach(values: Mapping[str, Any]) -> None:
     if way > speed * time:
         raise UsageError(
             f"argument 'goal' is {values['goal']!r}, {way:g} m from the start: robot "
-            f"'{robot.name}' comes {speed * time:g} m far at most, at {speed:g} m/s for "
+            f"'{robot.name}' travels at most {speed * time:g} m, at {speed:g} m/s for "
             f"{time:g} s; give a nearer goal, or duration:={math.ceil(way / speed)}.0 or more"
         )
 

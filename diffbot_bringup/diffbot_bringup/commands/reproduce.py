@@ -29,9 +29,9 @@ from diffbot_report.page import REPORT, write_page
 from diffbot_report.summary import strict, versions, write_summary
 
 _EPILOG = """\
-Writes report.html, which needs no other file, the pictures by themselves, and summary.json. Values
-that are not reached, or are outside the spread of what an experiment may have been, are listed;
-the exit status is 0 when the page could be made, 130 after Ctrl-C: what was computed is written."""
+Writes report.html, which needs no other file, the pictures as PNG files, and summary.json. Lists
+values that are not reached, or are outside the spread of the possible experiments.
+exit status: 0 the page is written; 130 stopped by Ctrl-C, finished papers are written."""
 
 
 def main(argv: list[str]) -> int:
@@ -75,13 +75,13 @@ def _parser() -> argparse.ArgumentParser:
         help=f"years of the papers: {', '.join(PAPERS)}; default: all",
     )  # fmt: skip
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--html", action="store_true", help="report.html alone, without PNGs")
-    shown.add_argument("--png", action="store_true", help="PNGs alone, without report.html")
+    shown.add_argument("--html", action="store_true", help="only report.html, no PNGs")
+    shown.add_argument("--png", action="store_true", help="only PNGs, no report.html")
     parser.add_argument(
         "--output",
         metavar="DIR",
         type=Path,
-        help="folder, made if need be (default: results/<date>-reproduce)",
+        help="folder, created if missing (default: results/<date>-reproduce)",
     )
     return parser
 

@@ -16,10 +16,10 @@ from diffbot_bringup.xml_launch.resolver import executables, find_executable
 _USAGE = """\
 usage: diffbot run PACKAGE EXECUTABLE [ARGUMENTS ...]
 
-Replaces this process by the executable; all ARGUMENTS go to it as they are, for example
+Replaces this process by the executable; all ARGUMENTS are passed to it unchanged, for example
   diffbot run diffbot_sim simulator --ros-args -p engine:=ideal
 Without EXECUTABLE, lists those of PACKAGE; without both, lists the packages that have any.
-Without ROS_DOMAIN_ID it joins the domain of the run that `diffbot launch` has under way."""
+Without ROS_DOMAIN_ID it joins the domain of the active `diffbot launch`."""
 
 
 def main(argv: list[str]) -> int:
@@ -51,7 +51,7 @@ def _join() -> None:
         print(f"diffbot run: in domain 0; {error}", file=sys.stderr)
         return
     if run:
-        print(f"diffbot run: in domain {run.domain}, of the run {run.name}", file=sys.stderr)
+        print(f"diffbot run: in domain {run.domain} of the run {run.name}", file=sys.stderr)
 
 
 def _find(argv: list[str]) -> str:

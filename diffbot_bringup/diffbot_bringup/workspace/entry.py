@@ -47,7 +47,7 @@ def main(root: Path, argv: list[str]) -> int:
         say(str(error))
         return _FAILED_STATUS
     except KeyboardInterrupt:
-        say("interrupted; run the same command again to go on where it stopped")
+        say("interrupted; run the same command again to resume")
         return 128 + signal.SIGINT
 
 
@@ -77,7 +77,7 @@ def _main(root: Path, argv: list[str]) -> int:
         except SetupError as error:
             if command != "test":
                 raise
-            say(f"the tests with Gazebo are left out: {error}")
+            say(f"skipping the tests with Gazebo: {error}")
     study = _study(root, environment, command, words)
     if command == "setup":
         say(f"ready; using {environment.title}")
@@ -156,7 +156,7 @@ def _study(
     except SetupError as error:
         if command != "test":
             raise
-        say(f"the tests with Dask and pyarrow are left out: {error}")
+        say(f"skipping the tests with Dask and pyarrow: {error}")
         return None
 
 
@@ -265,7 +265,7 @@ def hold(folder: Path) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        say("another diffbot is setting up what this one uses; waiting for it ...")
+        say("another diffbot is setting up the same environment; waiting for it ...")
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         os.close(descriptor)
         return False
@@ -282,8 +282,8 @@ def alone(folder: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SetupError(
-                f"{folder} has to be changed, and is in use by {_users(descriptor)}; end that "
-                "first, or wait for its end, and run diffbot again"
+                f"{folder} must be changed but is in use by {_users(descriptor)}; stop that, or "
+                "wait until it ends, then run diffbot again"
             ) from None
         yield
     finally:
@@ -320,7 +320,7 @@ def _command_line(process: str) -> str:
     try:
         words = Path("/proc", process, "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
-        return "a run that has ended, some of whose processes have not"
+        return "a process left over from a run that has ended"
     if _COMMAND_LINE in words:
         words = ["./diffbot", *words[words.index(_COMMAND_LINE) + 1 :]]
     return " ".join(words).strip()

@@ -228,7 +228,7 @@ class GazeboSetup:
                 self._run_builder(lock)
         except ChildError as error:
             text = "\n".join(["the plugin for Gazebo was not built:", *error.tail])
-            raise SetupError(f"{text}\n(all of it: {error.log})") from error
+            raise SetupError(f"{text}\n(complete log: {error.log})") from error
         self._stamps.set(_STEP, self._key)
 
     def _has_gazebo(self, lock: int) -> bool:
@@ -256,7 +256,7 @@ class GazeboSetup:
         mirror = self._mirror()
         if shutil.disk_usage(self.folder).free < _SPACE:
             raise SetupError(
-                f"Gazebo needs {_SPACE / 1e9} GB of disk while it is unpacked; free some"
+                f"unpacking Gazebo needs {_SPACE / 1e9} GB of free disk space; free some"
             )
         state = self.folder / "apt"
         archive = DebianArchive(mirror, _SUITE, state, self._log, lock)
@@ -283,7 +283,7 @@ class GazeboSetup:
         """Return the archive's address; raise SetupError if Gazebo is not available."""
         advice = (
             "this machine has no Gazebo 11. On Ubuntu 22.04 and Debian 11: "
-            "sudo apt install gazebo libgazebo-dev. On others it is taken from Debian 11's packages"
+            "sudo apt install gazebo libgazebo-dev. Elsewhere Debian 11's packages are used"
         )
         if missing := missing_tools():
             raise SetupError(f"{advice}, which needs {', '.join(missing)}; or use sim:=mujoco")
@@ -300,8 +300,8 @@ def _explanation(mirror: str, error: ChildError) -> str:
     reasons = [line for line in error.tail if line.startswith("E:")] or error.tail[-1:]
     return (
         f"cannot get Gazebo 11 ({_SUITE}) from {mirror}: {' '.join(reasons[:1])}; check the "
-        f"network, or set {MIRROR_VARIABLE} to another Debian archive, and run diffbot again: it "
-        f"goes on where it stopped (details: {error.log})"
+        f"network, or set {MIRROR_VARIABLE} to another Debian archive, and run diffbot again to "
+        f"resume (details: {error.log})"
     )
 
 

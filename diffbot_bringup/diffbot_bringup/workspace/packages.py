@@ -99,7 +99,7 @@ def _read(manifest: Path) -> Package:
         raise ValueError(f"{manifest}: not a well-formed package.xml: {error}") from error
     name = (root.findtext("name") or "").strip()
     if not name:
-        raise ValueError(f"{manifest}: the element <name> is missing; it names the package")
+        raise ValueError(f"{manifest}: the element <name> is missing; add the package's name")
     build_type = root.findtext("export/build_type") or "ament_cmake"
     return Package(name, manifest.parent, build_type.strip())
 
@@ -183,7 +183,7 @@ class Workspace:
             try:
                 run(self._command(stale), self._build_variables(), log, lock, watch)
             except ChildError as error:
-                text = "\n".join(["the build failed:", *error.tail, f"(all of it: {error.log})"])
+                text = "\n".join(["the build failed:", *error.tail, f"(complete log: {error.log})"])
                 raise SetupError(text) from error
 
     def _command(self, stale: list[Package]) -> list[str | Path]:

@@ -90,7 +90,7 @@ class WheelsEnvironment:
             return
         self._stamps.clear(_ENVIRONMENT_STEP)
         self._stamps.clear(_WHEELS_STEP)
-        with SetupStep(f"Making a virtual environment in .diffbot/{self.directory.name}"):
+        with SetupStep(f"Creating a virtual environment in .diffbot/{self.directory.name}"):
             for leftover in ("venv", "build", "install"):
                 shutil.rmtree(self.directory / leftover, ignore_errors=True)
             command: list[str | Path] = [sys.executable, "-m", "venv", self.prefix]
@@ -172,13 +172,13 @@ def _check_platform() -> None:
     machine = platform.machine()
     if not sys.platform.startswith("linux") or machine not in ("x86_64", "AMD64"):
         raise SetupError(
-            f"ROS 2 wheels exist for x86-64 Linux only and this is {sys.platform} on {machine}; "
+            f"ROS 2 wheels exist for x86-64 Linux only, but this is {sys.platform} on {machine}; "
             "install ROS 2 (https://docs.ros.org), source its setup.bash and run diffbot again"
         )
     version = sys.version_info[:2]
     if not OLDEST <= version <= NEWEST:
         raise SetupError(
-            f"ROS 2 wheels exist for Python {_text(OLDEST)} to {_text(NEWEST)} and this is "
+            f"ROS 2 wheels exist for Python {_text(OLDEST)} to {_text(NEWEST)}, but this is "
             f"{_text(version)}; run: python3.X ./diffbot ... with one of those"
         )
     if platform.libc_ver()[0] != "glibc":
@@ -287,11 +287,11 @@ def _explanation(error: ChildError) -> str:
     if _NETWORK.search(text):
         return (
             "cannot download the Python packages; check the network and pip's settings "
-            "(pip config list), then run diffbot again: it goes on where it stopped "
+            "(pip config list), then run diffbot again to resume "
             f"(details: {error.log})"
         )
     if "No space left" in text:
-        return "the disk is full; the environment needs 1.5 GB; free some and run diffbot again"
+        return "the disk is full; the environment needs 1.5 GB; free space and run diffbot again"
     reasons = [line for line in error.tail if line.startswith("ERROR")] or error.tail[-1:]
     return f"pip failed: {' '.join(reasons[:1])} (details: {error.log})"
 
@@ -367,7 +367,7 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
         text = _PYTHON.sub(str(python_include), text)
         text = _STRINGS.sub(r"\1 ENCODING UTF-8)", text)
         if _BUILDER in text:
-            raise SetupError(f"{path} names a folder of its builder that is not known here")
+            raise SetupError(f"{path} contains an unknown path of its build machine")
         if text != found:
             # If the process is killed here, the old file stays: pip would not repair half a file.
             partial = path.with_suffix(".partial")

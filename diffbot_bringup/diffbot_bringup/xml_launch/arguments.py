@@ -212,10 +212,10 @@ def _description(argument: Argument) -> str:
 
 _EPILOG = """\
 NAME is a launch file of the suite (ident, ident.launch.xml) or a path; PACKAGE FILE works too.
-A run with a simulator gets a DDS domain of its own, and the first line names it; one without, or
-with ROS_DOMAIN_ID set, stays where it is.
-exit status: 0 all processes ended well; 1 a process failed (it is named); 2 wrong arguments or
-launch file, nothing was started; 130 stopped by Ctrl-C (143 SIGTERM, 129 SIGHUP)."""
+A run with a simulator gets its own DDS domain, printed in the first line; without a simulator, or
+with ROS_DOMAIN_ID set, the domain is not changed.
+exit status: 0 all processes ended without error; 1 a process failed (it is named); 2 wrong
+arguments or launch file, nothing was started; 130 stopped by Ctrl-C (143 SIGTERM, 129 SIGHUP)."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "-p", "--print", "--dry-run", dest="dry_run", action="store_true",
-        help="print what would be run, and run nothing",
+        help="print the processes that would run, and start none",
     )  # fmt: skip
     return parser
 
@@ -399,7 +399,7 @@ def _frames(text: str) -> str | None:
     words = text.split()
     if not words or len(words) == 2 and words[0] != words[1]:
         return None
-    return "not two frames, one that stands still and the robot's, such as 'map base_link'"
+    return "not two frames, a fixed one and the robot's, such as 'map base_link'"
 
 
 def _file(instead: Sequence[str], text: str) -> str | None:
@@ -445,11 +445,11 @@ def _not_yaml(path: Path) -> str | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f": line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        return f"no valid YAML{place}; correct it"
+        return f"not valid YAML{place}; correct it"
     except (OSError, UnicodeDecodeError) as error:
-        return f"no file that can be read: {error}"
+        return f"not a readable file: {error}"
     if not isinstance(content, dict):
-        return "no robot's file, which holds named values; copy twil.yaml"
+        return "not a robot file (a mapping of names to values); copy twil.yaml"
     return None
 
 
@@ -469,16 +469,16 @@ def _folder(text: str) -> str | None:
     path = Path(text).expanduser()
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not there.is_dir():
-        return f"no folder that can be made: {there} is a file; give another one"
+        return f"a folder that cannot be created: {there} is a file; give another one"
     if not os.access(there, os.W_OK | os.X_OK):
-        return f"no folder that can be written: {there} may only be read; give another one"
+        return f"a folder that cannot be written: {there} is read-only; give another one"
     return None
 
 
 def _window(text: str) -> str | None:
     if text.lower() in ("false", "0") or os.environ.get("DISPLAY"):
         return None
-    return "and there is no display: DISPLAY is not set; leave it out"
+    return "but there is no display: DISPLAY is not set; omit the argument"
 
 
 def _is_finite(word: str) -> bool:

@@ -419,7 +419,7 @@ def _from_yaml(text: str, text_allowed: bool) -> Any:
         raise
     if not _valid(value, text_allowed):
         raise ValueError(
-            f"{text!r} is a {type(value).__name__} for YAML; supported are int, float, bool, text "
+            f"YAML reads {text!r} as {type(value).__name__}; supported are int, float, bool, text "
             "and lists of one of these (put quotes around text)"
         )
     return value
@@ -438,7 +438,7 @@ def read_scalar(text: str) -> Any:
         raise ValueError(f"{text!r} is not YAML: {problem}") from None
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
         # Errors that PyYAML itself raises for values such as `!!int ""` and 2001-99-99.
-        raise ValueError(f"{text!r} is no value of its kind: {error}") from None
+        raise ValueError(f"{text!r} is not a valid YAML value: {error}") from None
 
 
 def _valid(value: Any, text_allowed: bool) -> bool:

@@ -450,7 +450,7 @@ class Supervisor:
         name = signal.Signals(number).name
         if self._stopped_by is not None:
             when = self._ladder[0][1] - time.monotonic() if self._ladder else 0.0
-            say("WARNING", f"{name} again: already stopping, by force in {max(when, 0.0):.0f} s")
+            say("WARNING", f"{name} again: already stopping, next signal in {max(when, 0.0):.0f} s")
             return
         self._stopped_by = number
         self._stop("Ctrl-C (SIGINT)" if number == signal.SIGINT else name)
@@ -473,7 +473,7 @@ class Supervisor:
     def _escalate(self, number: int) -> None:
         names = ", ".join(process.description.name for process in self._running)
         if not number:
-            say("ERROR", f"not even SIGKILL ends {names}; left behind")
+            say("ERROR", f"still running after SIGKILL: {names}; not waiting any longer")
             left = (f"{process.description.name} (left)" for process in self._running)
             self._failed |= dict.fromkeys(left, "")
             for process in self._running:
@@ -510,7 +510,7 @@ class Supervisor:
         code, description = process.code, process.description
         well = (0,) if self._ladder is None else _STOPPED_WELL.get(self._sent, (0,))
         if code not in well and description.looks_on:
-            say("WARNING", f"has died (exit code {code}); the others go on", description.name)
+            say("WARNING", f"has died (exit code {code}); the others continue", description.name)
         elif code not in well:
             self._fail(f"{description.name} (exit code {code})", process.pid)
             say(

@@ -262,11 +262,11 @@ def evaluate(text: str) -> str:
     except SyntaxError as error:
         raise ValueError(f"$(eval): {error.msg} in {text!r}") from None
     except (RecursionError, MemoryError):
-        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
+        raise ValueError(f"$(eval): nested too deeply; remove brackets from {text!r}") from None
     try:
         return str(_value(tree.body))
     except RecursionError:
-        raise ValueError(f"$(eval): nested too deeply; take brackets out of {text!r}") from None
+        raise ValueError(f"$(eval): nested too deeply; remove brackets from {text!r}") from None
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(f"$(eval): {error} in {text!r}") from None
 

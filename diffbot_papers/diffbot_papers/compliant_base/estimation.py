@@ -348,8 +348,8 @@ def pseudo_inverse(measured: Array) -> Array:
     a, f = a.reshape(-1, SIZE), f.ravel()
     scale = np.linalg.norm(a, axis=0)
     if not (scale > 0.0).all():
-        raise ValueError("a parameter has no effect in the motion: let all axes move")
+        raise ValueError("a parameter has no effect on this motion: move all axes")
     x, _, rank, _ = np.linalg.lstsq(a / scale, f, rcond=None)
     if rank < SIZE:
-        raise ValueError(f"the motion fixes {rank} of {SIZE} parameters: excite it more richly")
+        raise ValueError(f"the motion fixes only {rank} of {SIZE} parameters: use a richer one")
     return np.asarray(x / scale)

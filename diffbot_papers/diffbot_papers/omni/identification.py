@@ -180,7 +180,7 @@ def fit_steady(speeds: ArrayLike, forces: ArrayLike) -> SteadyFit:
     if len(speeds) < 3:
         raise ValueError(f"{len(speeds)} steady speeds: B, C and their intervals need at least 3")
     if not (np.isfinite(speeds).all() and np.isfinite(forces).all()):
-        raise ValueError("speeds and forces must be finite; leave out readings that failed")
+        raise ValueError("speeds and forces must be finite; remove failed readings")
     if not speeds.all():
         raise ValueError("a steady speed is 0: Coulomb friction has no known sign there")
     if np.ptp(np.abs(speeds)) < 1e-6 * np.abs(speeds).max():
