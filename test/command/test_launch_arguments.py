@@ -102,7 +102,11 @@ def test_the_default_may_be_given(name, argument):
 @pytest.mark.parametrize(
     ("name", "word", "sentence"),
     [
-        ("ident", "duration:=abc", "'abc', not a number such as 2, 0.5 or 1.0e-3 (longest robot time "),
+        (
+            "ident",
+            "duration:=abc",
+            "'abc', not a number such as 2, 0.5 or 1.0e-3 (longest robot time ",
+        ),
         ("ident", "duration:=1e3", "'1e3', not a number such as 2, 0.5 or 1.0e-3"),  # as YAML
         ("backstepping", "laps:=x", "'x', not a whole number (laps of a closed trajectory"),
         ("backstepping", "laps:=1.5", "'1.5', not a whole number"),
@@ -113,7 +117,11 @@ def test_the_default_may_be_given(name, argument):
         ("pose", "goal:=none", "'none', not three numbers"),
         ("pose", "goal:=1,0,90", "heading is beyond 2 pi rad: 90 degrees would be 90*pi/180"),
         ("linearizing", "times:=[0, x]", "'[0, x]', not a list of numbers such as [1.0, 2.5]"),
-        ("ident", "duration:=-5", "argument 'duration' is '-5', below 0 (longest robot time of the "),
+        (
+            "ident",
+            "duration:=-5",
+            "argument 'duration' is '-5', below 0 (longest robot time of the ",
+        ),
         ("calibrate", "arena:=-0.5", "argument 'arena' is '-0.5', below 0 (side of the free "),
         ("pose", "encoder_counts:=-2", "argument 'encoder_counts' is '-2', below -1 (simulated "),
         ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
