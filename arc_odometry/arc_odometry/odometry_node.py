@@ -220,7 +220,7 @@ class OdometryNode(Node):
             pose, covariance = read_pose(message, self.values.odom_frame)
             self.odometry.set_pose(pose, covariance)
         except ValueError as error:
-            self.get_logger().error(f"set_pose refused: {error}; the pose stays")
+            self.get_logger().error(f"set_pose refused: {error}; the pose is kept")
             return
         self.get_logger().info(
             f"pose set to x {pose.x:g} m, y {pose.y:g} m, theta {pose.theta:g} rad"

@@ -135,7 +135,7 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
             key = key_node.value
             if key in seen:
                 line = key_node.start_mark.line + 1
-                raise ValueError(f"line {line}: the key '{key}' is there twice. Remove one.")
+                raise ValueError(f"line {line}: the key '{key}' appears twice. Remove one.")
             seen.add(key)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping

@@ -265,7 +265,7 @@ def _read_velocity(path: Path, results: Results) -> None:
     if not axes:
         raise ValueError(
             f"{path}: neither axis was identified ({'; '.join(results.missing)}); identify the "
-            "robot anew: diffbot identify RECORDING"
+            "robot again: diffbot identify RECORDING"
         )
     results.velocity = axes
     results.robot = str(section.get("robot") or "") or results.robot

@@ -97,9 +97,9 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     require_verified: str = parameter(
         AUTO,
-        "follow only estimates that a motion of its own has verified; auto: with parameters = "
-        "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
-        "Those that a motion refuted are never followed",
+        "follow only estimates that a separate motion has verified; auto: with parameters = "
+        "topic, not with adaptive, which has no such motion and starts from a trusted set. "
+        "Refuted estimates are never followed",
         # YAML reads true, yes and on as booleans, not as text.
         choices=(AUTO, ALWAYS, NEVER),
     )
@@ -399,12 +399,12 @@ class LiveDynamics:
         """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
         if self.newest is None:
             return (
-                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
-                "that verifies them, or give the file of one as `parameters`"
+                "no valid dynamic_parameters yet (~/adaptation has the reason); start an "
+                "identification that verifies them, or give the file of one as `parameters`"
             )
         offered = self._node.count_publishers(self._estimates.topic_name) > 0
         if self._node.values.wait_for_estimates and not offered:
-            return "nobody publishes dynamic_parameters; start dynamics_estimator"
+            return "no node publishes dynamic_parameters; start dynamics_estimator"
         return ""
 
     def awaits(self, stamp: float) -> str:
@@ -444,7 +444,7 @@ class LiveDynamics:
                 self._waiting.append(estimate)
             else:
                 self._node.complain(
-                    f"{TOPIC} stamped {ahead:.3f} s ahead of the joint states left out, limit "
+                    f"{TOPIC} stamped {ahead:.3f} s ahead of the joint states ignored, limit "
                     f"{LONGEST_LEAD:g} s: publish them with the stamps of the joint states' clock"
                 )
 

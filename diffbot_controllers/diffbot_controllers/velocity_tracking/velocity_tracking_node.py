@@ -100,7 +100,7 @@ class TrackingParameters(ReferenceParameters):
     )
     dead_band_kind: str = parameter(
         DeadBandKind.OFFSET.value,
-        "effect on larger commands where dead_band is given: offset (the dead band is lost), "
+        "effect on larger commands if dead_band is given: offset (the dead band is subtracted), "
         "threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
     )
