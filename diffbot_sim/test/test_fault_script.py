@@ -243,5 +243,5 @@ def test_only_settings_of_its_kind_may_be_given():
 def test_a_number_beyond_all_floats_is_refused():
     with pytest.raises(ValueError, match="scale: too large for"):
         Fault("joint_states", "wrong", scale=10**400)
-    with pytest.raises(ValueError, match="line 2: a value is not of its kind .a whole number of"):
+    with pytest.raises(ValueError, match="line 2: a value has the wrong type .a whole number of"):
         load_script(f"faults:\n  - {{topic: joint_states, kind: wrong, scale: {10**400}}}\n")
