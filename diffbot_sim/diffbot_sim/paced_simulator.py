@@ -432,7 +432,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                 self._warned = True
                 self.get_logger().warning(
                     f"no command for {SILENCE} s of wall time: the robot's time stands still in "
-                    "lock-step until one comes"
+                    "lock-step until one arrives"
                 )
 
     def _check_for_conflict(self) -> None:

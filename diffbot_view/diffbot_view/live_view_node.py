@@ -90,7 +90,7 @@ class LiveViewParameters(RobotParameters):
     )
     port: int = parameter(
         8765,
-        "port to listen on; where it is taken, one of the next ones; 0: any that is free",
+        "port to listen on; if it is in use, one of the next ones; 0: any free one",
         minimum=0,
         maximum=65535,
     )
@@ -99,7 +99,7 @@ class LiveViewParameters(RobotParameters):
     )
     controls: str = parameter(
         "all",
-        "what the page may do: all, stop (only that), none",
+        "what the page may do: all, stop (only stop), none",
         choices=("all", "stop", "none"),
     )
     rate: float = parameter(

@@ -54,7 +54,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     parameters: str = parameter(
         "robot",
         "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
-        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "'topic' (waits for valid ones on dynamic_parameters), or 'adaptive' (the nominal "
         "ones, which follow those on dynamic_parameters)",
     )
     friction: str = parameter(
@@ -110,7 +110,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     hysteresis: float = parameter(
         DEFAULT.hysteresis,
-        "factor on precision beyond which a parameter that is followed no longer is",
+        "factor on precision beyond which a parameter is no longer followed",
         minimum=1.0,
         maximum=10.0,
     )
@@ -122,7 +122,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     band: float = parameter(
         DEFAULT.band,
-        "parameters in use stay within the nominal ones divided by and times this",
+        "parameters in use stay between the nominal ones divided by this and multiplied by it",
         minimum=1.001,
         maximum=100.0,
     )
@@ -490,7 +490,7 @@ class LiveDynamics:
         judgement = self._used(estimate, self._adaptation.judge(estimate))
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
-            self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
+            self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use are kept")
         self._status.header.stamp = to_stamp(max(estimate.stamp, 0.0))
         fill_adaptation(self._status, self._adaptation, estimate, judgement)
         self._topic.publish(self._status)

@@ -333,7 +333,7 @@ class VelocityInterface(RobotInterface):
 
     state_name = "odometry message"
     command_name = "velocity"
-    taker = "the robot's driver, or set stamped to what it takes (TwistStamped or Twist)"
+    taker = "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
 
     def __init__(self, limits: VelocityLimits, frame: str, stamped: bool) -> None:
         self._frame = frame

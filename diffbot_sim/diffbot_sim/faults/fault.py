@@ -144,7 +144,7 @@ class Fault:
     delay: float = setting("s", "delay", 0.0, minimum=0.0, maximum=60.0)
     jitter: float = setting("s", "largest additional delay", 0.0, minimum=0.0, maximum=60.0)
     overtake: bool = False
-    copies: int = setting("", "how often a message that is hit comes", 0, minimum=0, maximum=100)
+    copies: int = setting("", "how often a message that is hit is sent", 0, minimum=0, maximum=100)
 
     def __str__(self) -> str:
         """Return topic, kind, time and the settings that differ from the defaults."""
