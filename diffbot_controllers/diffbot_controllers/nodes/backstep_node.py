@@ -44,7 +44,7 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         super().__init__("backstep_controller", BackstepParameters, BackstepStatus)
         if self.law_name == "published" and self.torque_limit < self.robot.limits.torque:
             self.get_logger().warning(
-                f"law = published ignores torque limits and may not arrive with "
+                "law = published ignores torque limits and may not arrive with "
                 f"{self.torque_limit:g} N m; raise torque_limit, up to the motors' "
                 f"{self.robot.limits.torque:g} N m"
             )
