@@ -295,7 +295,7 @@ def check_finite(what: str, **values: float) -> None:
     """
     for name, value in values.items():
         if not math.isfinite(value):
-            raise ValueError(f"{what}: {name} = {value}: must be finite; check who sends it")
+            raise ValueError(f"{what}: {name} = {value}: must be finite; check its source")
 
 
 def check_positive(what: str, **values: float) -> None:

@@ -143,8 +143,8 @@ class JointReader:
             found = [index for index, name in enumerate(names) if name == wanted]
             if len(found) != 1:
                 raise ValueError(
-                    f"joint '{wanted}' is {len(found)} times among the joint states' "
-                    f"{list(names)}: must be there once; check the names given for the wheels"
+                    f"joint '{wanted}' appears {len(found)} times in the joint states "
+                    f"{list(names)}: must appear once; check the names given for the wheels"
                 )
             places.append(found[0])
         return tuple(places)

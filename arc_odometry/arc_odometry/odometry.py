@@ -452,19 +452,19 @@ class JointOdometry:
                 AnomalyKind.RESTART,
                 f"the wheels' angles begin at 0 again, after {before} rad and "
                 f"{sample.stamp - last:.3f} s without a joint state: the robot's driver was "
-                "started anew; the pose stays, whatever way the robot went in between",
+                "restarted; the pose is kept, any motion in between is lost",
             )
         try:
             self._feed(sample)
         except EncoderJumpError as error:
             self._restart_at(sample)
-            text = f"{error}; the pose stays and goes on from the new angles"
+            text = f"{error}; the pose is kept and continues from the new angles"
             return Anomaly(AnomalyKind.JUMP, text)
         if sample.stamp - last > self._longest_gap:
             return Anomaly(
                 AnomalyKind.GAP,
                 f"no joint state for {sample.stamp - last:.3f} s, limit {self._longest_gap:g} s: "
-                "the way in between is taken for one arc; check the driver",
+                "the motion in between is integrated as one arc; check the driver",
             )
         return None
 
@@ -485,19 +485,19 @@ class JointOdometry:
             return None  # a repeated sample, as simulators send while they wait
         return Anomaly(
             AnomalyKind.STAMP,
-            f"joint state with other angles and the same stamp {sample.stamp:.3f} s left out: "
-            "every joint state must have its own time; check the driver",
+            f"joint state with other angles and the same stamp {sample.stamp:.3f} s ignored: "
+            "every joint state must have its own stamp; check the driver",
         )
 
     def _earlier(self, sample: JointSample, last: float) -> Anomaly | None:
         went = f"stamp {sample.stamp:.3f} s after {last:.3f} s"
         if not self._late:
             self._late = True
-            return Anomaly(AnomalyKind.LATE, f"{went}: late joint state left out")
+            return Anomaly(AnomalyKind.LATE, f"{went}: late joint state ignored")
         self._late = False
         self._restart_at(sample)
         if self._home is None:
-            done = "the pose stays and goes on from the new angles"
+            done = "the pose is kept and continues from the new angles"
         else:
             self.odometry.set_pose(self._home)
             done = f"the pose is back at {tuple(self._home)} (m, m, rad)"

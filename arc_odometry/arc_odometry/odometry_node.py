@@ -220,7 +220,7 @@ class OdometryNode(Node):
             pose, covariance = read_pose(message, self.values.odom_frame)
             self.odometry.set_pose(pose, covariance)
         except ValueError as error:
-            self.get_logger().error(f"set_pose refused: {error}; the pose stays")
+            self.get_logger().error(f"set_pose refused: {error}; the pose is kept")
             return
         self.get_logger().info(
             f"pose set to x {pose.x:g} m, y {pose.y:g} m, theta {pose.theta:g} rad"
@@ -248,7 +248,7 @@ class OdometryNode(Node):
             self._reminder.cancel()
             return
         topic, values = self._joint_states.topic_name, self.values
-        who = "come" if self.count_publishers(topic) else "are published"
+        who = "arrive" if self.count_publishers(topic) else "are published"
         self.get_logger().info(
             f"waiting: no joint states with '{values.left_joint}' and '{values.right_joint}' {who} "
             f"on {topic}; start the driver, or set left_joint and right_joint"

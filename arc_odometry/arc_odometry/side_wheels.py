@@ -89,7 +89,7 @@ class SideWheels:
         still = [
             f"'{name}'" for name, path in zip(self._names, self._paths, strict=True) if path == 0.0
         ]
-        who = f"joint {' and '.join(still)} tells the same angle while others" if still else "they"
+        who = f"joint {' and '.join(still)} keeps the same angle while others" if still else "they"
         return (
             f"the wheels of one side do not turn alike, {who} turn: {turned}; must agree to "
             f"{SHARE:.0%}; check the encoders' cables and signs, and whether a wheel is blocked or "

@@ -72,7 +72,7 @@ def test_a_stuck_encoder_is_named_before_the_others_have_turned_far(stuck):
     factors = [1.0] * 4
     factors[stuck] = 0.0
     drive(joints, factors, steps=48)  # the others have turned by 2.35 rad
-    assert f"joint '{NAMES[stuck]}' tells the same angle" in joints.disagreement
+    assert f"joint '{NAMES[stuck]}' keeps the same angle" in joints.disagreement
 
 
 def test_a_wheel_that_turns_the_other_way_is_named_with_the_other():

@@ -247,18 +247,18 @@ def judge_set(estimate: LiveEstimate, settings: AdaptationSettings) -> Reasons:
             f"variances = {list(variances)}: must be >= 0, or infinite where not identifiable",
         )
     if not estimate.estimated:
-        reasons[Gate.ESTIMATED] = estimate.reason or "the estimator does not call it estimated yet"
+        reasons[Gate.ESTIMATED] = estimate.reason or "not reported as estimated yet"
     if Gate.FINITE not in reasons:
         try:
             _check_physical(estimate.values, variances)
         except ValueError as error:
             reasons[Gate.PHYSICAL] = str(error)
     if estimate.verified is False:
-        reasons[Gate.VERIFIED] = "a motion that it was not made from refutes it; identify anew"
+        reasons[Gate.VERIFIED] = "refuted by a verification motion; identify again"
     elif settings.require_verified and estimate.verified is None:
         reasons[Gate.VERIFIED] = (
-            "not verified by a motion of its own yet, as require_verified demands; let ident drive "
-            "one, or start from a trusted set with parameters = adaptive"
+            "not verified by a separate motion yet, which require_verified demands; run ident with "
+            "a verification, or start from a trusted set with parameters = adaptive"
         )
     return reasons
 
@@ -376,7 +376,7 @@ class Adaptation:
             if not low <= value <= high:
                 raise ValueError(
                     f"{name} = {value}: outside the band from {low:.4g} to {high:.4g} around "
-                    f"{self._centre}; identify the robot anew, or widen the band"
+                    f"{self._centre}; identify the robot again, or widen the band"
                 )
         return start
 

@@ -22,7 +22,7 @@ from diffbot_ident.torque.estimate import FRICTION_NAMES, TURNING_NAMES, Four
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # friction may be below 0 by this many standard deviations
 SIGMAS = 2.0  # a value may have the wrong sign within this many standard deviations
-ADVICE = "identify the robot anew: launch ident"
+ADVICE = "identify the robot again: launch ident"
 HEADER = """\
 # Dynamic parameters k5 to k8, and the wheels' friction in N m s/rad and N m, that an adaptive
 # controller had in use, for a run to begin with.
@@ -197,7 +197,7 @@ def _resistance(name: str, entry: Any) -> float | None:
     if not (math.isfinite(value) and variance >= 0.0):
         raise ValueError(f"{name} = {value}, variance {variance}: must be finite, >= 0")
     if value < -FRICTION_SIGMAS * math.sqrt(variance):
-        raise ValueError(f"{name} = {value}: must be >= 0, friction drives nothing")
+        raise ValueError(f"{name} = {value}: must be >= 0, friction cannot drive a wheel")
     return max(float(value), 0.0)
 
 
@@ -271,7 +271,7 @@ class ParameterCheckpoint:
         except OSError as error:
             raise ValueError(
                 f"parameter 'last_good' = '{path}': {error.strerror}; give a file in a folder that "
-                "can be made and written"
+                "can be created and written"
             ) from None
 
     def restore(self) -> tuple[DynamicParameters, tuple[float | None, ...]] | None:
@@ -323,7 +323,7 @@ class ParameterCheckpoint:
 
 # Reading of identified sigma1..sigma4, with checks of whether a law may use them.
 
-SIGMA_ADVICE = "identify the robot anew: diffbot identify RECORDING"
+SIGMA_ADVICE = "identify the robot again: diffbot identify RECORDING"
 SIGMA_NAMES = ("sigma1", "sigma2", "sigma3", "sigma4")
 UNITS = (" s", " s", "", "")
 
@@ -425,8 +425,8 @@ def _check_linear(exponents: tuple[float, ...]) -> None:
     for axis, value in zip(("v", "omega"), exponents, strict=True):
         if value != 1.0:
             raise ValueError(
-                f"exponent of {axis} = {value}: must be 1, as the law knows (3) only, in which "
-                "commands act as they are"
+                f"exponent of {axis} = {value}: must be 1, as the law supports only (3), in "
+                "which commands act without exponents"
             )
 
 

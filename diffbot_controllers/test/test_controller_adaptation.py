@@ -198,7 +198,7 @@ def test_a_prior_is_begun_with(make, tmp_path):
 
 def test_in_lock_step_a_joint_state_waits_for_the_estimates_that_count_at_it(make):
     graph = make(BackstepNode, parameters="adaptive", wait_for_estimates=True, estimate_period=0.05)
-    assert "nobody publishes dynamic_parameters" in graph.node.waits_for()
+    assert "no node publishes dynamic_parameters" in graph.node.waits_for()
     estimator = Estimator(graph)
     drive(graph)  # 0.1 s, the delay, in which none counts
     estimator.offer(stamp=0.0)
@@ -223,7 +223,7 @@ def test_an_estimate_by_another_clock_is_left_out_and_does_not_block_the_others(
         graph.run(0.3)
     graph.until(lambda: len(estimator.judged) == 3, "judgements")
     assert graph.node.dynamics.k7 == pytest.approx(0.9 * NOMINAL[2], rel=0.01)
-    assert "ahead of the joint states left out, limit 1 s" in capfd.readouterr().err
+    assert "ahead of the joint states ignored, limit 1 s" in capfd.readouterr().err
 
 
 def test_after_a_reset_of_time_the_estimates_of_before_count_no_more(make):

@@ -41,7 +41,7 @@ def test_a_late_state_and_a_reset_of_time_give_zero_torque_at_once(make, capfd):
     assert graph.step(stamp=0.01) == ZERO  # late, as far as one can know
     assert graph.step(stamp=0.02) == ZERO  # no: time was reset
     assert graph.step(stamp=0.03) != ZERO
-    assert "late joint state left out; zero torque" in capfd.readouterr().err
+    assert "late joint state ignored; zero torque" in capfd.readouterr().err
     # The 0.28 s before the reset count towards the duration.
     stamp = 0.03
     while graph.node.exit_code is None:

@@ -85,7 +85,7 @@ def test_a_stream_that_is_early_is_followed_and_its_loss_has_a_name(every, ahead
     answers = stream(ahead, every)
     assert driven([each for each in answers if 200 < each[0] < LOST]) == list(range(210, LOST, 10))
     said = [answer for now, answer in answers if now > LOST and answer != GOING][0]
-    word = "no reference has come for 0.070 s, limit 0.06 s" if ahead > 10 else "older than"
+    word = "no reference received for 0.070 s, limit 0.06 s" if ahead > 10 else "older than"
     assert word in said
 
 

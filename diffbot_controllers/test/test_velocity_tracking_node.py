@@ -244,7 +244,7 @@ def test_a_reference_that_stops_or_is_wrong_gives_zero(make, capfd):
     graph = make()
     graph.run(10)
     commands = [graph.step() for _ in range(10)]
-    # The reference goes on for 80 ms as it was; within 100 ms the robot is told to stop.
+    # The reference goes on for 80 ms as it was; within 100 ms zero is commanded.
     assert commands[0] != ZERO and commands[-1] == ZERO
     assert "older than the odometry message, limit 0.06 s" in capfd.readouterr().err
     assert graph.run(2)[-1] != ZERO
@@ -272,7 +272,7 @@ def test_late_odometry_and_a_reset_of_time_give_zero(make, capfd):
     assert graph.run(20)[-1] != ZERO
     assert graph.step(stamp=0.01) == ZERO  # late, as far as one can know
     assert graph.step(stamp=0.02) == ZERO  # no: time was reset
-    assert "late odometry left out; zero velocity" in capfd.readouterr().err
+    assert "late odometry ignored; zero velocity" in capfd.readouterr().err
     graph.steps = 3
     assert any(command != ZERO for command in graph.run(3))
 

@@ -105,7 +105,7 @@ def describe(
             return _describe(urdf_text, packages, wheels, wheel_radius, mass)
     except (FloatingPointError, OverflowError) as error:
         raise ValueError(
-            f"a length, mass or inertia is far too large to reckon with ({error}). Correct it."
+            f"a length, mass or inertia is far too large to compute with ({error}). Correct it."
         ) from error
 
 
@@ -151,7 +151,7 @@ def _describe(
     _rest(content, links, findings)
     if packages.missing:
         names = ", ".join(packages.missing)
-        findings.assumed.append(f"packages that are not found, {names}: what they add is left out")
+        findings.assumed.append(f"packages that are not found, {names}: their content is missing")
     _say_unread(shapes, findings)
     return Description(
         _rounded(content),
@@ -169,7 +169,7 @@ def _say_unread(shapes: ShapeReader, findings: DescriptionFindings) -> None:
         by_reason.setdefault(why, []).append(name.rsplit("/", 1)[-1])
     if by_reason:
         meshes = "; ".join(f"{', '.join(names)} ({why})" for why, names in by_reason.items())
-        findings.assumed.append(f"body.shape: meshes that do not count for it: {meshes}")
+        findings.assumed.append(f"body.shape: meshes ignored for it: {meshes}")
 
 
 def _identifier(name: str) -> str:
@@ -184,7 +184,9 @@ def _body_links(tree: UrdfTree, sides: Sides, findings: DescriptionFindings) -> 
     behind = {link.name for wheel in wheels for link in wheel.links}
     for one, other in permutations(wheels, 2):
         if one.joint.child in {link.name for link in other.links}:
-            raise ValueError(f"the wheel of '{one.joint.name}' hangs on '{other.joint.name}'.")
+            raise ValueError(
+                f"the wheel of '{one.joint.name}' is attached to '{other.joint.name}'."
+            )
     movable = [
         joint.name
         for joint in tree.joints.values()
@@ -365,8 +367,8 @@ def _center_of_mass(
             "body.center_of_mass",
             f"{1000 * abs(y):.2g} mm to the {'left' if y > 0.0 else 'right'} of the middle between "
             "the wheels",
-            f"0, as the model has it; what {abs(2 * y / geometry.track):.1%} of half the track do "
-            "to K5 to K8 is left out",
+            f"0, as in the model; the effect of {abs(2 * y / geometry.track):.1%} of half the "
+            "track on K5 to K8 is neglected",
         )
     if findings.sources["body.shape"] == ASSUMED:
         return x, z
@@ -460,11 +462,11 @@ def _rest(
     findings.sources |= {
         "encoder.counts": "assumed; only simulated encoders use it",
         "appearance.urdf": "its shapes and meshes are shown",
-        "contact.wheel_friction": "the wheels roll without slip, as K5 to K8 have it",
+        "contact.wheel_friction": "the wheels roll without slip, as K5 to K8 assume",
         "contact.caster_friction": "K5 to K8 have no drag of casters",
     }
     findings.assumed.append(
-        f"encoder.counts = {ENCODER_COUNTS} per wheel revolution: put your encoder's; only "
+        f"encoder.counts = {ENCODER_COUNTS} per wheel revolution: enter your encoder's; only "
         "simulated ones use it"
     )
 

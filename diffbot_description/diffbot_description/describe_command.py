@@ -84,8 +84,8 @@ def _summary(found: Described) -> str:
     description = found.description
     lines = [f"robot {found.robot.name}", *(f"  {line}" for line in description.found)]
     for title, entries in (
-        ("the URDF says, and it is not used as it stands:", description.corrected),
-        ("a URDF does not tell; check these:", description.assumed),
+        ("values of the URDF that are not used as they stand:", description.corrected),
+        ("values that a URDF does not contain; check these:", description.assumed),
     ):
         if entries:
             lines += ["", title, *(f"  - {entry}" for entry in entries)]

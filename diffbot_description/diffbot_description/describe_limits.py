@@ -132,7 +132,7 @@ def _torque(
     rule = f"{TORQUE_SHARE:g} x limits.traction"
     if not given:
         findings.assumed.append(f"limits.torque = {fallback:.3g} N m: no effort limit; {rule}")
-        return fallback, f"assumed, {rule}; put the motor's"
+        return fallback, f"assumed, {rule}; enter the motor's"
     torque = min(given)
     if torque > LARGEST_TORQUE_SHARE * grip:
         findings.replaced(
@@ -180,7 +180,7 @@ def _speed(geometry: WheelPair, findings: DescriptionFindings) -> tuple[float, s
         findings.assumed.append(
             f"limits.linear_velocity = {fallback:.3g} m/s: no velocity limit; {rule}"
         )
-    return fallback, f"assumed, {rule}; put the robot's"
+    return fallback, f"assumed, {rule}; enter the robot's"
 
 
 def _friction(

@@ -194,8 +194,8 @@ def file_text(found: Described, shapes: str, made_by: str = "") -> str:
         "# (REP-103). Each comment says where its value comes from.",
     ]
     for title, entries in (
-        ("The URDF says, and it was not used as it stands:", description.corrected),
-        ("A URDF does not tell; check these:", description.assumed),
+        ("Values of the URDF that were not used as they stand:", description.corrected),
+        ("Values that a URDF does not contain; check these:", description.assumed),
     ):
         if entries:
             lines += ["#", f"# {title}", *_listed(entries)]

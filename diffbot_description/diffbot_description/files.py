@@ -93,7 +93,7 @@ def read_regular(path: Path, largest: int) -> str:
         # A shell's <(...) does not exist for a process started by a launch file.
         if path.exists() and not path.is_file() or path.parent == Path("/dev/fd"):
             raise ValueError(
-                "is no regular file but a device or a pipe, such as <(...); write it to a file"
+                "is not a regular file but a device or a pipe, such as <(...); write it to a file"
             )
         with path.open(encoding="utf-8") as file:
             text = file.read(largest + 1)
@@ -135,7 +135,7 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
             key = key_node.value
             if key in seen:
                 line = key_node.start_mark.line + 1
-                raise ValueError(f"line {line}: the key '{key}' is there twice. Remove one.")
+                raise ValueError(f"line {line}: the key '{key}' appears twice. Remove one.")
             seen.add(key)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
@@ -150,7 +150,7 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
             if isinstance(error, ValueError) and str(error).startswith("line "):
                 raise
             line = node.start_mark.line + 1
-            raise ValueError(f"line {line}: a value is not of its kind ({error}).") from None
+            raise ValueError(f"line {line}: a value has the wrong type ({error}).") from None
 
 
 def parse_yaml(text: str) -> Any:

@@ -196,7 +196,7 @@ def write_identified_robot(
         patched = robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(
-            f"what was identified does not fit the description of robot '{robot.name}': {error}"
+            f"the identified parameters do not fit the description of robot '{robot.name}': {error}"
         ) from None
     lines = [line for note in notes for line in str(note).splitlines()]
     k = closed_form(patched.model)

@@ -271,8 +271,9 @@ def _check_wheels_on_body(tree: UrdfTree, links: list[PlacedLink], joints: Seque
         parent = tree.joints[joint].parent
         if parent not in names:
             raise ValueError(
-                f"joint '{joint}' hangs on the link '{parent}', which is not rigidly fixed to the "
-                f"root link '{tree.root}'. Make the joints between them fixed or pass them locked."
+                f"joint '{joint}' is attached to link '{parent}', which is not rigidly fixed to "
+                f"the root link '{tree.root}'. Make the joints between them fixed or pass them "
+                "locked."
             )
 
 

@@ -51,7 +51,7 @@ def check_slides(tree: UrdfTree, sides: Sides) -> None:
     left, right = (", ".join(w.joint.name for w in side) for side in (sides.left, sides.right))
     raise ValueError(
         f"{len(wheels)} wheels drive ({sides.chosen_by}), left: {left}; right: {right}; '{found}' "
-        "says that they roll sideways (mecanum). The model of K5 to K8 has no such wheels. If only "
+        "indicates that they roll sideways (mecanum). K5 to K8 do not model such wheels. If only "
         "two of them drive and the others roll along, name the two: --wheels LEFT RIGHT."
     )
 
@@ -113,6 +113,6 @@ def add_turning(content: dict[str, Any], sides: Sides, findings: DescriptionFind
     count = len(sides.left)
     findings.assumed.append(
         f"turning.coulomb = {moment:.3g} N m: {count} wheels on each side slide sideways as the "
-        "robot turns (skid steer); the floor tells how hard, and ident finds it. The wheels of a "
+        "robot turns (skid steer); it depends on the floor; ident identifies it. The wheels of a "
         "side count as one in their middle, and efforts are commanded to each in equal parts"
     )

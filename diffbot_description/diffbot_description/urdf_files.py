@@ -178,7 +178,7 @@ def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
             for name, real in packages.around.items():
                 text = text.replace(f"{folder}/share/{name}/", f"{real}/")
             return text
-    raise ValueError(f"{path}: xacro misses more than {_MOST_MISSING} files. Install its packages.")
+    raise ValueError(f"{path}: xacro lacks more than {_MOST_MISSING} files. Install its packages.")
 
 
 def _run_xacro(path: Path, arguments: dict[str, str], prefix: Path) -> str:
@@ -281,8 +281,8 @@ def _explained(path: Path, fault: str, packages: Packages) -> str:
     if packages.missing:
         names = ", ".join(packages.missing)
         return (
-            f"{path}: xacro does not expand it without the packages {names}, which are neither "
+            f"{path}: xacro cannot expand it without the packages {names}, which are neither "
             f"installed nor beside the file ({fault}). Source the workspace that has them, put "
             "them beside, or expand it where they are: xacro FILE > robot.urdf."
         )
-    return f"{path}: xacro does not expand it: {fault}. Correct it there."
+    return f"{path}: xacro cannot expand it: {fault}. Correct it there."

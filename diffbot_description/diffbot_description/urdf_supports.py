@@ -171,5 +171,5 @@ def _sentence(support: Support) -> str:
     side = "front" if support.x > 0 else "rear"
     why = "the robot stands on it"
     if support.clearance > 0:
-        why = f"it hangs {1000 * support.clearance:.2g} mm above the ground, against tipping"
+        why = f"it is {1000 * support.clearance:.2g} mm above the ground, against tipping"
     return f"casters, {side}: the URDF has none; one is put at x = {support.x:.3g} m: {why}"

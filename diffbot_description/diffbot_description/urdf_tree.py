@@ -303,7 +303,7 @@ class UrdfTree:
             if mass > 0:
                 raise ValueError(
                     f"joint '{joint.name}' ({joint.type}) lets the link '{name}' of {mass:g} kg "
-                    "move, but the model knows only a rigid body and two wheels. Make the joint "
+                    "move, but the model covers only a rigid body and two wheels. Make the joint "
                     f"fixed, or pass locked=['{joint.name}'] to count the link as part of the body."
                 )
             waiting.extend(child.child for child in self._children.get(name, []))

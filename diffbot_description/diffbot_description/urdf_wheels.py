@@ -175,7 +175,7 @@ def find_sides(
                 f"'{right.joint.name}' (y = {right.center[1]:.4g} m); y points to the left. Write "
                 f"--wheels {right.joint.name} {left.joint.name}."
             )
-        return Sides((left,), (right,), "as --wheels says")
+        return Sides((left,), (right,), "as given by --wheels")
     joints, chosen_by = _driven(tree, _candidates(tree))
     wheels = [_wheel(tree, shapes, joint, radius) for joint in joints]
     return _by_side(tree, wheels, chosen_by)
@@ -266,8 +266,8 @@ def _check_no_steering(tree: UrdfTree, commanded: set[str]) -> None:
         if any(_turns_freely(tree.joints[w]) for w in wheels) or _STEERS.search(name):
             raise ValueError(
                 f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
-                "as a car or by swerve modules, and the suite knows only robots that turn by two "
-                "driven wheels. If it is to roll, correct its <axis> or <origin rpy>."
+                "as a car or by swerve modules, but the suite supports only robots that turn by "
+                "two driven wheels. If it is to roll, correct its <axis> or <origin rpy>."
             )
 
 
@@ -346,7 +346,7 @@ def _width(
                 width = shape.width_along(axis)
                 if 0 < width < 3 * radius:
                     return width, _called(shape)
-    return _WIDTH_SHARE * radius, f"no shape tells it: {_WIDTH_SHARE} radius"
+    return _WIDTH_SHARE * radius, f"no shape gives it: {_WIDTH_SHARE} radius"
 
 
 def _no_radius(joint: Joint, links: Sequence[PlacedLink], shapes: ShapeReader) -> str:
@@ -358,7 +358,7 @@ def _no_radius(joint: Joint, links: Sequence[PlacedLink], shapes: ShapeReader) -
         for why in [shapes.unread.get(name)]
         if why is not None
     ]
-    meshes = f"; passed over: {', '.join(dict.fromkeys(unread))}" if unread else ""
+    meshes = f"; ignored: {', '.join(dict.fromkeys(unread))}" if unread else ""
     return (
         f"link '{joint.child}' of joint '{joint.name}' has no round shape on its axle (sphere, "
         f"cylinder along it, or a mesh with equal sides){meshes}. Give its radius: "

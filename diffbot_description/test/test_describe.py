@@ -263,13 +263,13 @@ def test_wheels_that_roll_sideways_are_refused(word):
         described(four_wheels().replace("front_left_wheel", f"{word}_front_left_wheel"))
     text = str(caught.value)
     assert "left: front_left_joint, rear_left_joint; right: front_right_joint, rear_right" in text
-    assert f"'{word}_front_left_wheel' says that they roll sideways" in text
+    assert f"'{word}_front_left_wheel' indicates that they roll sideways" in text
     assert "--wheels LEFT RIGHT" in text
 
 
 def test_a_plugin_that_moves_a_robot_sideways_says_what_its_wheels_are():
     plugin = '<gazebo><plugin filename="libgazebo_ros_planar_move.so" name="p"/></gazebo></robot>'
-    with pytest.raises(ValueError, match=r"planar_move\.so' says that they roll sideways"):
+    with pytest.raises(ValueError, match=r"planar_move\.so' indicates that they roll sideways"):
         described(four_wheels().replace("</robot>", plugin))
 
 
@@ -317,7 +317,7 @@ def test_two_of_four_wheels_can_be_named():
             "found 2 on the left and 1 on the right",
         ),
         ([base(mass=6000.0), LEFT, RIGHT], {}, "heavier than solid metal"),
-        ([base(y=1e308), LEFT, RIGHT], {}, "far too large to reckon with"),
+        ([base(y=1e308), LEFT, RIGHT], {}, "far too large to compute with"),
         ([link("base_link"), LEFT, RIGHT], {}, "no link of the body has a mass"),
     ],
 )

@@ -113,7 +113,7 @@ class TestCommand:
         words = ["--wheels", "left_joint", "right_joint", "--wheel-radius", "0.061", "--mass", "9"]
         assert main([str(file), *words]) == 0
         said = capsys.readouterr().out
-        assert "(as --wheels says): radius 0.061 m" in said
+        assert "(as given by --wheels): radius 0.061 m" in said
         assert "9 kg in" in said
 
     @pytest.mark.parametrize(

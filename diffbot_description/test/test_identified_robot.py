@@ -201,7 +201,7 @@ def test_unphysical_values_are_refused_without_a_file(tmp_path, scale, message):
     k5, _, k7, k8 = parameters(robot.model)
     with pytest.raises(ValueError, match=message) as caught:
         write_identified_robot(robot, tmp_path, *(np.array([k5, k7, k8]) * scale))
-    assert str(caught.value).startswith("what was identified does not fit")
+    assert str(caught.value).startswith("the identified parameters do not fit")
     assert list(tmp_path.iterdir()) == []
 
 

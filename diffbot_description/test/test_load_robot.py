@@ -236,7 +236,7 @@ def test_unknown_and_missing_key_are_named_with_a_proposal(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: a\nname: b\n", r"line 2: the key 'name' is there twice"),
+        ("name: a\nname: b\n", r"line 2: the key 'name' appears twice"),
         ("name: [", r"is no valid YAML"),
         ("[name]: x", r"is no valid YAML"),
         ("", r"the file must hold named values, not None"),

@@ -80,10 +80,10 @@ def test_a_package_that_is_nowhere_is_named_where_it_is_used(tmp_path):
     ("content", "message"),
     [
         ('<link name="$(arg side)"/>', "needs the argument 'side'. Give it: side:=VALUE"),
-        ('<link name="${1/0}"/>', "xacro does not expand it"),
+        ('<link name="${1/0}"/>', "xacro cannot expand it"),
         ('<link name="${nothing}"/>', "name 'nothing' is not defined"),
         ('<xacro:include filename="no.xacro"/>', "No such file"),
-        ("<link", "xacro does not expand it"),
+        ("<link", "xacro cannot expand it"),
     ],
 )
 def test_what_xacro_does_not_expand_is_told_in_one_line(content, message, tmp_path):

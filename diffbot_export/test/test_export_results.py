@@ -40,7 +40,7 @@ def test_an_unknown_target_is_answered_with_the_nearest(tmp_path, capsys):
 def test_an_estimate_that_may_not_be_used_is_refused(tmp_path, capsys, state):
     results = result_files.torque_results(tmp_path, state=state)
     text = refusal(capsys, results, "--to", "ros2_control")
-    assert f"state = '{state.name.lower()}'" in text and "identify the robot anew" in text
+    assert f"state = '{state.name.lower()}'" in text and "identify the robot again" in text
 
 
 def test_an_unverified_estimate_is_refused(tmp_path, capsys):

@@ -54,7 +54,7 @@ class CommandDiagnostics:
         if guard.state is GuardState.WAITING and waits_for:
             reason = waits_for
         elif guard.state is GuardState.ACTIVE and lately > 0:
-            reason = f"{lately} of what came was refused lately"
+            reason = f"refused {lately} of the latest messages"
         status = DiagnosticStatus(
             level=_level(guard, lately > 0),
             name=f"{self._node.get_name()}: commands",

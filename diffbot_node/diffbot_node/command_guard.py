@@ -154,7 +154,7 @@ class CommandGuard:
         self._limiter = limiter
         self.began = False
         self.state = GuardState.WAITING
-        self.reason = "nothing has come yet"
+        self.reason = "nothing received yet"
         self.silent = False
         self.pressed = ""
 
@@ -172,7 +172,7 @@ class CommandGuard:
         """Leave WAITING, as all that is needed is there and the first state has arrived."""
         self.began = True
         if self.state is GuardState.WAITING:
-            self._enter(GuardState.HOLDING, "the first state has come")
+            self._enter(GuardState.HOLDING, "received the first state")
 
     def apply(self, wanted: Pair, period: float) -> Pair:
         """Return the answer to a good state: the allowed command nearest to the desired one.
@@ -219,7 +219,7 @@ class CommandGuard:
     def release(self) -> None:
         """Handle a released emergency stop; zero is commanded until `enable`."""
         if self.pressed and self.reason == self.pressed:
-            self.reason = f"{self.pressed}, released since: enable to go on"
+            self.reason = f"{self.pressed} (released since); call ~/enable to continue"
         self.pressed = ""
 
     def enable(self) -> str:
@@ -230,7 +230,7 @@ class CommandGuard:
             return f"{self.pressed}: release it first"
         if self.state is GuardState.STOPPED:
             after = GuardState.HOLDING if self.began else GuardState.WAITING
-            self._enter(after, "enabled; the next good state is answered")
+            self._enter(after, "enabled; commands from the next good state on")
         return ""
 
     def end(self, reason: str) -> Pair:
@@ -305,11 +305,11 @@ class StateAge:
         if step < 0.0:
             return (
                 f"the stamp of a {self._name} is {-step:.3f} s before the last one: stamps must "
-                "rise; check the clock of the driver, or that only one driver runs"
+                "increase; check the driver's clock, and that only one driver runs"
             )
         if step > self._limit:
             return (
-                f"no {self._name} for {step:.3f} s by the stamps ({last:.3f} s was the last one), "
+                f"no {self._name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), "
                 f"limit {self._limit:g} s; check the driver, or raise input_timeout for a slow one"
             )
         return ""
@@ -317,12 +317,12 @@ class StateAge:
     def _age_problem(self, age: float, behind: float) -> str:
         if self.same_clock and age > self._limit:
             return (
-                f"a {self._name} came {age:.3f} s after its stamp, limit {self._limit:g} s; check "
-                "the network and the load of the computers, and that their clocks agree"
+                f"a {self._name} arrived {age:.3f} s after its stamp, limit {self._limit:g} s; "
+                "check the network and the load of the computers, and that their clocks agree"
             )
         if behind > self._limit:
             return (
-                f"a {self._name} came {behind:.3f} s later after its stamp than others did, limit "
+                f"a {self._name} arrived {behind:.3f} s later after its stamp than others, limit "
                 f"{self._limit:g} s; check the network and the load of the computers; in a "
                 "simulation set use_sim_time"
             )
@@ -387,7 +387,7 @@ class StateClock:
         if age <= self._limit:
             return ""
         return (
-            f"the answer to a {self._name} was awaited for {age:.3f} s, limit {self._limit:g} s; "
+            f"no answer to a {self._name} within {age:.3f} s, limit {self._limit:g} s; "
             "check the node that sends its input"
         )
 
@@ -396,7 +396,7 @@ class StateClock:
         age, limit = self.age(), f"{self._limit} s"
         unheard = time.monotonic() - self.heard
         if self._clock.is_simulated and unheard > LONGEST_PAUSE:
-            age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, whatever the simulator's is"
+            age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, even if the simulator pauses"
         elif age <= self._limit:
             return ""
         return f"no {self._name} for {age:.3f} s, limit {limit}"

@@ -131,11 +131,11 @@ class CommandLoop:
             return partner
         if not self.states.publishers():
             what = "the simulator or the robot's driver"
-            return f"nobody publishes {self.states.topic}; start {what}"
+            return f"no node publishes {self.states.topic}; start {what}"
         if rivals := self.output.rivals():
             return rivals
         if not self.output.has_takers():
-            return f"nobody subscribes to {self.output.topic}; start {self.robot.taker}"
+            return f"no node subscribes to {self.output.topic}; start {self.robot.taker}"
         return ""
 
     def has_left(self) -> str:
@@ -147,7 +147,7 @@ class CommandLoop:
         if not self.clock.is_simulated:
             return ""
         if not (self.states.publishers() and self._own_run.has(ROBOT)):
-            return f"nobody publishes {self.states.topic} any more: the simulator has gone"
+            return f"no node publishes {self.states.topic} any more: the simulator has ended"
         return ""
 
     def end(self, why: str) -> None:
@@ -191,15 +191,15 @@ class CommandLoop:
             # Meanwhile the robot or its encoder angles may have been moved, and a person may be
             # near it.
             self.output.stop(
-                f"another publisher sends {self.states.topic}: the robot's driver was started "
-                "anew, or a second one runs; check that the robot may move"
+                f"another publisher sends {self.states.topic}: the robot's driver was "
+                "restarted, or a second one runs; check that the robot may move"
             )
 
     def _take(self, stamp: float, sample: Any) -> None:
         """Queue a new state, or the ValueError in its place, for its answer."""
         if self._pending is not None:
             self._name_newest()
-            older = f"a newer {self.robot.state_name} came while this process stood still"
+            older = f"a newer {self.robot.state_name} arrived while this process was suspended"
             why = self._law.awaits(self._pending) or older
             self._law.on_left_out(self._pending)
             self._leave_out(why)
@@ -260,7 +260,7 @@ class CommandLoop:
     def _name_newest(self) -> None:
         """Make commands name the newest state from now on."""
         newest = self._age.stamps.newest
-        assert newest is not None, "a state that is answered has come"
+        assert newest is not None, "received a state to answer"
         self.output.answered = newest
 
     def _leave_out(self, why: str) -> None:
@@ -288,15 +288,15 @@ class CommandLoop:
             self.presence.keep_waiting()
             if self._next_state.waits_long and self.presence.reminds():
                 self._node.get_logger().info(
-                    f"the simulator's time stands still at {stamp:g} s: it waits for another node "
-                    "(a busy machine), or it is paused; then press its play button, or, where it "
-                    "has one, call simulator/set_paused with data: false"
+                    f"the simulated time stands still at {stamp:g} s: the simulator waits for "
+                    "another node (a busy machine) or is paused; if paused, press its play button "
+                    "or call simulator/set_paused with data: false"
                 )
         elif self.presence.waited > LONGEST_REPEAT:
             self._law.refused += 1
             self._law.complain(
                 f"{self.robot.state_name}s repeat the stamp {stamp} s: time step must be > 0; "
-                "check that the driver stamps each of them"
+                "check that the driver gives each its own stamp"
             )
 
     # Called every WATCH_PERIOD: checks for missing states and missing partners.
@@ -313,7 +313,7 @@ class CommandLoop:
         if not self.clock.is_simulated and (why := self.robot.cut_off()):
             self.output.stop_cut_off(why)
         if self.presence.waits_long and self.presence.reminds():
-            awaited = self._missing() or f"nothing new on {self.states.topic}"
+            awaited = self._missing() or f"no new message on {self.states.topic}"
             self._node.get_logger().info(f"waiting: {awaited}")
         if self._age.began:
             self._look_for_silence()
@@ -331,7 +331,7 @@ class CommandLoop:
         elif self._own_run.named and (why := self._why_not_to_begin()):
             return why
         if self.presence.gave_up:
-            missing = self._missing() or f"nothing that can be used comes on {self.states.topic}"
+            missing = self._missing() or f"no usable message on {self.states.topic}"
             return f"gave up after {self.presence.waited:.1f} s of wall time: {missing}"
         return ""
 
@@ -352,8 +352,8 @@ class CommandLoop:
             return
         if silence := self._age.silence():
             why = (
-                f"{silence}: zero {self.robot.command_name} until they come again; check the "
-                "robot's driver"
+                f"{silence}: zero {self.robot.command_name} until they arrive again; check "
+                "the robot's driver"
             )
             self.output.hold(why, silent=True)
             self._law.on_silence()
@@ -583,8 +583,8 @@ class CommandOutput:
             return ""
         return (
             f"{others} other node{'s publish' if others > 1 else ' publishes'} {self.topic}; "
-            "leave one, or give each robot its own namespace or ROS_DOMAIN_ID (a node that was "
-            "killed outright counts for some 20 s more)"
+            "stop all but one, or give each robot its own namespace or ROS_DOMAIN_ID (a node that "
+            "was killed outright counts for some 20 s more)"
         )
 
     def has_takers(self) -> bool:

@@ -44,12 +44,13 @@ class EffortParameters(CommandParameters, RobotParameters):
 
     torque_limit: float = parameter(
         0.0,
-        "largest wheel torque commanded, N m; 0 takes what the robot's wheels carry (traction)",
+        "largest wheel torque commanded, N m; 0: the robot's limits.traction",
         minimum=0.0,
     )
     wheel_watch: bool = parameter(
         True,
-        "stop when the wheels contradict the torque: a stuck encoder, flipped or swapped torque",
+        "stop if the wheels' motion contradicts the torque: stuck encoder, flipped or swapped "
+        "torque",
     )
 
 
@@ -249,13 +250,13 @@ class TorqueInterface(RobotInterface):
         when it takes the next one.
         """
         if self._watchdog_holds:
-            return "effort_watchdog holds zero; its diagnostics say why"
+            return "effort_watchdog holds the torque at zero; see its diagnostics"
         return self._watch.late if self._watch else ""
 
     def cut_off(self) -> str:
         """Report a watchdog that was alive and is silent: commands do not reach the wheels."""
         silence = self._pulse.look()
-        return silence and f"nothing from effort_watchdog for {silence}: it died or hangs"
+        return silence and f"no message from effort_watchdog for {silence}: it has died or hangs"
 
     def _on_watchdog(self, message: Bool) -> None:
         self._watchdog_holds = message.data

@@ -64,7 +64,7 @@ class EffortWatchdog:
         self._near = NEAR_ZERO * limit
         self.passed = ZERO
         self.state = WatchdogState.WAITING
-        self.reason = "no command has come yet; start a controller"
+        self.reason = "no command received yet; start a controller"
         self.trips = 0
         self._held = ""
         self._from_zero_only = True
@@ -119,8 +119,8 @@ class EffortWatchdog:
             self.trips += 1
         self.state, self.passed = WatchdogState.SILENT, ZERO
         self.reason = (
-            f"no command for {age:.3f} s, limit {self._timeout:g} s: zero torque; see why the "
-            "controller stopped"
+            f"no command for {age:.3f} s, limit {self._timeout:g} s: zero torque; check why "
+            "the controller stopped"
         )
         return ZERO
 

@@ -60,12 +60,14 @@ class WatchdogParameters(RobotParameters):
     torque_limit: float = parameter(
         0.0, "largest torque passed, N m; 0: the robot's limits.torque", minimum=0.0
     )
-    timeout: float = parameter(0.1, "age of a command at which commands have stopped, s", above=0.0)
+    timeout: float = parameter(
+        0.1, "age of the newest command after which zero torque is commanded, s", above=0.0
+    )
     jitter: float = parameter(0.03, "how much earlier than due a command may arrive, s", above=0.0)
-    leave_when_alone: bool = parameter(False, "end when nobody publishes commands any more")
+    leave_when_alone: bool = parameter(False, "end when no node publishes commands any more")
     patience: float = parameter(
         0.0,
-        "with leave_when_alone: wall time to wait for the first who publishes commands, s; then "
+        "with leave_when_alone: wall time to wait for the first publisher of commands, s; then "
         "status 1; 0: for ever",
         minimum=0.0,
     )
@@ -175,8 +177,8 @@ class EffortWatchdogNode(Node):
             self.exit_code = self._controllers.leave(
                 self.count_publishers(self._topic) > 0,
                 self.get_logger(),
-                "nobody publishes commands any more",
-                f"nobody published {self._topic} within {self._controllers.waited:.1f} s of wall "
+                "no node publishes commands any more",
+                f"no node published {self._topic} within {self._controllers.waited:.1f} s of wall "
                 "time: start a controller with effort_controller/commands remapped to it",
             )
 
@@ -186,7 +188,7 @@ class EffortWatchdogNode(Node):
         state, reason = watchdog.state, watchdog.reason
         if self._commands is None:
             state = WatchdogState.WAITING
-            reason = f"nobody subscribes to {self._wheels.topic_name}: start the wheels' driver"
+            reason = f"no node subscribes to {self._wheels.topic_name}: start the wheels' driver"
         if watchdog.trips != self._trips and self._complaints.due(watchdog.reason):
             self.get_logger().error(watchdog.reason)
         self._trips = watchdog.trips

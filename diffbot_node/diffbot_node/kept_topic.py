@@ -138,14 +138,14 @@ class KeptTopic:
             return ""
         more = readers - there
         awaited = "subscriber" if more == 1 else "subscribers"
-        return f"{more} more {awaited} of {self.name} to come"
+        return f"{more} more {awaited} of {self.name} needed"
 
     def left_by(self, readers: int) -> str:
         """Why a run that began with so many readers must end; empty if all are still there."""
         there = self.readers if readers else 0
         if there >= readers:
             return ""
-        return f"{there} of {readers} still listen to {self.name}: the report has gone"
+        return f"{there} of {readers} subscribers of {self.name} are left: the report has ended"
 
     def holds(self) -> str:
         """Why the node must not continue in lock-step; empty when it may."""
@@ -157,9 +157,9 @@ class KeptTopic:
         if len(self._open) < self._window or not self._present:
             return ""
         slowest = min(self._present, key=self._taken)
-        who = "a node whose name is not known yet" if NAMELESS in slowest else slowest
+        who = "a node of unknown name" if NAMELESS in slowest else slowest
         messages = "message" if len(self._open) == 1 else "messages"
-        return f"{who} has still to take {len(self._open)} {messages} of {self.name}"
+        return f"{who} has not yet received {len(self._open)} {messages} of {self.name}"
 
     def await_readers(self, patience: float) -> None:
         """Wait until the readers have all messages, which an ending process would lose.

@@ -111,7 +111,7 @@ class OwnRun:
             return ""
         for role in self._partners:
             if not self.has(role):
-                return f"{_CALLED[role]} is not there yet"
+                return f"{_CALLED[role]} has not started yet"
         return self._crowd()
 
     def left(self) -> str:
@@ -119,9 +119,9 @@ class OwnRun:
         for role in self._leaving:
             away = self._away(role, not self.has(role))
             if role in self._seen and away >= PARTING:
-                return f"{_CALLED[role]} has gone"
+                return f"{_CALLED[role]} has ended"
             if role in self._partners and away >= COMING_TIME:
-                return f"{_CALLED[role]} has not come within {COMING_TIME:g} s of wall time"
+                return f"{_CALLED[role]} has not started within {COMING_TIME:g} s of wall time"
         return ""
 
     def met(self) -> str:

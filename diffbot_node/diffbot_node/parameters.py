@@ -170,8 +170,8 @@ class CommandParameters:
     )
     emergency_stop_timeout: float = parameter(
         0.0,
-        "wall time within which something has to come on emergency_stop, else it counts as "
-        "pressed, s; 0: only what comes counts",
+        "longest wall time without a message on emergency_stop before it counts as pressed, s; "
+        "0: no limit",
         minimum=0.0,
     )
 
@@ -216,7 +216,8 @@ def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
     if all(parameter.name != "use_sim_time" for parameter in changed):
         return SetParametersResult(successful=True)
     return SetParametersResult(
-        successful=False, reason="use_sim_time is read at the start; restart the node with it"
+        successful=False,
+        reason="use_sim_time is read only at the start; restart the node to change it",
     )
 
 
@@ -231,8 +232,8 @@ def _check_names(node: Node, names: Sequence[str]) -> None:
             continue
         if near := closest(name, (own for own in names if own not in given), cutoff=0.8):
             raise ValueError(
-                f"parameter '{name}' = {given[name].value!r}: {node.get_name()} has none of this "
-                f"name; did you mean '{near}'?"
+                f"parameter '{name}' = {given[name].value!r}: {node.get_name()} has no parameter "
+                f"of this name; did you mean '{near}'?"
             )
         node.get_logger().warning(
             f"parameter '{name}' is not one of this node's and is ignored; `ros2 param list "
@@ -292,7 +293,7 @@ def results_folder(text: str) -> Path:
             pass
     except OSError as error:
         raise ValueError(
-            f"parameter 'results' = '{text}': {error.strerror}; give a folder that can be made "
-            "and written"
+            f"parameter 'results' = '{text}': {error.strerror}; give a folder that can be "
+            "created and written"
         ) from error
     return folder

@@ -63,7 +63,7 @@ def stamp_problem(stamp: Time) -> str:
         return ""
     return (
         f"stamp = {stamp.sec} s and {stamp.nanosec} ns: must be >= 0 s and < {LATEST} s, with less "
-        f"than {NANOSECONDS} ns; left out; check the clock of who stamps it"
+        f"than {NANOSECONDS} ns; ignored; check the clock of the node that stamps it"
     )
 
 
@@ -131,7 +131,7 @@ class NodeClock:
         if not self.is_simulated or self._node.count_publishers(self._topic):
             return ""
         return (
-            f"use_sim_time is true and nobody publishes {self._topic}; start the simulator, or "
+            f"use_sim_time is true and no node publishes {self._topic}; start the simulator, or "
             "leave use_sim_time false with a robot"
         )
 

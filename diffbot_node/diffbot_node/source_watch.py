@@ -253,10 +253,10 @@ class SourceWatch:
             several = sender is None and self._publishers() > 1
             enough = TOO_MANY_OF_SEVERAL if several else TOO_MANY
             sure = _count(self._signs, now, WITHIN) >= enough
-            return Finding("messages that do not follow each other take turns", sure)
+            return Finding("messages of two different motions alternate", sure)
         if spike:
             sure = _count(self._spikes, now, SPIKES_WITHIN) >= SPIKES
-            return Finding("the wheels' angles jump to and fro", sure)
+            return Finding("the wheels' angles jump back and forth", sure)
         return None
 
 

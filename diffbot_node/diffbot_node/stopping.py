@@ -64,7 +64,7 @@ class EmergencyStop:
         elif self._why and (count := self._node.count_publishers(self.topic)) > 1:
             self._why = (
                 f"the emergency stop is pressed, and {count} nodes publish {self.topic}: stop all "
-                "but one, or let one node join the buttons"
+                "but one, or let one node combine the buttons"
             )
         else:
             self._why = ""
@@ -104,7 +104,7 @@ class StopInputs:
             self._missed = True
             if not self._pressed:
                 self._on_press(
-                    f"nothing on {self._topic} for {self._timeout:g} s, which counts as pressed"
+                    f"no message on {self._topic} for {self._timeout:g} s, which counts as pressed"
                 )
 
     def _on_message(self, why: str) -> None:
@@ -194,10 +194,10 @@ def zero_to_wheels(own: Node, commands: tuple[type, str], zero: object, what: st
             time.sleep(LAST_PERIOD)
         publisher.wait_for_all_acked(Duration(seconds=ACKNOWLEDGING_TIME))
         own.get_logger().error(
-            f"{WATCHDOG} is dead: zero {what} sent to {topic} itself"
+            f"{WATCHDOG} is dead: zero {what} sent directly to {topic}"
             if found
-            else f"{WATCHDOG} is dead, and nobody was found on {topic} to send zero to: see "
-            "that the robot stands still"
+            else f"{WATCHDOG} is dead, and no subscriber of {topic} was found to send zero to: "
+            "check that the robot stands still"
         )
     finally:
         node.destroy_node()

@@ -440,7 +440,7 @@ class EnergyBalance:
             return None
         return (
             f"{problem}; in {span[start]:.3f} s the kinetic energy changed by "
-            f"{gain[start]:.3g} J at least, and the torque's work was {most[start]:.3g} J at most"
+            f"at least {gain[start]:.3g} J, but the torque's work was at most {most[start]:.3g} J"
         )
 
     def _kinetic(self, periods: Array, body: Array, count: float) -> Array:

@@ -23,10 +23,10 @@ def active(guard):
 
 def test_it_waits_until_it_begins(guard):
     assert (guard.state, guard.began, guard.command) == (GuardState.WAITING, False, ZERO)
-    assert guard.reason == "nothing has come yet" and guard.silent is False
+    assert guard.reason == "nothing received yet" and guard.silent is False
     guard.begin()
     assert (guard.state, guard.began, guard.command) == (GuardState.HOLDING, True, ZERO)
-    assert guard.reason == "the first state has come"
+    assert guard.reason == "received the first state"
 
 
 def test_it_begins_once(active):
@@ -98,7 +98,8 @@ def test_the_emergency_stop_keeps_it_stopped_until_released_and_enabled(active):
     assert active.state is GuardState.STOPPED and active.apply(WANTED, 0.01) == ZERO
     active.release()
     assert active.state is GuardState.STOPPED and active.pressed == ""
-    assert active.reason == "the emergency stop is pressed, released since: enable to go on"
+    released = "the emergency stop is pressed (released since); call ~/enable to continue"
+    assert active.reason == released
     assert active.enable() == ""
     assert active.apply(WANTED, 0.01) == WANTED
 
@@ -108,7 +109,7 @@ def test_why_the_emergency_stop_counts_as_pressed_may_change(active):
     active.press("two nodes publish it")
     assert active.reason == active.pressed == "two nodes publish it"
     active.release()
-    assert active.reason == "two nodes publish it, released since: enable to go on"
+    assert active.reason == "two nodes publish it (released since); call ~/enable to continue"
 
 
 def test_an_emergency_stop_does_not_hide_what_stopped_it_before(active):

@@ -129,7 +129,7 @@ def test_it_says_what_it_waits_for(make_graph, monkeypatch):
     monkeypatch.setattr(robot_messages, "WAITING_PERIOD", 0.1)
     graph = make_graph()
     log = Listener(graph.node, monkeypatch)
-    graph.spin_until(lambda: log.heard("waiting: nothing new on /joint_states"), "the reminder")
+    graph.spin_until(lambda: log.heard("waiting: no new message on /joint_states"), "the reminder")
     graph.node.missing = "the seventh wheel"
     graph.stamp += 0.01
     graph.publish()
@@ -139,14 +139,14 @@ def test_it_says_what_it_waits_for(make_graph, monkeypatch):
 def test_it_waits_for_states_and_for_somebody_who_takes_commands(graph, monkeypatch):
     for topic in list(graph.robot.publishers):
         graph.robot.destroy_publisher(topic)
-    graph.spin_until(lambda: "nobody publishes" in graph.node.waits_for(), "the robot to leave")
-    assert "nobody publishes /joint_states; start the simulator" in graph.node.waits_for()
+    graph.spin_until(lambda: "no node publishes" in graph.node.waits_for(), "the robot to leave")
+    assert "no node publishes /joint_states; start the simulator" in graph.node.waits_for()
     monkeypatch.setattr(graph.node, "count_publishers", lambda topic: 1)
     for subscription in list(graph.robot.subscriptions):
         graph.robot.destroy_subscription(subscription)
-    graph.spin_until(lambda: "nobody subscribes" in graph.node.waits_for(), "the wheels to leave")
+    graph.spin_until(lambda: "no node subscribes" in graph.node.waits_for(), "the wheels to leave")
     assert graph.node.waits_for() == (
-        "nobody subscribes to /effort_controller/commands; start the effort controller"
+        "no node subscribes to /effort_controller/commands; start the effort controller"
     )
 
 
@@ -162,7 +162,7 @@ def test_a_state_that_comes_before_all_is_there_is_not_answered(graph, monkeypat
 def test_patience_ends_it_with_what_is_missing(make_graph):
     graph = make_graph("patience:=0.2")
     graph.spin_until(lambda: graph.node.exit_code == 1, "the end")
-    assert "nothing that can be used comes on /joint_states" in graph.node.last_words
+    assert "no usable message on /joint_states" in graph.node.last_words
     graph.stamp += 0.01
     graph.publish()
     for _ in range(10):
@@ -231,7 +231,7 @@ def test_without_the_clock_that_it_shall_go_by_nothing_is_commanded(make_graph):
     assert graph.node.waits_for() == ""
     graph.clockless()
     graph.spin_until(graph.node.waits_for, "the clock's leaving")
-    assert "use_sim_time is true and nobody publishes /clock" in graph.node.waits_for()
+    assert "use_sim_time is true and no node publishes /clock" in graph.node.waits_for()
 
 
 def test_a_clock_may_have_a_name_of_its_own(make_graph):
@@ -245,7 +245,7 @@ def test_a_clock_may_have_a_name_of_its_own(make_graph):
     graph.spin_until(lambda: graph.node.waits_for() == "", "the clock to be found")
     clocks[0].destroy()
     graph.spin_until(graph.node.waits_for, "the clock's leaving")
-    assert "nobody publishes /own/clock" in graph.node.waits_for()
+    assert "no node publishes /own/clock" in graph.node.waits_for()
 
 
 def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph, monkeypatch):
@@ -254,7 +254,7 @@ def test_a_simulator_that_has_gone_is_noticed_though_its_time_stands(make_graph,
     monkeypatch.setattr(command_guard, "LONGEST_PAUSE", 0.3)
     graph.spin_until(lambda: graph.commands[-1] == ZERO, "zero")
     assert graph.node.loop.guard.silent
-    assert "limit 0.3 s of wall time, whatever the simulator's is" in graph.node.loop.guard.reason
+    assert "limit 0.3 s of wall time, even if the simulator pauses" in graph.node.loop.guard.reason
 
 
 def test_an_answer_that_comes_too_late_is_zero(graph):
@@ -266,7 +266,7 @@ def test_an_answer_that_comes_too_late_is_zero(graph):
     graph.node.missing = ""
     graph.node.resume()
     assert graph.node.loop.guard.command == ZERO
-    assert "the answer to a joint state was awaited for 0." in graph.node.loop.guard.reason
+    assert "no answer to a joint state within 0." in graph.node.loop.guard.reason
 
 
 def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph, monkeypatch):
@@ -285,7 +285,7 @@ def test_time_that_stands_still_in_a_simulator_is_said_and_no_silence(make_graph
     assert not log.said  # a node that was busy finds a state that was said again meanwhile
     graph.node.loop._next_state._since = -math.inf
     graph.publish()
-    graph.spin_until(lambda: log.heard("the simulator's time stands still at 100.03 s"), "words")
+    graph.spin_until(lambda: log.heard("the simulated time stands still at 100.03 s"), "words")
     received = graph.node.loop.presence._since
     graph.publish()
     graph.spin_until(lambda: graph.node.loop.presence._since > received, "another one")

@@ -135,7 +135,7 @@ def test_what_is_refused_after_a_trip_leaves_its_reason_and_its_time_alone():
 
 def test_who_begins_beyond_near_zero_is_told_so():
     subject = watchdog()
-    assert "no command has come yet; start a controller" in subject.reason
+    assert "no command received yet; start a controller" in subject.reason
     assert subject.command(10.0, (0.3, 0.0)) == ZERO
     assert "commands begin with torque [0.3, 0.0] N m" in subject.reason
     assert (subject.state, subject.trips) == (WatchdogState.TRIPPED, 1)

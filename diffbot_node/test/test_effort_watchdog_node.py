@@ -147,7 +147,7 @@ def test_commands_are_taken_only_while_somebody_takes_them_from_here(make_graph)
     assert controller.get_subscription_count() == 0
     graph.spin_until(lambda: graph.statuses, "diagnostics")
     assert graph.statuses[-1].level == DiagnosticStatus.WARN
-    assert "nobody subscribes to /effort_controller/commands" in graph.statuses[-1].message
+    assert "no node subscribes to /effort_controller/commands" in graph.statuses[-1].message
     wheels = graph.add_wheels()
     graph.spin_until(controller.get_subscription_count, "the controller to be heard")
     graph.other.destroy_subscription(wheels)

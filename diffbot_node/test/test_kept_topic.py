@@ -109,11 +109,11 @@ def test_the_writer_waits_for_a_reader_that_takes_nothing_until_it_leaves(graph)
     writer, reader = make(Writer), make(Reader)
     assert until(lambda: not writer.topic.missing(1))
     assert until(lambda: writer.topic.count == WINDOW, lambda: writer.write(MESSAGES))
-    assert "/reader has still to take" in writer.topic.holds()
+    assert "/reader has not yet received" in writer.topic.holds()
     # DDS tells of a reader before its name.
     writer.topic._present = {f"{NAMELESS}/{NAMELESS}"}
     writer.topic._looked = time.monotonic() + PATIENCE
-    assert writer.topic.holds().startswith("a node whose name is not known yet has still to take")
+    assert writer.topic.holds().startswith("a node of unknown name has not yet received")
     writer.topic._looked = 0.0
     reader.receipts.leave()
     assert until(lambda: writer.topic.count == MESSAGES, lambda: writer.write(MESSAGES))
@@ -129,7 +129,7 @@ def test_a_writer_without_readers_goes_on(graph):
 def test_the_first_receipt_says_that_a_reader_is_there(graph):
     make, until = graph
     writer = make(Writer)
-    assert "1 more subscriber of /kept to come" in writer.topic.missing(1)
+    assert "1 more subscriber of /kept needed" in writer.topic.missing(1)
     listener = make(Node, "listener")
     listener.create_subscription(Odometry, "kept", lambda _: None, KEPT)
     assert until(lambda: writer.topic.subscribers == 1)
@@ -200,7 +200,7 @@ def test_a_latched_topic_waits_until_each_message_is_taken_however_late_its_read
     assert not writer.topic.holds()
     reader = make(Reader, True)
     assert until(lambda: not writer.topic.missing(1))
-    assert "/reader has still to take 1 message of" in writer.topic.holds()
+    assert "/reader has not yet received 1 message of" in writer.topic.holds()
     assert until(lambda: not writer.topic.holds(), reader.take)
     assert reader.taken == [0]
 

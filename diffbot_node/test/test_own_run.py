@@ -61,8 +61,8 @@ def test_only_partners_of_the_own_run_count(graph):
     other, _ = graph("b", COMMANDER)
     looker, _ = graph("a")
     until(lambda: robot._robots() == 1)
-    assert robot.missing() == "the node of this run that commands the robot is not there yet"
-    assert other.missing() == "the simulator of this run is not there yet"
+    assert robot.missing() == "the node of this run that commands the robot has not started yet"
+    assert other.missing() == "the simulator of this run has not started yet"
     commander, _ = graph("a", COMMANDER)
     until(lambda: not (robot.missing() or commander.missing() or looker.missing()))
     assert not (robot.met() or commander.met() or looker.met())
@@ -99,14 +99,15 @@ def test_another_run_may_come_after_the_own_one(graph, monkeypatch):
     until(lambda: report._robots() == 1)
     time.sleep(0.2)
     assert not report.met()
-    assert until(report.left) == "the simulator of this run has gone"
+    assert until(report.left) == "the simulator of this run has ended"
 
 
 def test_who_waits_for_somebody_that_never_comes_ends(graph, monkeypatch):
     monkeypatch.setattr(own_run, "COMING_TIME", 0.2)
     robot, _ = graph("a", ROBOT)
     assert not robot.left()
-    assert until(robot.left).startswith("the node of this run that commands the robot has not come")
+    absent = "the node of this run that commands the robot has not started"
+    assert until(robot.left).startswith(absent)
 
 
 @pytest.mark.parametrize("role", [REPORT, ESTIMATOR])
@@ -120,7 +121,7 @@ def test_a_run_need_not_have_all_but_keeps_whom_it_has(graph, monkeypatch, role)
     _, node = graph("a", role)
     until(lambda: commander.has(role))
     node.destroy_node()
-    assert until(commander.left) == f"the {role} of this run has gone"
+    assert until(commander.left) == f"the {role} of this run has ended"
 
 
 def test_without_a_name_all_that_is_there_counts(graph):

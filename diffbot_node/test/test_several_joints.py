@@ -68,7 +68,7 @@ def test_a_stuck_encoder_of_one_wheel_stops_it_by_name_until_it_is_enabled(graph
         angle += 0.05
         command = say(graph, (angle, 0.0, angle, angle))
     assert command == ZERO
-    assert "joint 'rear_left' tells the same angle" in graph.node.stopped_by
+    assert "joint 'rear_left' keeps the same angle" in graph.node.stopped_by
 
 
 def test_the_watchdog_passes_a_torque_for_each_joint_and_nothing_else(robot):

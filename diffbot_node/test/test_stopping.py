@@ -120,7 +120,7 @@ def test_an_emergency_stop_that_is_not_heard_any_more_counts_as_pressed(make_gra
     drive(graph)
     beat.cancel()
     graph.spin_until(lambda: graph.node.stopped_by, "its silence to be noticed")
-    assert "nothing on /emergency_stop for 1 s" in graph.node.stopped_by
+    assert "no message on /emergency_stop for 1 s" in graph.node.stopped_by
     assert graph.say() == ZERO
     assert "release it first" in enable(graph).message
     beat.reset()
@@ -191,7 +191,7 @@ def test_it_holds_zero_while_the_watchdog_does_and_goes_on_by_itself(graph):
     watchdog.publish(Bool(data=True))
     graph.spin_until(graph.node.loop.robot.held_by, "the watchdog to be heard")
     assert graph.say() == ZERO and graph.say() == ZERO
-    assert "effort_watchdog holds zero" in graph.node.loop.guard.reason
+    assert "effort_watchdog holds the torque at zero" in graph.node.loop.guard.reason
     assert not graph.node.stopped_by
     watchdog.publish(Bool(data=False))
     graph.spin_until(lambda: not graph.node.loop.robot.held_by(), "the watchdog to let go")
@@ -219,7 +219,7 @@ def test_diagnostics_tell_the_state_when_it_changes(graph):
         )
         return {pair.key: pair.value for pair in told[-1].values}
 
-    newest(DiagnosticStatus.WARN, "waiting: nothing has come yet")
+    newest(DiagnosticStatus.WARN, "waiting: nothing received yet")
     for _ in range(20):
         graph.say()
     values = newest(DiagnosticStatus.OK, "active")
@@ -234,7 +234,7 @@ def test_diagnostics_tell_the_state_when_it_changes(graph):
     node.loop.output._diagnostics.publish(
         node.loop.guard, "", 2
     )  # as if something had been refused
-    values = newest(DiagnosticStatus.WARN, "active: 1 of what came was refused lately")
+    values = newest(DiagnosticStatus.WARN, "active: refused 1 of the latest messages")
     assert values["refused"] == "2"
     enable(graph, False)
     newest(DiagnosticStatus.ERROR, "stopped: stopped by ~/enable")

@@ -44,7 +44,7 @@ class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
 
     simulated_robot: str = parameter(
         "none",
-        "robot that is moved where it differs from the one that the nodes are told (robot): name "
+        "robot to simulate if it differs from the one given to the nodes (robot): name "
         "or path; none: the same",
     )
     period: float = parameter(0.01, "control period, s", above=0.0, maximum=0.1)
@@ -196,8 +196,8 @@ class CommandPublishers:
         if count < 2:
             return None
         return (
-            f"{count} nodes command on {self._topic}, limit 1: zero {self._quantity} until one is "
-            "left; stop the others, or give each run its own ROS_DOMAIN_ID"
+            f"{count} nodes publish commands on {self._topic}, limit 1: zero {self._quantity} "
+            "until only one does; stop the others, or give each run its own ROS_DOMAIN_ID"
         )
 
     def exit_code(self) -> int | None:
@@ -207,8 +207,8 @@ class CommandPublishers:
         return self.presence.leave(
             own.has(COMMANDER) if own.named else self.count > 0,
             self._node.get_logger(),
-            f"nobody commands {self._quantity} any more; the simulation ends",
-            f"nobody commanded {self._quantity} within {self._patience:g} s of wall time: "
+            f"no node commands {self._quantity} any more; the simulation ends",
+            f"no node commanded {self._quantity} within {self._patience:g} s of wall time: "
             f"start a node that publishes {self._topic}",
         )
 
@@ -432,7 +432,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                 self._warned = True
                 self.get_logger().warning(
                     f"no command for {SILENCE} s of wall time: the robot's time stands still in "
-                    "lock-step until one comes"
+                    "lock-step until one arrives"
                 )
 
     def _check_for_conflict(self) -> None:

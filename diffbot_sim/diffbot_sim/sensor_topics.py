@@ -45,13 +45,13 @@ class GyroAndPoseParameters:
         0.0, "gyro: bias at the beginning, rad/s", minimum=-10.0, maximum=10.0
     )
     imu_bias_walk: float = parameter(
-        0.0, "gyro: by which its bias walks in 1 s, rad/s per sqrt(s)", minimum=0.0, maximum=10.0
+        0.0, "gyro: random walk of the bias, rad/s per sqrt(s)", minimum=0.0, maximum=10.0
     )
     imu_scale: float = parameter(
-        1.0, "gyro: reading per true yaw rate", minimum=-10.0, maximum=10.0
+        1.0, "gyro: scale, reading per true yaw rate", minimum=-10.0, maximum=10.0
     )
     imu_delay: float = parameter(
-        0.0, "gyro: of a reading behind its stamp, s", minimum=0.0, maximum=LONGEST_DELAY
+        0.0, "gyro: time from a stamp to its reading, s", minimum=0.0, maximum=LONGEST_DELAY
     )
     pose_source: bool = parameter(False, "publish a pose source's readings on pose")
     pose_source_rate: float = parameter(
@@ -61,7 +61,7 @@ class GyroAndPoseParameters:
         (0.0, 0.0), "pose source: standard deviations of position and heading, m, rad", minimum=0.0
     )
     pose_source_delay: float = parameter(
-        0.0, "pose source: of a reading behind its stamp, s", minimum=0.0, maximum=LONGEST_DELAY
+        0.0, "pose source: time from a stamp to its reading, s", minimum=0.0, maximum=LONGEST_DELAY
     )
     pose_source_mounting: tuple[float, float, float] = parameter(
         (0.0, 0.0, 0.0), "pose source: its sensor's pose on the robot, m, m, rad"

@@ -67,7 +67,7 @@ class MotionHistory:
         if self._stamps and stamp <= self._stamps[-1]:
             raise ValueError(
                 f"stamp = {stamp} s after {self._stamps[-1]} s: must be later; begin a new history "
-                "where a robot is put back"
+                "when a robot is reset"
             )
         self._stamps.append(stamp)
         self._poses.append(Pose(*pose))

@@ -40,12 +40,14 @@ class EngineParameters(SensorParameters, PacingParameters):
     payload: str = parameter(
         "none",
         "load put on the robot at payload_time: mass,x,z,yaw_inertia in kg, m, m, kg m^2; or a "
-        "share such as 50%, by which it makes equivalent mass and yaw inertia larger; none: none",
+        "share such as 50%, by which equivalent mass and yaw inertia increase; none: no load",
     )
-    payload_time: float = parameter(-1.0, "robot time of that, s; below 0: never")
+    payload_time: float = parameter(
+        -1.0, "robot time at which the load is put on, s; below 0: never"
+    )
     gui: bool = parameter(False, "show the engine's own window (gazebo)")
     camera: bool = parameter(False, "put a camera into the world (gazebo)")
-    pictures: str = parameter("pictures", "folder for what the camera takes")
+    pictures: str = parameter("pictures", "folder for the pictures of the camera")
 
 
 Point = tuple[float, float]

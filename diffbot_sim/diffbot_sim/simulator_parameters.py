@@ -15,7 +15,7 @@ class SimulatorParameters(RobotParameters):
     """Parameters of all simulators."""
 
     start: str = parameter("0,0,0", "start pose x,y,theta in the odom frame, m, m, rad")
-    leave_when_alone: bool = parameter(False, "end when nobody publishes commands any more")
+    leave_when_alone: bool = parameter(False, "end when no node publishes commands any more")
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str 
         topic = node.resolve_topic_name(publisher.topic)
         if node.count_publishers(topic) > 1:
             return (
-                f"somebody else publishes {topic}, perhaps another simulator; stop it, or give "
+                f"another node publishes {topic}, perhaps a second simulator; stop it, or give "
                 "each run its own ROS_DOMAIN_ID"
             )
     return None
@@ -181,7 +181,7 @@ class CommandTopic:
             self._node.get_logger().warning(
                 f"command {list(command)} refused: must be {len(joints.names)} finite efforts "
                 f"{list(joints.names)}; "
-                f"{list(self._command)} N m stays on",
+                f"{list(self._command)} N m remains applied",
                 throttle_duration_sec=1.0,
             )
         self._on_command(self._command, named_by(message), sender)

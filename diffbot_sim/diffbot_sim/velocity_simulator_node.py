@@ -63,7 +63,7 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
     dead_band_kind: str = parameter(
         DeadBandKind.OFFSET.value,
-        "what is left of larger commands: offset (the dead band is lost), threshold (all)",
+        "effect on larger commands: offset (the dead band is subtracted), threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
     )
     stiction: float = parameter(
@@ -73,10 +73,10 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
         maximum=10.0,
     )
     linear_velocity: float = parameter(
-        0.0, "largest |v| taken, m/s; 0: the robot's own", minimum=0.0
+        0.0, "largest |v| accepted, m/s; 0: the robot's own", minimum=0.0
     )
     angular_velocity: float = parameter(
-        0.0, "largest |omega| taken, rad/s; 0: the robot's own", minimum=0.0
+        0.0, "largest |omega| accepted, rad/s; 0: the robot's own", minimum=0.0
     )
     command_timeout: float = parameter(
         0.5,
@@ -84,10 +84,10 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
         above=0.0,
     )
     change: float = parameter(1.0, "factor on sigma1 and sigma2 from change_time on", above=0.0)
-    change_time: float = parameter(-1.0, "robot time of that, s; below 0: never")
+    change_time: float = parameter(-1.0, "robot time of that change, s; below 0: never")
     command_noise: tuple[float, float] = parameter(
         (0.0, 0.0),
-        "standard deviations of what the drive makes of a command, [m/s, rad/s]",
+        "standard deviations of the drive's error in a command, [m/s, rad/s]",
         minimum=0.0,
     )
     velocity_noise: tuple[float, float] = parameter(
@@ -101,11 +101,11 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
     path_noise: float = parameter(
         1e-6,
-        "variance of a wheel's path per path driven that the covariance of odom tells, m^2/m",
+        "variance of a wheel's path per path driven, in the covariance of odom, m^2/m",
         minimum=0.0,
     )
     publish_tf: bool = parameter(True, "whether odom -> base_link is sent on /tf")
-    frame_prefix: str = parameter("", "what the names of these frames begin with, such as one/")
+    frame_prefix: str = parameter("", "prefix of the names of these frames, such as one/")
     joint_states: bool = parameter(
         False, "whether the wheels' angles, by encoders, are published on joint_states"
     )
@@ -139,7 +139,7 @@ class VelocityTopic:
         if not all(map(math.isfinite, command)):
             self._node.get_logger().warning(
                 f"command v = {command[0]} m/s, omega = {command[1]} rad/s refused: must be "
-                "finite; the robot is told to stop",
+                "finite; zero is commanded",
                 throttle_duration_sec=1.0,
             )
             command = (0.0, 0.0)
@@ -191,8 +191,8 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
                 raise ValueError(f"parameter '{name}' = {list(values)}: must be {length} numbers")
         if self.values.lock_step and not self.values.stamped:
             raise ValueError(
-                "parameter 'stamped' = false: a Twist cannot say which odometry it answers, as "
-                "lock_step needs; set lock_step to false and speed to 1.0, or stamped to true"
+                "parameter 'stamped' = false: a Twist cannot name the odometry that it answers, "
+                "which lock_step needs; set lock_step to false and speed to 1.0, or stamped to true"
             )
         self._steps = 0
         self._silent = 0.0  # robot time since the last command, s

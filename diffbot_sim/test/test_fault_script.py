@@ -114,7 +114,7 @@ def fault(text):
         (fault("topic: odom, kind: off"), "topic = 'odom': must be one of those in relays"),
         (fault("kind: off"), "topic missing: needs topic, kind"),
         (fault("topic: 3, kind: off"), "topic = 3: must be the name"),
-        (fault("topic: joint_states, kind: off, stat: 3"), "'stat': is not known; did you mean"),
+        (fault("topic: joint_states, kind: off, stat: 3"), "'stat': unknown key; did you mean"),
         (
             fault("topic: joint_states, kind: off, start: -1.0"),
             "start = -1.0 s: must be at least 0",
@@ -124,7 +124,10 @@ def fault(text):
         (fault("topic: joint_states, kind: off, duration: .nan"), "duration = nan s: must be fini"),
         (fault("topic: joint_states, kind: off, start: soon"), "start = 'soon': must be a number"),
         (fault("topic: joint_states, kind: off, start: true"), "start = True: must be a number"),
-        (fault("topic: joint_states, kind: off, delay: 1.0"), "delay = 1.0: is not for kind off"),
+        (
+            fault("topic: joint_states, kind: off, delay: 1.0"),
+            "delay = 1.0: no setting of kind off",
+        ),
         (fault("topic: joint_states, kind: slow"), "kind = slow: needs rate other than 0.0"),
         (fault("topic: joint_states, kind: delayed"), "needs delay other than 0.0 or jitter"),
         (fault("topic: joint_states, kind: wrong"), "kind = wrong: needs scale other than 1.0 or"),
@@ -150,7 +153,10 @@ def fault(text):
             fault("topic: joint_states, kind: stuck, fields: effort"),
             "fields = 'effort': must be a li",
         ),
-        (fault("topic: joint_states, kind: stuck, fields: ['a b']"), "fields: 'a b' is no path"),
+        (
+            fault("topic: joint_states, kind: stuck, fields: ['a b']"),
+            "fields: 'a b' is not the path",
+        ),
         (
             fault("topic: joint_states, kind: garbage, value: big"),
             "value = 'big': must be a number",
@@ -181,12 +187,12 @@ def test_a_wrong_fault_is_named_with_its_place_and_what_is_allowed(text, words):
     ("text", "words"),
     [
         ("- 1\n- 2\n", "the script: must hold seed, relays, faults, not [1, 2]"),
-        ("fault:\n  - {}\n", "'fault': is not known; did you mean faults?"),
+        ("fault:\n  - {}\n", "'fault': unknown key; did you mean faults?"),
         ("faults: 3\nseed: 1\n", "faults = 3: must be a list"),
         ("faults: [3]\nseed: 1\n", "faults[0] = 3: must hold named values"),
         ("seed: -1\nfaults: []\n", "seed = -1: must be a whole number"),
-        ("seed: 1\nseed: 2\n", "the key 'seed' is there twice"),
-        (f"relays: [{STATES}, {STATES}]\n", "relays[1]: topic = 'joint_states': is there twice"),
+        ("seed: 1\nseed: 2\n", "the key 'seed' appears twice"),
+        (f"relays: [{STATES}, {STATES}]\n", "relays[1]: topic = 'joint_states': appears twice"),
         ("relays: [{topic: a, type: Joint}]\n", "relays[0]: type = 'Joint': must be package/msg/T"),
         ("relays: [{topic: a}]\n", "relays[0]: type missing"),
         ("relays: [{topic: a, type: a/B, output: a}]\n", "output = 'a': must differ from input"),
@@ -230,12 +236,12 @@ def test_only_settings_of_its_kind_may_be_given():
             if name in allowed.settings:
                 assert getattr(Fault("a", kind, **settings), name) == value
             else:
-                with pytest.raises(ValueError, match=f"{name} = .*: is not for kind {kind}"):
+                with pytest.raises(ValueError, match=f"{name} = .*: no setting of kind {kind}"):
                     Fault("a", kind, **settings)
 
 
 def test_a_number_beyond_all_floats_is_refused():
-    with pytest.raises(ValueError, match="scale: is beyond all"):
+    with pytest.raises(ValueError, match="scale: too large for"):
         Fault("joint_states", "wrong", scale=10**400)
-    with pytest.raises(ValueError, match="line 2: a value is not of its kind .a whole number of"):
+    with pytest.raises(ValueError, match="line 2: a value has the wrong type .a whole number of"):
         load_script(f"faults:\n  - {{topic: joint_states, kind: wrong, scale: {10**400}}}\n")

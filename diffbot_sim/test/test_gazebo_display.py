@@ -34,7 +34,9 @@ def test_an_xvfb_that_fails_is_an_error_with_its_words(gazebo, twil, tmp_path, m
     program.write_text("#!/bin/sh\necho no screens found >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GazeboError, match=r"Xvfb did not start[\s\S]*no screens"):
+    with pytest.raises(
+        GazeboError, match=r"Xvfb, the display for the camera, did not start[\s\S]*no screens"
+    ):
         GazeboSimulator(twil, pictures=tmp_path / "pictures")
 
 

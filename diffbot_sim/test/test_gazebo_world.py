@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The world that Gazebo loads: the robot's settings arrive, and nothing is there twice."""
+"""The world that Gazebo loads: the robot's settings arrive, and nothing appears twice."""
 
 import re
 from dataclasses import replace

@@ -90,23 +90,23 @@ class LiveViewParameters(RobotParameters):
     )
     port: int = parameter(
         8765,
-        "port to listen on; where it is taken, one of the next ones; 0: any that is free",
+        "port to listen on; if it is in use, one of the next ones; 0: any free one",
         minimum=0,
         maximum=65535,
     )
     token: str = parameter(
-        "", "what the URL has to hold, 16 characters or more; empty: made up where one is needed"
+        "", "token in the URL, 16 characters or more; empty: generated if one is needed"
     )
     controls: str = parameter(
         "all",
-        "what the page may do: all, stop (only that), none",
+        "what the page may do: all, stop (only stop), none",
         choices=("all", "stop", "none"),
     )
     rate: float = parameter(
-        15.0, "how often a browser is told what is new, 1/s of wall time", above=0.0, maximum=30.0
+        15.0, "rate of updates to each browser, 1/s of wall time", above=0.0, maximum=30.0
     )
     leave_when_alone: bool = parameter(
-        True, "whether it ends when the nodes that it showed have gone"
+        True, "whether it ends when the nodes that it showed have ended"
     )
 
 
@@ -202,7 +202,7 @@ class LiveView(PolledNode):
         if self._graph.have_left(there) and self._graph.met:
             self._store.set(ended=True)
             if leaves:
-                self.get_logger().info("the nodes that were shown have gone")
+                self.get_logger().info("the nodes that were shown have ended")
                 self.exit_code = 0
         else:
             self._store.set(ended=False)
@@ -416,7 +416,7 @@ class Buttons:
     def _ask(self, end: str, request: Any) -> None:
         client = self._client(end)
         if client is None:
-            self._show_note(f"nobody offers {end} any more")
+            self._show_note(f"no node offers {end} any more")
         else:
             self._call("simulator", client, request)
 

@@ -90,7 +90,7 @@ class AccessGate:
         if token and len(token) < TOKEN_BYTES:
             raise ValueError(
                 f"token: has {len(token)} characters, must have at least {TOKEN_BYTES}; leave it "
-                "out to have one made up"
+                "out to have one generated"
             )
         if not token and not is_loopback:
             token = secrets.token_urlsafe(TOKEN_BYTES)

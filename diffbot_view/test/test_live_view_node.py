@@ -130,7 +130,7 @@ def test_the_view_is_no_driver_and_no_report(graph):
     assert not kept.left_by(1)
     receipts.leave()
     graph.spin(lambda: kept.left_by(1), "its end")
-    assert "nobody subscribes" in graph.steady.waits_for()
+    assert "no node subscribes" in graph.steady.waits_for()
     assert not graph.commands
 
 

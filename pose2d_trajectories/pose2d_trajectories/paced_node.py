@@ -152,7 +152,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
                 return
             self.get_logger().warning(
                 f"time went back from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s: "
-                f"{self.title} begins anew"
+                f"{self.title} starts again"
             )
             self._start = None
         at = now + self._lead
@@ -201,8 +201,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
             self.exit_code = self._listeners.leave(
                 count >= (1 if self._listeners.met else wanted),
                 self.get_logger(),
-                f"nobody listens any more; {self.title} ends",
-                f"waited {self.values.patience:g} s of wall time in vain for {self._wanted()}",
+                f"no subscriber is left; {self.title} ends",
+                f"gave up after {self.values.patience:g} s of wall time without {self._wanted()}",
             )
         if self._start is None and self.exit_code is None and self._listeners.reminds():
             self.get_logger().info(f"waiting for {self._missing()}")
@@ -220,5 +220,5 @@ class PacedNode(Node, ABC, Generic[P_co]):
         if not self.listened_to():
             return self._wanted()
         if self.values.driven_by == "clock":
-            return "the clock to run; with use_sim_time somebody has to publish /clock"
+            return "the clock to run; with use_sim_time a node has to publish /clock"
         return f"{self.values.driven_by}; start the robot, or set driven_by to clock"

@@ -325,7 +325,7 @@ def legs(points: Sequence[Sequence[float]]) -> list[Leg]:
         if length < 1e-6:
             raise ValueError(
                 f"points {index} and {index + 1} = {(x, y)} m: must be at least 1e-6 m apart; "
-                "take one away"
+                "remove one"
             )
         heading = math.atan2(y2 - y, x2 - x)
         if found:

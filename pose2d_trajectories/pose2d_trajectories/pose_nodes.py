@@ -97,7 +97,7 @@ class PoseStepNode(Node):
             self.get_logger().error(
                 f"the subscriber of {topic} did not confirm"
                 if self._sent
-                else f"nobody subscribed to {topic} within {self._patience:g} s; start a "
+                else f"no node subscribed to {topic} within {self._patience:g} s; start a "
                 "controller, or remap: --ros-args -r command:=CONTROLLER/command"
             )
             self.exit_code = 1
@@ -139,7 +139,7 @@ class PoseStampedNode(Node):
     def _on_pose(self, pose: Pose2D) -> None:
         if not all(map(math.isfinite, (pose.x, pose.y, pose.theta))):
             self.get_logger().warning(
-                f"pose ({pose.x} m, {pose.y} m, {pose.theta} rad) left out: must be finite",
+                f"pose ({pose.x} m, {pose.y} m, {pose.theta} rad) ignored: must be finite",
                 throttle_duration_sec=1.0,
             )
             return

@@ -268,7 +268,7 @@ TRAJECTORIES: dict[str, Callable[..., Trajectory]] = {
 OPTIONS = {
     "amplitude_x": "largest x of an 8, m, > 0",
     "amplitude_y": "largest y of an 8, m, > 0",
-    "period": "time of a lap of an 8, s, > 0; longer where limits demand it",
+    "period": "time of a lap of an 8, s, > 0; longer if limits demand it",
     "radius": "radius of the circle, m, > 0",
     "side": "side of the square, m, > 0",
     "sense": "sense in which the squares of umbmark are driven: ccw (left turns) or cw",
@@ -277,7 +277,7 @@ OPTIONS = {
     "points": "points of waypoints, m: pairs (x, y)",
     "corners": f"how waypoints are driven through: {' or '.join(CORNERS)}",
     "rounding": "how far from a corner its curve begins and ends, m, > 0",
-    "speed": "speed, m/s, > 0; lower where limits demand it",
+    "speed": "speed, m/s, > 0; lower if limits demand it",
     "acceleration": "largest acceleration of line, waypoints, calibration and umbmark, m/s^2, > 0",
     "turn_rate": "largest yaw rate of waypoints, calibration and umbmark, rad/s, > 0",
     "turn_acceleration": "largest yaw acceleration of waypoints and the like, rad/s^2, > 0",

@@ -196,7 +196,7 @@ class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
         if values.hold >= 0.0 and not self.steps.ends_at_rest:
             raise ValueError(
                 f"linear[-1] = {values.linear[-1]} m/s, angular[-1] = {values.angular[-1]} rad/s: "
-                "must be 0 where the node ends by itself, for nobody would stop the robot; add a "
+                "must be 0 if the node ends by itself, as nothing then stops the robot; add a "
                 "step to 0, or set hold to -1"
             )
         self.duration = self.steps.duration

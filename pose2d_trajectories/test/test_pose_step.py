@@ -71,7 +71,7 @@ def run(*words):
 def test_it_says_when_nobody_listens():
     status, errors = run("1", "0", "0", "--ros-args", "-p", "patience:=0.1")
     assert status == 1
-    assert "nobody subscribed to /command within 0.1 s" in errors
+    assert "no node subscribed to /command within 0.1 s" in errors
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def test_a_second_simulator_is_refused_while_its_gazebo_still_starts(make, capfd
     graph.node.create_publisher(JointState, "joint_states", 10)
     graph.spin(lambda: graph.simulator.exit_code is not None, timeout=10.0)
     assert graph.simulator.exit_code == 1
-    assert "somebody else publishes /joint_states" in capfd.readouterr().err
+    assert "another node publishes /joint_states" in capfd.readouterr().err
 
 
 def test_a_refused_simulator_of_a_named_run_stays_silent_for_others_to_find_out(make, monkeypatch):

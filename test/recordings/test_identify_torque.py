@@ -215,7 +215,7 @@ def test_a_stuck_encoder_of_one_of_several_wheels_is_named(run, four_joints, tmp
     write_four(tmp_path / "bag", run.samples, stuck="rear_left")
     status, _ = identify(tmp_path, tmp_path / "bag", "--robot", four_joints)
     assert status == 2
-    assert "joint 'rear_left' tells the same angle" in capsys.readouterr().err
+    assert "joint 'rear_left' keeps the same angle" in capsys.readouterr().err
 
 
 def test_results_of_a_run_are_read_by_the_recording_in_them(bags, tmp_path, capsys):

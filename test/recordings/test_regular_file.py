@@ -38,7 +38,8 @@ def test_devices_and_pipes_are_not_opened(suffix, tmp_path):
     device.symlink_to("/dev/zero")
     os.mkfifo(pipe)
     for path in (device, pipe):
-        assert all("is no regular file but a device or a pipe" in text for text in refusals(path))
+        refused = "is not a regular file but a device or a pipe"
+        assert all(refused in text for text in refusals(path))
 
 
 def test_the_pipe_of_a_shell_is_named_where_it_is_gone():
@@ -72,7 +73,7 @@ def test_a_urdf_is_read_alike(tmp_path, capsys):
     device = tmp_path / "zero.urdf"
     device.symlink_to("/dev/zero")
     assert show_parameters([str(device)]) == 2
-    assert f"{device}: cannot be read: is no regular file" in capsys.readouterr().err
+    assert f"{device}: cannot be read: is not a regular file" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_named_as_a_robot(tmp_path):

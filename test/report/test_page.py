@@ -187,9 +187,9 @@ def test_a_robot_is_named_by_its_file_in_commands(tmp_path):
 
 
 def test_a_run_that_failed_or_found_nothing_has_a_page_that_says_so(tmp_path):
-    failed = Ending(Outcome.FAILED, "the <simulator> has gone")
+    failed = Ending(Outcome.FAILED, "the <simulator> has ended")
     page, _ = ident_report(IdentRecording(), tmp_path / "failed", ending=failed)
-    assert verdict_of(page) == ("bad", "The run failed: the &lt;simulator&gt; has gone")
+    assert verdict_of(page) == ("bad", "The run failed: the &lt;simulator&gt; has ended")
     page, _ = ident_report(IdentRecording(), tmp_path / "nothing")
     assert verdict_of(page)[0] == "bad"
     page, _ = ident_report(example_recording(unknown=(0, 1)), tmp_path / "open")

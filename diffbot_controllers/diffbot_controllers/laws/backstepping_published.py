@@ -196,9 +196,9 @@ class PublishedBackstepping(DrivetrainLaw):
             self.ignored += 1
             if self.ignored * dt > self._longest_hold:
                 raise ValueError(
-                    f"law = published has ignored {self.ignored} joint states in a row: they come "
-                    f"every {dt:.4g} s, and it needs one every {self.time_step} s within 5 %; set "
-                    "time_step, or use law = standard"
+                    f"law = published has ignored {self.ignored} joint states in a row: they "
+                    f"arrive every {dt:.4g} s, and it needs one every {self.time_step} s within "
+                    "5 %; set time_step, or use law = standard"
                 )
             return self._torque
         pose, u = state.pose, state.velocity

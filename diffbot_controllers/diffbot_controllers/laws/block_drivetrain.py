@@ -78,8 +78,8 @@ class BlockDrivetrain:
             if each.delay > 0.0 or not each.observer or static or each.turning != NO_FRICTION:
                 raise ValueError(
                     f"robot {index} of a block: its law's wheels have a delay, no observer, static "
-                    "friction or a floor that resists turning, which a block does not know; drive "
-                    "it alone: simulate_drive"
+                    "friction or a floor that resists turning, which a block does not support; "
+                    "drive it alone: simulate_drive"
                 )
         # The methods of DynamicParameters work for arrays too.
         self.k: Any = DynamicParameters(*np.array([k.checked() for k in dynamics]).T)

@@ -44,9 +44,9 @@ class BackstepNode(ControllerNode[BackstepParameters]):
         super().__init__("backstep_controller", BackstepParameters, BackstepStatus)
         if self.law_name == "published" and self.torque_limit < self.robot.limits.torque:
             self.get_logger().warning(
-                f"law = published knows no torque limit, and within {self.torque_limit:g} N m it "
-                f"may not arrive; torque_limit = {self.robot.limits.torque:g} N m is all that the "
-                "motors have"
+                "law = published ignores torque limits and may not arrive with "
+                f"{self.torque_limit:g} N m; raise torque_limit, up to the motors' "
+                f"{self.robot.limits.torque:g} N m"
             )
 
     @property

@@ -54,7 +54,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     parameters: str = parameter(
         "robot",
         "K5..K8: 'robot' (closed form of its description), the path of a dynamic_parameters.yaml, "
-        "'topic' (valid ones on dynamic_parameters, which are awaited), or 'adaptive' (the nominal "
+        "'topic' (waits for valid ones on dynamic_parameters), or 'adaptive' (the nominal "
         "ones, which follow those on dynamic_parameters)",
     )
     friction: str = parameter(
@@ -97,9 +97,9 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     require_verified: str = parameter(
         AUTO,
-        "follow only estimates that a motion of its own has verified; auto: with parameters = "
-        "topic, not with adaptive, which knows no such motion and starts from a trusted set. "
-        "Those that a motion refuted are never followed",
+        "follow only estimates that a separate motion has verified; auto: with parameters = "
+        "topic, not with adaptive, which has no such motion and starts from a trusted set. "
+        "Refuted estimates are never followed",
         # YAML reads true, yes and on as booleans, not as text.
         choices=(AUTO, ALWAYS, NEVER),
     )
@@ -110,7 +110,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     hysteresis: float = parameter(
         DEFAULT.hysteresis,
-        "factor on precision beyond which a parameter that is followed no longer is",
+        "factor on precision beyond which a parameter is no longer followed",
         minimum=1.0,
         maximum=10.0,
     )
@@ -122,7 +122,7 @@ class DynamicsParameters(ReferenceParameters, EffortParameters):
     )
     band: float = parameter(
         DEFAULT.band,
-        "parameters in use stay within the nominal ones divided by and times this",
+        "parameters in use stay between the nominal ones divided by this and multiplied by it",
         minimum=1.001,
         maximum=100.0,
     )
@@ -399,12 +399,12 @@ class LiveDynamics:
         """Return what is missing: valid parameters, or a publisher with `wait_for_estimates`."""
         if self.newest is None:
             return (
-                "no valid dynamic_parameters yet (~/adaptation says why); start an identification "
-                "that verifies them, or give the file of one as `parameters`"
+                "no valid dynamic_parameters yet (~/adaptation has the reason); start an "
+                "identification that verifies them, or give the file of one as `parameters`"
             )
         offered = self._node.count_publishers(self._estimates.topic_name) > 0
         if self._node.values.wait_for_estimates and not offered:
-            return "nobody publishes dynamic_parameters; start dynamics_estimator"
+            return "no node publishes dynamic_parameters; start dynamics_estimator"
         return ""
 
     def awaits(self, stamp: float) -> str:
@@ -444,7 +444,7 @@ class LiveDynamics:
                 self._waiting.append(estimate)
             else:
                 self._node.complain(
-                    f"{TOPIC} stamped {ahead:.3f} s ahead of the joint states left out, limit "
+                    f"{TOPIC} stamped {ahead:.3f} s ahead of the joint states ignored, limit "
                     f"{LONGEST_LEAD:g} s: publish them with the stamps of the joint states' clock"
                 )
 
@@ -490,7 +490,7 @@ class LiveDynamics:
         judgement = self._used(estimate, self._adaptation.judge(estimate))
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
-            self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use stay")
+            self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use are kept")
         self._status.header.stamp = to_stamp(max(estimate.stamp, 0.0))
         fill_adaptation(self._status, self._adaptation, estimate, judgement)
         self._topic.publish(self._status)

@@ -145,7 +145,7 @@ class ReferenceInput(Generic[T]):
             )
         if silence > longest + TOLERANCE:
             raise ValueError(
-                f"no reference has come for {silence:.3f} s, limit {longest:g} s, after some that "
+                f"no reference received for {silence:.3f} s, limit {longest:g} s, after some that "
                 "were ahead of time: publish references at a higher rate and with the stamps of "
                 f"the {self._state_name}s' clock"
             )
@@ -178,7 +178,7 @@ class ReferenceInput(Generic[T]):
         return (
             f"the {which} reference is {ahead:.3f} s ahead of the {self._state_name}, limit "
             f"{limit:g} s: publish references with the stamps of the {self._state_name}s' clock, "
-            "or raise reference_timeout where they are to be so early"
+            "or raise reference_timeout if this lead is intended"
         )
 
 
@@ -337,7 +337,7 @@ class PoseReferences(ReferenceSource[Reference]):
     def _on_command(self, message: Pose2D) -> None:
         if self._node.count_publishers(self.stream):
             self._node.complain(
-                f"set point left out: references come on {self.stream}; stop their publisher first"
+                f"set point ignored: references arrive on {self.stream}; stop their publisher first"
             )
             return
         self.take(None, Reference, {name: getattr(message, name) for name in FIELDS[:3]})

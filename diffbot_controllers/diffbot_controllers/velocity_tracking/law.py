@@ -394,7 +394,7 @@ class TrackerSettings:
             if not band.width < limit:
                 raise ValueError(
                     f"tracker: dead_band of {axis} = {band.width}: must be < {limit}, its largest "
-                    "command, else nothing moves the robot; raise that limit"
+                    "command, else no command moves the robot; raise that limit"
                 )
         _ = self.gains  # checks them
 

@@ -72,10 +72,10 @@ class OdometryStamps:
             went = f"stamp {stamp:.3f} s after {last:.3f} s"
             if not self._late:
                 self._late = True
-                return Anomaly(AnomalyKind.LATE, f"{went}: late odometry left out")
+                return Anomaly(AnomalyKind.LATE, f"{went}: late odometry ignored")
             self._late, self._last = False, stamp
             return Anomaly(
-                AnomalyKind.RESET, f"{went}: time was reset; it goes on from the new stamp"
+                AnomalyKind.RESET, f"{went}: time was reset; continuing from the new stamp"
             )
         self._late, self._last = False, stamp
         if stamp - last > self._longest_gap:
@@ -137,7 +137,7 @@ class PoseContinuity:
         if not (place <= furthest and turn <= most):
             raise ValueError(
                 f"the odometry's pose jumped by {place:.3f} m and {turn:.3f} rad in {dt:.3f} s, "
-                f"limits {furthest:.3f} m and {most:.3f} rad: check that only one node tells the "
-                "pose, and the localisation; it counts again once it has been steady for "
-                f"{SETTLING:g} s"
+                f"limits {furthest:.3f} m and {most:.3f} rad: check the "
+                "localisation, and that only one node publishes the pose; it is used again after "
+                f"{SETTLING:g} s without a jump"
             )

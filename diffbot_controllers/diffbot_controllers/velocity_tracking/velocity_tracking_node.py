@@ -100,7 +100,7 @@ class TrackingParameters(ReferenceParameters):
     )
     dead_band_kind: str = parameter(
         DeadBandKind.OFFSET.value,
-        "effect on larger commands where dead_band is given: offset (the dead band is lost), "
+        "effect on larger commands if dead_band is given: offset (the dead band is subtracted), "
         "threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
     )
@@ -333,7 +333,7 @@ class VelocityInterface(RobotInterface):
 
     state_name = "odometry message"
     command_name = "velocity"
-    taker = "the robot's driver, or set stamped to what it takes (TwistStamped or Twist)"
+    taker = "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
 
     def __init__(self, limits: VelocityLimits, frame: str, stamped: bool) -> None:
         self._frame = frame

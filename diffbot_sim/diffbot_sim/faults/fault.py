@@ -144,7 +144,7 @@ class Fault:
     delay: float = setting("s", "delay", 0.0, minimum=0.0, maximum=60.0)
     jitter: float = setting("s", "largest additional delay", 0.0, minimum=0.0, maximum=60.0)
     overtake: bool = False
-    copies: int = setting("", "how often a message that is hit comes", 0, minimum=0, maximum=100)
+    copies: int = setting("", "how often a message that is hit is sent", 0, minimum=0, maximum=100)
 
     def __str__(self) -> str:
         """Return topic, kind, time and the settings that differ from the defaults."""
@@ -192,7 +192,7 @@ class Fault:
             object.__setattr__(self, name, kind(value))
         except OverflowError:
             raise ValueError(
-                f"{name}: is beyond all floating-point numbers ({rule.meaning})"
+                f"{name}: too large for a floating-point number ({rule.meaning})"
             ) from None
 
     def _check_fields(self) -> None:
@@ -227,8 +227,8 @@ class Fault:
             changed = getattr(self, entry.name) != entry.default
             if changed and entry.name not in kind.settings:
                 raise ValueError(
-                    f"{entry.name} = {getattr(self, entry.name)!r}: is not for kind {self.kind}, "
-                    f"which has {', '.join(kind.settings)}"
+                    f"{entry.name} = {getattr(self, entry.name)!r}: no setting of kind "
+                    f"{self.kind}, which has {', '.join(kind.settings)}"
                 )
         defaults = {entry.name: entry.default for entry in fields(self)}
         if kind.needed and all(getattr(self, name) == defaults[name] for name in kind.needed):
@@ -352,7 +352,7 @@ def _script(data: Any) -> Script:
     topics = [relay.topic for relay in script.relays]
     for place, topic in enumerate(topics):
         if topic in topics[:place]:
-            raise ValueError(f"relays[{place}]: topic = {topic!r}: is there twice; remove one")
+            raise ValueError(f"relays[{place}]: topic = {topic!r}: appears twice; remove one")
     for place, fault in enumerate(script.faults):
         if topics and fault.topic not in topics:
             raise ValueError(
@@ -396,4 +396,4 @@ def _check_keys(data: dict[Any, Any], known: Sequence[str]) -> None:
         if key not in known:
             near = closest(str(key), known)
             advice = f"did you mean {near}? " if near else ""
-            raise ValueError(f"{key!r}: is not known; {advice}known are {', '.join(known)}")
+            raise ValueError(f"{key!r}: unknown key; {advice}known are {', '.join(known)}")

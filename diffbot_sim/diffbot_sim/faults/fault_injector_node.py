@@ -34,7 +34,7 @@ from diffbot_sim.faults.message_fields import NANOSECONDS
 class FaultInjectorParameters:
     """Parameters of fault_injector."""
 
-    script: str = parameter("", "path of the YAML that says which topics and which faults")
+    script: str = parameter("", "path of the YAML with the topics and their faults")
     seed: int = parameter(-1, "seed of all chances; -1: the script's", minimum=-1)
     leave_when_alone: bool = parameter(
         False, "end with status 0 when a topic has lost its publisher or its subscriber"
@@ -136,12 +136,13 @@ class RelayedTopic:
     def leave(self) -> int | None:
         """Return the exit status if a partner has left (0) or never arrived (1); else None."""
         missing = self.missing()
+        partner = str(missing).removeprefix("a ")
         return self._partners.leave(
             missing is None,
             self._node.get_logger(),
-            f"there is no more {str(missing).removeprefix('a ')}; ends",
-            f"waited {self._patience:g} s of wall time in vain for {missing}; start it, or remap "
-            "the topics",
+            f"no {partner} any more; ends",
+            f"gave up after {self._patience:g} s of wall time: no {partner}; "
+            "start it, or remap the topics",
         )
 
     def close(self) -> None:
@@ -160,7 +161,7 @@ def find_message_type(name: str) -> type:
         return cast(type, getattr(import_module(f"{package}.msg"), short))
     except (ImportError, AttributeError):
         raise ValueError(
-            f"type = {name!r}: there is no such message; write package/msg/Type of an installed "
+            f"type = {name!r}: unknown message type; write package/msg/Type of an installed "
             "and sourced package"
         ) from None
 
@@ -209,7 +210,7 @@ class FaultInjectorNode(Node):
         if now < self._newest - DISORDER:
             self.get_logger().warning(
                 f"time went back from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s: "
-                "faults begin anew"
+                "faults start again"
             )
             self._newest = now
             self._origin = None

@@ -109,8 +109,8 @@ def parse_path(path: str) -> tuple[tuple[str, str | None], ...]:
         match = _PART.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"fields: {path!r} is no path of a field; write such as header.stamp, position[1] "
-                "or position[left_wheel_joint]"
+                f"fields: {path!r} is not the path of a field; write, for example, header.stamp, "
+                "position[1] or position[left_wheel_joint]"
             )
         parts.append((match[1], match[2]))
     return tuple(parts)

@@ -211,7 +211,7 @@ class GazeboServer:
             if time.monotonic() > end:
                 raise GazeboError(
                     f"the camera has taken no picture for {PICTURE_PATIENCE:g} s: Gazebo cannot "
-                    "draw on the display; unset DISPLAY to draw on one that nobody sees"
+                    "draw on the display; unset DISPLAY to draw on a virtual one"
                 )
             time.sleep(LOOK_PERIOD)
 
@@ -252,7 +252,7 @@ class GazeboServer:
         if program is None:
             raise GazeboError(
                 "the camera needs a display, and DISPLAY is not set: sudo apt install xvfb, which "
-                "is then used, or do without pictures"
+                "is then used, or leave the camera out"
             )
         ours, theirs = os.pipe()
         with open(ours) as answer:
@@ -263,8 +263,8 @@ class GazeboServer:
             number = answer.readline().strip()
         if not number:
             raise GazeboError(
-                "Xvfb did not start, the display for the camera: set DISPLAY to another; its last "
-                f"words:\n{self._tail()}"
+                "Xvfb, the display for the camera, did not start: set DISPLAY to another; its last "
+                f"output:\n{self._tail()}"
             )
         return f":{number}"
 
@@ -326,7 +326,7 @@ class GazeboServer:
             stop_all([process])
 
     def _silence(self, patience: float) -> str:
-        return f"Gazebo has not answered for {patience:g} s; its last words:\n{self._tail()}"
+        return f"Gazebo has not answered for {patience:g} s; its last output:\n{self._tail()}"
 
     def _ending(self) -> str:
         status = None if self._server is None else self._server.wait(END_PATIENCE)
@@ -337,7 +337,7 @@ class GazeboServer:
                 f" because the port of GAZEBO_MASTER_URI = {self._chosen} is taken: unset it, and "
                 "each run takes a free one"
             )
-        return f"gzserver has ended ({how}){advice}; its last words:\n{self._tail()}"
+        return f"gzserver has ended ({how}){advice}; its last output:\n{self._tail()}"
 
     def _tail(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines()

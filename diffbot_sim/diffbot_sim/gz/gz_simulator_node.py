@@ -254,7 +254,7 @@ class GzSimulatorNode(Node):
         self.robot = load_robot(values.robot)
         if absent := left_out(self.robot, "gz"):
             self.get_logger().warning(
-                f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
+                f"{', '.join(absent)} of {self.robot.name}: not supported by this simulator; "
                 "sim:=ideal, mujoco and gazebo do"
             )
         self._start = pose_from_text("start", values.start)

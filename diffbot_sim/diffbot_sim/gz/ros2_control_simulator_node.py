@@ -68,7 +68,7 @@ class Ros2ControlSimulatorNode(Node):
             )
         if absent := left_out(self.robot, values.sim):
             self.get_logger().warning(
-                f"{', '.join(absent)} of {self.robot.name}: this simulator does not have it; "
+                f"{', '.join(absent)} of {self.robot.name}: not supported by this simulator; "
                 "sim:=ideal, mujoco and gazebo do"
             )
         start = pose_from_text("start", values.start)

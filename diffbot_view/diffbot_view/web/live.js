@@ -152,7 +152,7 @@ function facts() {
     add(`Estimate: ${kind}${reason ? `: ${reason}` : ""}; ${verification}; ${samples} samples`, kind === "estimated" ? "good" : "caution");
     for (const warning of warnings) add(warning, "caution");
   }
-  if (state.verification) add(state.verification.passed ? "Verified by a motion that it was not identified from" : `Refuted: ${state.verification.reason}`, state.verification.passed ? "good" : "bad");
+  if (state.verification) add(state.verification.passed ? "Verified by a separate motion" : `Refuted: ${state.verification.reason}`, state.verification.passed ? "good" : "bad");
   if (state.friction && state.friction.some(([value]) => value !== null)) {
     const [vl, vr, cl, cr] = state.friction.map(([value, half]) => `${number(value, 3)} ± ${number(half, 2)}`);
     add(`Friction: viscous left ${vl}, right ${vr} N m s/rad; Coulomb left ${cl}, right ${cr} N m`);
@@ -187,14 +187,14 @@ function head() {
     const of = run.duration > 0 ? ` of ${number(run.duration, 4)}` : "";
     return `${name}: ${run.phase}${run.message ? ` (${run.message})` : ""}, ${run.elapsed.toFixed(1)}${of} s`;
   });
-  byId("run").textContent = runs.join(" · ") || (live ? "nobody drives yet" : "");
+  byId("run").textContent = runs.join(" · ") || (live ? "no run yet" : "");
   const link = byId("link");
   const cut = !linked || performance.now() - lastWord > 3000;
   link.className = cut || state.silent > 1 ? "bad" : "quiet";
-  link.textContent = !linked && state.left ? "the view has ended; what is shown is its last state" : cut ? "NO CONNECTION to the view: what is shown is old, and STOP does not work"
+  link.textContent = !linked && state.left ? "the view has ended; this is its last state" : cut ? "NO CONNECTION to the view: the display is old, and STOP does not work"
     : !live ? "a recording" : state.ended ? "the run has ended"
-      : state.silent === null ? "connected; nothing has come from a robot yet"
-        : state.silent > 1 ? `nothing has come for ${state.silent.toFixed(0)} s` : "connected";
+      : state.silent === null ? "connected; no data from a robot yet"
+        : state.silent > 1 ? `no data for ${state.silent.toFixed(0)} s` : "connected";
   document.body.classList.toggle("cut", cut);
   const may = state.controls || "none";
   byId("stop").hidden = !live || may === "none";

@@ -79,7 +79,7 @@ def _early_references_stop(subject: Subject, engine: str) -> Outcome:
         scene.source.stop()
         since = scene.bus.time
         scene.advance(FAULT + SECONDS)
-        return scene.zero(since, FAULT + SECONDS, "no reference has come for")
+        return scene.zero(since, FAULT + SECONDS, "no reference received for")
 
 
 def _far_ahead(subject: Subject, engine: str) -> Outcome:

@@ -225,8 +225,8 @@ def _driver_restarts(subject: Subject, engine: str) -> Outcome:
         robot.states = scene.bus.publisher(robot.states.msg_type, subject.states)
         scene.advance(FAULT + SECONDS)
         stopped = scene.member.node.stopped_by
-        found = [] if "started anew" in stopped else [f"stopped by '{stopped}'"]
-        outcome = scene.zero(FAULT, scene.bus.time, "started anew", subject.states)
+        found = [] if "driver was restarted" in stopped else [f"stopped by '{stopped}'"]
+        outcome = scene.zero(FAULT, scene.bus.time, "driver was restarted", subject.states)
         if not enable(scene, True):
             found.append("not enabled")
         scene.advance(scene.bus.time + 3.0)
