@@ -315,6 +315,7 @@ class IntegralEstimator:
             problem=problem,
             min_samples=self._min_samples,
             windows=regression.windows,
+            sure_windows=regression.sure_windows,
         )
         if judged.state is not EstimateState.ESTIMATED:
             return judged
@@ -412,6 +413,11 @@ class _Regression:
     def windows(self) -> float:
         """Windows so far that share nothing."""
         return self._seen / self._length
+
+    @property
+    def sure_windows(self) -> float:
+        """Windows before which frictions of another kind, not yet looked for, may mislead."""
+        return PATTERN_WINDOWS if self._remembers else MIN_WINDOWS
 
     def interrupt(self) -> None:
         """The next sample does not follow those before."""

@@ -61,6 +61,7 @@ def judge(
     problem: str | None,
     min_samples: int,
     windows: float = math.inf,
+    sure_windows: float = MIN_WINDOWS,
 ) -> Estimate:
     """Make K5..K8 consistent where they are known well enough, and give them their states.
 
@@ -70,6 +71,8 @@ def judge(
         problem: what is wrong with the robot's wiring; None: nothing.
         min_samples: fewer of them tell nothing.
         windows: that share nothing; with fewer than MIN_WINDOWS only the wiring can be wrong.
+        sure_windows: with fewer of them the parameters are no reason to stop a robot when they
+            contradict each other: friction that the model does not know may do that.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion; wait"
@@ -83,6 +86,9 @@ def judge(
             if problem is None:
                 values, covariance = make_consistent(values, covariance, half_track)
         except ContradictionError as error:
+            if windows < sure_windows:
+                text = f"{error}; {windows:.0f} of {sure_windows:.0f} windows of motion; wait"
+                return found.as_a_whole(EstimateState.UNESTIMATED, text)
             problem = str(error)
     found = found.with_values(values, covariance)
     if problem is None and found.samples < min_samples:
