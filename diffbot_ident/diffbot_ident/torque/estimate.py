@@ -231,6 +231,9 @@ class Estimator(Protocol):
                 and goes on from the next good sample.
         """
 
+    def interrupt(self) -> None:
+        """The next sample does not follow the newest: one between them was left out."""
+
     def estimate(self) -> Estimate:
         """The estimate as it stands."""
 

@@ -297,6 +297,10 @@ class PriorEstimator:
         """Take in one joint sample; see Estimator.update."""
         return self._estimator.update(sample)
 
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._estimator.interrupt()
+
     def suspicion(self) -> str | None:
         """See Estimator.suspicion."""
         return self._estimator.suspicion()

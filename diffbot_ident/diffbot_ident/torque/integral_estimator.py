@@ -231,13 +231,17 @@ class IntegralEstimator:
         self._work_off()
         return True
 
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._interrupt()
+        self._check.reset()
+
     def _examine(self, sample: JointSample) -> None:
         """Say what is wrong with a sample, if anything, and bridge nothing."""
         try:
             self._check.values(sample)
         except ValueError:
-            self._interrupt()
-            self._check.reset()
+            self.interrupt()
             raise
         try:
             self._check.follows(sample)
