@@ -206,6 +206,9 @@ class Estimating:
     def update(self, sample):
         self._left -= 1
 
+    def interrupt(self):
+        pass
+
     def estimate(self):
         state = EstimateState.UNESTIMATED if self._left > 0 else self._state
         return replace(Estimate.unknown(0, 1), state=state, reason="the seventh wheel")
