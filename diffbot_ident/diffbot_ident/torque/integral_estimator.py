@@ -566,7 +566,7 @@ class _Regression:
         found = []
         if delay > 0.0:
             text = (
-                f"torque acts {delay:g} control periods "
+                f"torque acts {delay:g} control period{'' if delay == 1.0 else 's'} "
                 f"({1e3 * self._told * self._period:.0f} ms) after it is reported"
             )
             found.append(
