@@ -401,10 +401,14 @@ def _hull(
         shapes.all_shapes(hull)
     )
     least = 0.15 * radius
-    if box is None:
+    hidden = shapes.hidden(hull)
+    if box is None or hidden:
+        why = "no shape of the body can be read"
+        if box is not None:
+            names = joined([link.name for link in hidden], 5)
+            why = f"the shapes of {names}, most of the body's mass, cannot be read"
         findings.assumed.append(
-            "body.shape: no shape of the body can be read; a box between the wheels, as long as "
-            "the track"
+            f"body.shape: {why}; a box between the wheels, as long as the track"
         )
         findings.sources["body.shape"] = ASSUMED
         width = max(track - geometry.width, 0.3 * track)

@@ -65,7 +65,7 @@ def group_body(
     """
     bodies = [_own_body(link) for link in links]
     total = sum(body.mass for body in bodies)
-    box = bounds(shapes.all_shapes(links))
+    box = None if shapes.hidden(links) else bounds(shapes.all_shapes(links))
     largest = None if box is None else box[1] - box[0]
     checked = [
         _checked(link, body, shapes, total, largest, findings)
@@ -98,7 +98,9 @@ def _checked(
     size = box[1] - box[0] if box is not None else (largest if heavy else None)
     guess = np.zeros((3, 3)) if size is None else box_inertia(body.mass, size)
     reach = _reach(own, body.com, largest)
-    why = _fault(body, guess, reach, heavy) or _beyond_ends(body, box)
+    # Of a part without shapes only the one with most of the mass can be as large as all of them.
+    fills = heavy and (box is not None or body.mass > total / 2)
+    why = _fault(body, guess, reach, fills) or _beyond_ends(body, box)
     if why is None:
         return body
     shown = _shown(body.inertia)
@@ -118,15 +120,22 @@ def _reach(own: Sequence[Shape], com: Array, largest: Array | None) -> float | N
     return None if largest is None else float(np.linalg.norm(largest))
 
 
-def _fault(body: RigidBody, guess: Array, reach: float | None, heavy: bool) -> str | None:
-    """Describe what is wrong with an inertia; None if it is plausible."""
+def _fault(body: RigidBody, guess: Array, reach: float | None, fills: bool) -> str | None:
+    """Describe what is wrong with an inertia; None if it is plausible.
+
+    Args:
+        body: The part, with its inertia.
+        guess: Inertia of a solid box, (3, 3), kg m^2.
+        reach: Largest distance of the part from its centre of mass, m; None if not known.
+        fills: Whether the inertia cannot be far below that of the box.
+    """
     low, middle, high = np.linalg.eigvalsh(body.inertia)
     if low < -ROUNDING * abs(high) or high > (low + middle) * (1 + ROUNDING):
         return "belong to no solid body (one is negative or above the sum of the others)"
     if reach is not None and high > body.mass * (_SLACK * reach) ** 2:
         gyration = float(np.sqrt(high / body.mass))
         return f"need mass {gyration:.2g} m from its middle, the part reaches {reach:.2g} m"
-    if heavy and np.any(np.diag(body.inertia) < LEAST_SHARE * np.diag(guess)):
+    if fills and np.any(np.diag(body.inertia) < LEAST_SHARE * np.diag(guess)):
         return f"are below {LEAST_SHARE:.0%} of a solid box of its size"
     return None
 

@@ -7,7 +7,7 @@ Primitive shapes are exact; for a mesh (STL, OBJ, Collada) the box around its ve
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -109,6 +109,15 @@ class ShapeReader:
             for link in links
             for shape in self.shapes(link, "collision") or self.shapes(link, "visual")
         ]
+
+    def hidden(self, links: Sequence[PlacedLink]) -> list[PlacedLink]:
+        """Return the links none of whose shapes can be read, where they have most of the mass.
+
+        The shapes of the others are then no measure of these links together.
+        """
+        hidden = [link for link in links if link.has_shape and not self.all_shapes([link])]
+        total = sum(link.body_mass() for link in links)
+        return hidden if sum(link.body_mass() for link in hidden) > total / 2 else []
 
     def _shape(self, element: ElementTree.Element, link: PlacedLink, role: str) -> Shape | None:
         geometry = element.find("geometry")

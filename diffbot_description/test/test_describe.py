@@ -373,6 +373,16 @@ class TestImplausible:
         assert "link 'imu' (0.001 kg)" in said(found)
         assert "need mass 1 m from its middle, the part reaches 0.015 m" in said(found)
 
+    def test_a_battery_without_shapes_keeps_its_inertia(self):
+        """It may be far smaller than the body that holds it; with most of the mass it may not."""
+        battery = link("battery", inertial(0.8 * BODY, 0.0027, 0.0036, 0.0044))
+        place = joint("battery_joint", "base_link", "battery", inside=origin(COM_X, 0, 0.03))
+        found = described(robot(base(), LEFT, RIGHT, CASTERS, battery, place))
+        assert "battery" not in said(found)
+        heavy = battery.replace(f"{0.8 * BODY}", f"{3 * BODY}")
+        found = described(robot(base(), LEFT, RIGHT, CASTERS, heavy, place))
+        assert "link 'battery'" in said(found) and "are below 10%" in said(found)
+
     def test_inertia_of_no_solid_body(self):
         found = described(robot(base((0.01, 0.01, 0.9)), LEFT, RIGHT, CASTERS))
         assert "belong to no solid body" in said(found)
@@ -607,6 +617,19 @@ class TestMeshes:
         wheels = described(text, tmp_path / "robot.urdf").content["wheels"]
         assert wheels["radius"] == pytest.approx(0.06, rel=1e-6)
         assert wheels["width"] == pytest.approx(0.03, rel=1e-6)
+
+    def test_casters_are_no_measure_of_a_body_whose_mesh_is_not_there(self, tmp_path):
+        """Its mass, centre of mass and inertia are as the URDF has them."""
+        text = robot(base(), LEFT, RIGHT, CASTERS).replace("caster", "knob")
+        clean = described(text)
+        body = '<box size="0.4 0.24 0.12"/>'
+        assert body in text
+        lost = text.replace(body, '<mesh filename="package://nowhere/body.stl"/>')
+        found = described(lost, tmp_path / "robot.urdf")
+        assert found.corrected == clean.corrected
+        assert_same_model(model(found), model(clean))
+        said = "\n".join(found.assumed)
+        assert "the shapes of base_link, most of the body's mass, cannot be read" in said
 
     def test_a_mesh_that_is_not_round_or_not_there_needs_the_radius(self, tmp_path):
         write_stl(tmp_path / "wheel.stl", (120.0, 90.0, 30.0))

@@ -293,13 +293,18 @@ class Identification:
     def _learn(self, sample: JointSample) -> None:
         """Pass the sample to odometry, estimator and held-out motion; ValueError if refused."""
         self._look_due = False
-        # An absurd angle can look like a wrap to the odometry.
-        self._check_step.values(sample)
-        anomaly = self._odometry.update(sample)
-        if anomaly is None:
-            self._watch_speeds(sample.stamp)
-            if self.ended:
-                return
+        try:
+            # An absurd angle can look like a wrap to the odometry.
+            self._check_step.values(sample)
+            anomaly = self._odometry.update(sample)
+            if anomaly is None:
+                self._watch_speeds(sample.stamp)
+        except ValueError:
+            # The next sample tells the torque since this one, and the way since the one before.
+            self._estimator.interrupt()
+            raise
+        if self.ended:
+            return
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING

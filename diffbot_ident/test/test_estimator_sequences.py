@@ -179,6 +179,20 @@ def test_stamps_since_1970_lose_no_precision(name):
     assert (np.abs(change) < 0.1 * np.sqrt(before.variances)).all()
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_sample_that_is_left_out_counts_as_one_that_cannot_be_used(name):
+    told, refusing, bridging = made(name), made(name), made(name)
+    for number, sample in enumerate(good_samples(3)):
+        if number % 50 != 25:
+            for estimator in (told, refusing, bridging):
+                estimator.update(sample)
+            continue
+        told.interrupt()
+        with pytest.raises(ValueError):
+            refusing.update(replace(sample, position=(math.nan, math.nan)))
+    assert told.estimate() == refusing.estimate() != bridging.estimate()
+
+
 def test_reset_forgets_everything():
     for name in ESTIMATORS:
         estimator, new = made(name), made(name)

@@ -174,15 +174,18 @@ def test_intervals_hold_as_often_as_they_say_for_robots_of_the_type():
 
 
 class Silent:
-    """An estimator that has seen nothing."""
+    """An estimator that has seen no more than a velocity."""
 
-    velocity = None
+    velocity = (0.1, 0.2)
 
     def reset(self):
         pass
 
     def update(self, sample):
         return True
+
+    def interrupt(self):
+        self.velocity = None
 
     def estimate(self):
         return Estimate.unknown(3, 100)
@@ -194,5 +197,7 @@ class Silent:
 def test_the_estimator_hands_on_all_but_its_estimate():
     made = PriorEstimator(Silent(), prior(), B)
     made.reset()
-    assert made.update(None) and made.velocity is None and made.suspicion() == "no idea"
+    assert made.update(None) and made.velocity == (0.1, 0.2) and made.suspicion() == "no idea"
+    made.interrupt()
+    assert made.velocity is None
     assert made.estimate().values == MEAN

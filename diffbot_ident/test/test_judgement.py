@@ -18,10 +18,10 @@ B = 0.136
 E, U, INVALID = EstimateState.ESTIMATED, EstimateState.UNESTIMATED, EstimateState.INVALID
 
 
-def judged(values=GOOD, deviations=SURE, problem=None, samples=1000):
+def judged(values=GOOD, deviations=SURE, problem=None, samples=1000, **windows):
     covariance = np.diag(np.square(deviations))
     found = Estimate(samples=samples).with_values(np.array(values), covariance)
-    return judge(found, B, problem=problem, min_samples=100)
+    return judge(found, B, problem=problem, min_samples=100, **windows)
 
 
 def test_sure_values_of_a_robot_may_be_used():
@@ -124,3 +124,10 @@ def test_a_contradiction_leaves_the_values_as_they_came():
     found = judged(values)
     assert found.state is INVALID and found.values == values
     assert "same sign" in found.parameter_reasons[0]
+
+
+def test_a_contradiction_waits_until_unknown_friction_has_been_looked_for():
+    values = (GOOD[0], -GOOD[1], *GOOD[2:])
+    found = judged(values, windows=39.0, sure_windows=40.0)
+    assert found.state is U and "same sign" in found.reason and "39 of 40 windows" in found.reason
+    assert judged(values, windows=40.0, sure_windows=40.0).state is INVALID

@@ -104,6 +104,7 @@ def _verdict(
         if limited > 0.05
         else f"Compare it with another run: ./diffbot view {shlex.quote(str(folder))} OTHER"
     )
+    more = _unfollowed(recording.adaptation_run()) + more
     metrics = results.metrics
     tracking = metrics.true or metrics.odometry
     if tracking is None:
@@ -128,6 +129,20 @@ def _verdict(
     over = f" over the {metrics.window.kind}" if metrics.window else ""
     text = f"Settled after {tracking.settling_time:.2f} s; {whose} {error} rms{over}."
     return Tone.GOOD, text, more
+
+
+def _unfollowed(lived: AdaptationRun) -> str:
+    """Which gate has kept all live estimates from the law; empty where it followed some."""
+    if not len(lived) or lived.lost or not lived.gates or np.ptp(lived.in_use, axis=0).any():
+        return ""
+    shut = np.sum(~lived.passed, axis=0)
+    first = int(np.argmax(shut))
+    if shut[first] <= len(lived) / 2:
+        return ""
+    return (
+        f"No live estimate was followed: the gate '{lived.gates[first]}' was shut to {shut[first]} "
+        f"of {len(lived)} (docs/control.md says when). "
+    )
 
 
 def _longer(run: DriveRun, results: DriveResults, more: str) -> str:

@@ -263,6 +263,20 @@ def test_a_velocity_robot_has_its_commands_and_sigma_and_no_torque(tmp_path):
     assert "largest command of v" in text and "largest torque" not in text
 
 
+@pytest.mark.parametrize(("passed", "moved"), [(0.0, 0.0), (1.0, 0.0), (0.0, 0.1)])
+def test_a_law_that_followed_no_live_estimate_says_which_gate_was_shut(tmp_path, passed, moved):
+    recording = backstepping_example((0.3, 0.0, 0.0), 1.0)
+    rows = np.zeros((10, 26 + 2))
+    rows[:, 2:6] = 0.1, -1.0, 0.5, -2.0
+    rows[5:, 4] += moved
+    rows[:, 26:] = passed, 1.0
+    recording.adaptation.add(("estimated", "excited"), np.arange(1, 11) * 100_000_000, rows)
+    page, _ = drive_report(recording, tmp_path, "adaptive")
+    said = "the gate 'estimated' was shut to 10 of 10"
+    text = html.unescape(page.read_text(encoding="utf-8"))
+    assert (said in text) == (not passed and not moved)
+
+
 @pytest.mark.parametrize(
     ("shown", "look"),
     [

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The course of an identification on the ideal engine: its ends, lost samples, wrong wiring."""
 
+import math
 import random
+import re
 from contextlib import closing
 from dataclasses import replace
 
@@ -30,11 +32,12 @@ def straight(torque):
 
 
 def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, wires=straight,
-          lost=lambda time: False, most=60.0, stall=None, acting=False):  # fmt: skip
+          lost=lambda time: False, most=60.0, stall=None, acting=False,
+          broken=lambda time: False):  # fmt: skip
     """Run a course to its end; returns it, the farthest |x| or |y| of the hull, and whether
     the robot stands but for a creep that any friction ends. At `stall` the driver stands still
-    for 0.1 s between reading a sample and stamping it. The driver reports what it was told, or the
-    `acting` torque."""
+    for 0.1 s between reading a sample and stamping it; `broken` samples hold no number. The driver
+    reports what it was told, or the `acting` torque."""
     robot, prior = ROBOT, PRIOR
     own = robot.excitation
     geometry = robot.geometry
@@ -70,10 +73,12 @@ def drive(duration, seed=0, kind="prbs", arena="", until="", verification=0.0, w
                     course.update(replace(read, stamp=sample.stamp - PERIOD))
             torque = (0.0, 0.0)
             if not lost(sample.stamp):
+                if broken(sample.stamp):
+                    sample = replace(sample, position=(math.nan, math.nan))
                 try:
                     torque = course.update(sample)
                 except ValueError as error:
-                    assert "time step" in str(error) or "beyond the limit" in str(error)
+                    assert re.search("time step|beyond the limit|finite", str(error))
                 course.follow_up()
             # The wires may do something else than what the driver was told.
             sample = virtual.advance(wires(torque))
@@ -105,6 +110,16 @@ def test_lost_samples_do_not_lead_out_of_the_arena():
     assert course.phase is Phase.DONE, course.problem
     assert farthest < 1.5
     assert course.verified is not None and course.verified.decided
+
+
+def test_a_sample_that_is_refused_is_not_bridged():
+    """Zero torque answers it, and the one before it had another: no other sample tells both."""
+    (clean, *_), (course, *_) = drive(10.0), drive(10.0, broken=lambda time: time % 0.5 < PERIOD)
+    found = course.estimate
+    assert found.state is EstimateState.ESTIMATED
+    deviations = np.sqrt(np.diag(found.covariance))
+    assert np.all(np.abs(np.subtract(found.values, PRIOR.values)) < 4.0 * deviations)
+    assert np.all(np.array(found.residual_std) < 1.2 * np.array(clean.estimate.residual_std))
 
 
 def test_a_driver_that_stood_still_before_it_stamped_a_reading_is_no_runaway():
@@ -190,6 +205,9 @@ class Estimating:
 
     def update(self, sample):
         self._left -= 1
+
+    def interrupt(self):
+        pass
 
     def estimate(self):
         state = EstimateState.UNESTIMATED if self._left > 0 else self._state

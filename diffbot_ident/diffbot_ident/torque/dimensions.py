@@ -162,6 +162,12 @@ class DimensionedEstimator:
             self._gyro.add_wheels(sample)
         return changed
 
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._estimator.interrupt()
+        if self._gyro is not None:
+            self._gyro.interrupt()
+
     def suspicion(self) -> str | None:
         """Return the inner estimator's suspicion; see Estimator.suspicion."""
         return self._estimator.suspicion()

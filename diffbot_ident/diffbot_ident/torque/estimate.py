@@ -233,6 +233,9 @@ class Estimator(Protocol):
                 and continues with the next good sample.
         """
 
+    def interrupt(self) -> None:
+        """The next sample does not follow the newest: one between them was left out."""
+
     def estimate(self) -> Estimate:
         """Return the current estimate."""
 

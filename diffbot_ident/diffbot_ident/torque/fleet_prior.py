@@ -297,6 +297,10 @@ class PriorEstimator:
         """Process one joint sample; see Estimator.update."""
         return self._estimator.update(sample)
 
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._estimator.interrupt()
+
     def suspicion(self) -> str | None:
         """Return the inner estimator's suspicion; see Estimator.suspicion."""
         return self._estimator.suspicion()

@@ -232,13 +232,17 @@ class IntegralEstimator:
         self._work_off()
         return True
 
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._interrupt()
+        self._check.reset()
+
     def _examine(self, sample: JointSample) -> None:
         """Raise ValueError if a sample is unusable; no row then bridges the gap."""
         try:
             self._check.values(sample)
         except ValueError:
-            self._interrupt()
-            self._check.reset()
+            self.interrupt()
             raise
         try:
             self._check.follows(sample)
@@ -316,6 +320,7 @@ class IntegralEstimator:
             problem=problem,
             min_samples=self._min_samples,
             windows=regression.windows,
+            sure_windows=regression.sure_windows,
         )
         if judged.state is not EstimateState.ESTIMATED:
             return judged
@@ -413,6 +418,11 @@ class _Regression:
     def windows(self) -> float:
         """Number of disjoint windows so far."""
         return self._seen / self._length
+
+    @property
+    def sure_windows(self) -> float:
+        """Windows before which frictions of another kind, not yet looked for, may mislead."""
+        return PATTERN_WINDOWS if self._remembers else MIN_WINDOWS
 
     def interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
@@ -561,7 +571,7 @@ class _Regression:
         found = []
         if delay > 0.0:
             text = (
-                f"torque acts {delay:g} control periods "
+                f"torque acts {delay:g} control period{'' if delay == 1.0 else 's'} "
                 f"({1e3 * self._told * self._period:.0f} ms) after it is reported"
             )
             found.append(

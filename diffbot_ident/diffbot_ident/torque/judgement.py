@@ -62,6 +62,7 @@ def judge(
     problem: str | None,
     min_samples: int,
     windows: float = math.inf,
+    sure_windows: float = MIN_WINDOWS,
 ) -> Estimate:
     """Make K5..K8 consistent if they are known well enough, and set their states.
 
@@ -71,6 +72,8 @@ def judge(
         problem: Error in the robot's wiring, in words; None if there is none.
         min_samples: Number of samples below which nothing is estimated.
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
+        sure_windows: Number of windows below which contradicting parameters do not stop the robot,
+            because friction outside the model may cause the contradiction.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion; wait"
@@ -84,6 +87,9 @@ def judge(
             if problem is None:
                 values, covariance = make_consistent(values, covariance, half_track)
         except ContradictionError as error:
+            if windows < sure_windows:
+                text = f"{error}; {windows:.0f} of {sure_windows:.0f} windows of motion; wait"
+                return found.as_a_whole(EstimateState.UNESTIMATED, text)
             problem = str(error)
     found = found.with_values(values, covariance)
     if problem is None and found.samples < min_samples:

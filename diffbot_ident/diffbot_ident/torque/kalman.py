@@ -387,6 +387,11 @@ class KalmanEstimator:
             return False
         return self._follow(self.filter, np.array(turned), sample.stamp - last.stamp)
 
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._companion.interrupt()
+        self._interrupt()
+
     def suspicion(self) -> str | None:
         """Return the companion's suspicion; see Estimator.suspicion."""
         return self._companion.suspicion()

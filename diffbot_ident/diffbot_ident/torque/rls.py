@@ -324,7 +324,7 @@ class RlsEstimator:
         try:
             self._check.values(sample)
         except ValueError:
-            self._regression.reset()
+            self.interrupt()
             raise
         try:
             self._check.follows(sample)
@@ -338,6 +338,11 @@ class RlsEstimator:
         self._linear.update(*row.linear)
         self._angular.update(*row.angular)
         return True
+
+    def interrupt(self) -> None:
+        """See Estimator.interrupt."""
+        self._regression.reset()
+        self._check.reset()
 
     def estimate(self) -> Estimate:
         """Return the current estimate."""
