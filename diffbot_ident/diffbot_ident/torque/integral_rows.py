@@ -29,6 +29,7 @@ raise its mean.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -40,7 +41,13 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights, delayed
+from diffbot_ident.torque.torque_delay import (
+    DELAYS,
+    delay_columns,
+    delay_weights,
+    delayed,
+    spread_weights,
+)
 from diffbot_ident.torque.wheel_speeds import (
     UNKNOWN_RESPONSE,
     TorqueResponse,
@@ -63,6 +70,9 @@ SIGN_OMEGA = 16
 TORQUES = 17
 # Torques of the wheels that acted some time earlier, late ones last; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
+# The same at whole delays less that at one delay, of sums that hold them: `RowSums.delayed`.
+SPREAD_SUM = tuple(range(TORQUES + 2, TORQUES + 2 + 2 * DELAYS, 2))
+SPREAD_DIFFERENCE = tuple(column + 1 for column in SPREAD_SUM)
 
 # Control periods within which dry friction of the floor would stop a robot that may be held by it.
 SLOW_TURNS = 2.0
@@ -70,6 +80,8 @@ SLOW_TURNS = 2.0
 HELD_SHARE = 1.3
 # Speed up to which friction may differ from that at speed, as a share of the speed to expect.
 SLOW_SHARE = 0.05
+# Periods from one sample to the next beyond which one was lost.
+LONG_STEP = 1.5
 
 
 class IntegralRows:
@@ -82,7 +94,7 @@ class IntegralRows:
         fine: samples in one of these periods, >= 1: torques are known at each of them, of the
             angles only the last one counts.
         period: of the control, s; how many periods are taken together to find when a wheel turns
-            round.
+            round, and which are so long that a sample was lost.
         slow: wheel speed below which friction may be another one, rad/s.
         turning: whether the floor resists turning (skid steer).
 
@@ -108,6 +120,7 @@ class IntegralRows:
         self.window = window
         self.smoothing = smoothing
         self.fine = fine
+        self._period = period
         self._slow = slow
         self._side = level_side(period)
         # The ends of a stretch, where less is known, reach twice as far: into the first guess of
@@ -120,7 +133,7 @@ class IntegralRows:
 
     def make(
         self, samples: Array, response: TorqueResponse = UNKNOWN_RESPONSE
-    ) -> tuple[Array, Flags]:
+    ) -> tuple[Array, Flags, Flags]:
         """Rows of a stretch of consecutive samples.
 
         Args:
@@ -132,24 +145,28 @@ class IntegralRows:
             Rows, shape (max(n - overlap, 0), columns), and for each whether both wheels, and the
             robot with skid steer, keep turning one way in it: where one turns round, the integral
             of its sign is uncertain. A row in which friction may hold a wheel, or the floor the
-            robot against turning, is 0, which says nothing.
+            robot against turning, is 0, which says nothing. And for each whether no sample was
+            lost in it: where one was, a part of the torque is not known.
         """
         if len(samples) <= self.overlap * self.fine:
-            return np.empty((0, self.columns)), np.empty(0, dtype=bool)
-        steps, turning, held, period = self._steps(samples, response)
+            return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
+        steps, turning, held, lost, period = self._steps(samples, response)
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
         length = self.window + self.smoothing - 1
         turns = moving_sum((~turning).astype(float)[:, None], length)
         if held.any():
             rows[moving_sum(held.astype(float)[:, None], length)[:, 0] > 0.0] = 0.0
-        return rows, turns[:, 0] == 0.0
+        losses = moving_sum(lost.astype(float)[:, None], length)
+        return rows, turns[:, 0] == 0.0, losses[:, 0] == 0.0
 
-    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Flags, Array]:
+    def _steps(
+        self, samples: Array, response: TorqueResponse
+    ) -> tuple[Array, Flags, Flags, Flags, Array]:
         """The columns from the middle of each of n periods to that of the next.
 
         Also whether the wheels keep turning one way; whether friction may hold a wheel, or the
-        floor the robot against turning; and the n + 1 periods, s.
+        floor the robot against turning; whether a sample was lost; and the n + 1 periods, s.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
@@ -197,7 +214,23 @@ class IntegralRows:
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
         turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
         held = (held[:-1] | held[1:])[at]
-        return steps, turning[at], held, period[first : last + 1]
+        lost = self._lost(lasting, response.delay)
+        lost = (lost[:-1] | lost[1:])[at]
+        return steps, turning[at], held, lost, period[first : last + 1]
+
+    def _lost(self, lasting: Array, delay: float) -> Flags:
+        """Periods with a torque that is not known, as a sample was lost when it was told.
+
+        Args:
+            lasting: time from each sample to the next, s, shape (n fine,).
+            delay: of the torque, control periods.
+        """
+        long = lasting > LONG_STEP * self._period / self.fine
+        told: Flags = np.any(long.reshape(-1, self.fine), axis=1)
+        lost = told.copy()
+        for late in range(1, math.ceil(delay) + 1):
+            lost[late:] |= told[:-late]
+        return lost
 
     def _held_wheels(
         self, speeds: Array, late: Array, response: TorqueResponse, period: Array
@@ -363,12 +396,22 @@ def moving_sum(columns: Array, length: int) -> Array:
 @lru_cache(maxsize=256)
 def _shift(delays: tuple[float, ...], fine: int) -> Array:
     """Takes columns to those with the torques late by each of the delays."""
-    size = delay_columns(fine)
-    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * len(delays)))
+    return _weighted(np.column_stack([delay_weights(delay, fine) for delay in delays]))
+
+
+@lru_cache(maxsize=64)
+def _spread(delay: float, fine: int) -> Array:
+    """Takes columns to those with the torques late by this delay, and spread about it."""
+    return _weighted(spread_weights(delay, fine))
+
+
+def _weighted(weights: Array) -> Array:
+    """Takes columns to those with torques of these weights, shape (delays, n)."""
+    size, count = weights.shape
+    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * count))
     shift[:TORQUES, :TORQUES] = np.eye(TORQUES)
-    for i, delay in enumerate(delays):
-        for side in (0, 1):
-            shift[TORQUES + side :: 2, TORQUES + side + 2 * i] = delay_weights(delay, fine)
+    for side in (0, 1):
+        shift[TORQUES + side :: 2, TORQUES + side :: 2] = weights
     return shift
 
 
@@ -377,6 +420,10 @@ def _shift(delays: tuple[float, ...], fine: int) -> Array:
 # half of it 95 % (benchmarks/trust.py --random, seeds 0 to 59). The error grows with the period,
 # hence the weight falls with its square beyond TURNING_PERIOD.
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
+# Weight of a row in which a sample was lost. A torque that changed meanwhile is an error of a whole
+# period's: with full weight and 1 % of the samples lost, intervals were 2.5 to 5 times as wide. It
+# is not 0, for where one sample of five is lost there is hardly any other row.
+GAP_WEIGHT = 1e-4
 
 
 class RowSums:
@@ -449,12 +496,13 @@ class RowSums:
         self._roots = np.zeros(self.window)
         self._weighted = np.zeros((self.window + self.smoothing, self._columns))
 
-    def delayed(self, delay: float) -> RowSums:
+    def delayed(self, delay: float, spread: bool = False) -> RowSums:
         """These sums as seen with torques that act so many control periods late, 0 to DELAYS - 1.
 
-        There is one column of the torques' sum, SUM.start, and one of their difference then.
+        There is one column of the torques' sum, SUM.start, and one of their difference then; with
+        `spread` those of SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        shift = _shift((delay,), self.fine)
+        shift = _spread(delay, self.fine) if spread else _shift((delay,), self.fine)
         seen = copy(self)
         seen.products = shift.T @ self.products @ shift
         return seen
@@ -473,16 +521,19 @@ class RowSums:
         self.pairs *= factor
         self.rows *= factor
 
-    def add(self, rows: Array, turning: Flags) -> None:
+    def add(self, rows: Array, turning: Flags, whole: Flags | None = None) -> None:
         """Take in rows of shape (n, columns) that follow those before.
 
         Args:
             rows: from IntegralRows.
             turning: whether both wheels keep turning one way, shape (n,).
+            whole: whether no sample was lost in it, shape (n,); None: none was.
         """
         # Rows that say nothing are 0 in all.
         told = rows.any(axis=1)
         weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
+        if whole is not None:
+            weight *= np.where(whole, 1.0, GAP_WEIGHT)[:, None]
         weighted = weight * rows
         self.products[0] += weighted.T @ rows
         self.rows += int(told.sum())

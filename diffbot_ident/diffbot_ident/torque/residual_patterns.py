@@ -31,6 +31,11 @@ c = a (1 - a) / 2; so from the middle of one period to that of the next it gains
 Left out, held commands make K7 and K8 some tenths of a per cent too large. The second difference of
 the means stands for that of the commands (integral_rows.BENT_SUM).
 
+A motor that follows its command with a lag, or through a filter, bends them the other way: c < 0.
+Taken for a delay, a lag of one control period makes K7 and K8 0.5 % too small, one of two periods
+2 %. Then torques at all delays are in the fit (integral_rows.SPREAD_SUM), of which only their sum,
+the effect of a torque that lasts, is told well.
+
 A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
 together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
 explain it, the intervals grow by what its parameters cost, and a warning names it.
@@ -69,6 +74,8 @@ from diffbot_ident.torque.integral_rows import (
     ONE,
     SLOW_LEFT,
     SLOW_RIGHT,
+    SPREAD_DIFFERENCE,
+    SPREAD_SUM,
     SUM,
     V_OMEGA,
     V_SQUARED,
@@ -130,18 +137,33 @@ SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
 # Standard deviations beyond which torques are taken to change within a period. Fewer than for the
 # patterns above: unseen, it shifts K7 and K8 by as many of theirs, seen in vain it costs little.
 LIKELY_WITHIN = 2.0
+# Torques that a motor follows with a lag, or through a filter: commands, of most robots. Taken for
+# a delay alone, a lag of one control period makes K7 too small by 0.5 %, one of two by 2 %.
+LAG = ResidualPattern(
+    (SPREAD_SUM, SPREAD_DIFFERENCE),
+    "torque acts bit by bit, as of motors that follow a command with a lag: the estimate takes it "
+    "into account; give the torques that the motors report, where they do",
+)
+# Relative standard deviation of K5..K8 per square of the share that the last column of LAG has in a
+# torque's effect: it stands for what comes later than its columns reach, too.
+LAG_FLOOR = 5e-3
+# The same of these, the other way, and what a warning needs.
+LIKELY_LAG, SURE_LAG = 2.0, 5.0
 # The same of stiction of both wheels alike. Seen in vain, its four columns make intervals several
 # times wider: that may happen in one of 700 runs.
 LIKELY_STICTION = 3.0
 
 
 def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[ResidualPattern, ...]:
-    """The patterns that are there, the strongest first, and WITHIN last.
+    """The patterns that are there, the strongest first, and WITHIN or LAG last.
 
     Args:
-        sums: of the rows, with the torques of one delay.
+        sums: of the rows, with the torques of one delay, and spread about it.
         known: columns that are part of the fit anyway.
     """
+    # First, as a friction that differs by direction looks a little like it.
+    if _bend(sums, known, ()) < -LIKELY_LAG:
+        return (*_sure_patterns(sums, joined(known, LAG.columns)), LAG)
     found = _sure_patterns(sums, known)
     return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
 
@@ -184,15 +206,18 @@ def still_sure(
     """Those patterns that were found in earlier rows and that all rows by now make as sure.
 
     Args:
-        sums: of the rows, with the torques of one delay.
+        sums: of the rows, with the torques of one delay, and spread about it.
         found: as of `likely_patterns` at its last look.
         known: columns that are part of the fit anyway.
     """
-    return tuple(
-        pattern
-        for pattern in found
-        if _evidence(sums, known, tuple(each for each in found if each is not pattern), pattern) > 0
-    )
+
+    def sure(pattern: ResidualPattern) -> bool:
+        others = tuple(each for each in found if each is not pattern)
+        if pattern is LAG:
+            return _bend(sums, known, others) < -SURE_LAG
+        return _evidence(sums, known, others, pattern) > 0.0
+
+    return tuple(pattern for pattern in found if sure(pattern))
 
 
 def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
@@ -203,7 +228,7 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
     part in it, too.
 
     Args:
-        sums: of the rows, with the torques of one delay.
+        sums: of the rows, with the torques of one delay, and spread about it.
         others: columns that are part of the fit, without those of UNEVEN.
 
     Returns:
@@ -236,7 +261,7 @@ def doubtful_pattern(
     """The likeliest pattern beside those found, with its probability; None where none is likely.
 
     Args:
-        sums: of the rows, with the torques of one delay.
+        sums: of the rows, with the torques of one delay, and spread about it.
         found: as of `likely_patterns`.
         windows: that share nothing, > 0.
         known: columns that are part of the fit anyway.
