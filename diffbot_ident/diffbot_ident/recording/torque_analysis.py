@@ -270,6 +270,9 @@ class _Learner:
         """What is known by now."""
         self._end_part()
         estimate = self._estimator.estimate()
+        reasons = tuple(_of_recording(reason) for reason in estimate.parameter_reasons)
+        reason = _of_recording(estimate.reason)
+        estimate = replace(estimate, reason=reason, parameter_reasons=reasons)
         learnt = estimate.state is EstimateState.ESTIMATED
         return TorqueResult(
             estimate=estimate,
@@ -291,6 +294,11 @@ class _Learner:
             text = found.reason.replace("raise verification", "give a longer recording")
             found = replace(found, reason=text)
         return found
+
+
+def _of_recording(reason: str) -> str:
+    """What is said of a robot that drives, for one who has its recording."""
+    return reason.replace("; wait", "; give a longer recording").replace("; torque stays off", "")
 
 
 def _of_wheels(estimate: Estimate) -> Model:
