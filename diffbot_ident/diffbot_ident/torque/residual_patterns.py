@@ -34,7 +34,7 @@ the means stands for that of the commands (integral_rows.BENT_SUM).
 A motor that follows its command with a lag, or through a filter, bends them the other way: c < 0.
 Taken for a delay, a lag of one control period makes K7 and K8 0.5 % too small, one of two periods
 2 %. Then torques at all delays are in the fit (integral_rows.SPREAD_SUM), of which only their sum,
-the effect of a torque that lasts, is told well.
+the effect of a torque that lasts, is told well. Backlash between encoder and wheel looks alike.
 
 A pattern counts once its columns explain so much that chance would not (Wald's test of both axes
 together, with the covariance of the fit). Its columns are then part of the fit: K7 no longer has to
@@ -141,8 +141,9 @@ LIKELY_WITHIN = 2.0
 # a delay alone, a lag of one control period makes K7 too small by 0.5 %, one of two by 2 %.
 LAG = ResidualPattern(
     (SPREAD_SUM, SPREAD_DIFFERENCE),
-    "torque acts bit by bit, as of motors that follow a command with a lag: the estimate takes it "
-    "into account; give the torques that the motors report, where they do",
+    "torque acts bit by bit, as of motors that follow a command with a lag, or of gears with "
+    "backlash: the estimate takes it into account; give the torques that the motors report, where "
+    "they do",
 )
 # Relative standard deviation of K5..K8 per square of the share that the last column of LAG has in a
 # torque's effect: it stands for what comes later than its columns reach, too.
