@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of the integrated model: exact in the torque, nearly so in the products of velocities."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,9 +43,9 @@ def test_gains_are_those_of_the_torques(steps, window, smoothing, wrap):
     """Without products of velocities every row holds to rounding, for uneven periods too."""
     maker = IntegralRows(GEOMETRY, window, smoothing)
     samples = samples_of_linear_plant(steps, wrap)
-    rows, turning = maker.make(samples)
+    rows, turning, whole = maker.make(samples)
     assert rows.shape == (max(len(samples) - maker.overlap, 0), maker.columns)
-    assert turning.shape == (len(rows),)
+    assert turning.shape == whole.shape == (len(rows),)
     now = delay_weights(0.0, 1)
     np.testing.assert_allclose(rows[:, DV], K7 * rows[:, SUM] @ now, atol=1e-7)
     np.testing.assert_allclose(rows[:, DOMEGA], K8 * rows[:, DIFFERENCE] @ now, atol=1e-7)
@@ -59,7 +61,7 @@ def test_stamps_that_jitter_do_not_raise_the_gains():
     held = (there.reshape(400, 1, 20, 2) * [[[1.0]], [[-1.0]]]).reshape(-1, 2)  # and back
     samples = samples_of_linear_plant([(0.01, *pair) for pair in held], False)
     samples[:, 0] += 3e-4 * generator.standard_normal(len(samples))
-    rows, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
+    rows, _, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
     for output, torques, gain in ((DV, SUM, K7), (DOMEGA, DIFFERENCE, K8)):
         seen = rows[:, torques] @ delay_weights(0.0, 1)
         assert seen @ rows[:, output] / (seen @ seen) == pytest.approx(gain, rel=5e-4)
@@ -77,7 +79,7 @@ def test_integrals_of_a_known_motion():
     turn = 2.0 / 3.0 * np.sin(3.0 * time)
     samples = np.column_stack((time, *GEOMETRY.wheel_velocity(path, turn), 0 * time, 0 * time))
     maker = IntegralRows(GEOMETRY, window, smoothing)
-    rows, _ = maker.make(samples)
+    rows, _, _ = maker.make(samples)
 
     def integral(function, start):
         fine = start + window * h * (np.arange(2000) + 0.5) / 2000
@@ -127,7 +129,7 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
     samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
     samples[1:, 3:] = torques[delay:]
     maker = IntegralRows(GEOMETRY, window, smoothing)
-    rows, _ = maker.make(samples, TorqueResponse(K7, K8, delay))
+    rows, _, _ = maker.make(samples, TorqueResponse(K7, K8, delay))
     slopes = np.column_stack(
         (K7 * (acting[:, 0] + acting[:, 1]), K8 * (acting[:, 0] - acting[:, 1]))
     )
@@ -155,7 +157,7 @@ def test_products_are_not_raised_by_noise():
     generator = np.random.default_rng(3)
     angles = 1e-3 * generator.standard_normal((5000, 2))
     samples = np.column_stack((0.01 * np.arange(5000), angles, np.zeros((5000, 2))))
-    rows, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
+    rows, _, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
     _, omega = GEOMETRY.body_velocity(*(np.diff(angles, axis=0) / 0.01).T)
     mean = rows[:, OMEGA_SQUARED].mean() / 0.1
     # Neighbours are correlated by -1/2, and so is their product.
@@ -168,7 +170,7 @@ def test_delayed_columns_are_the_torques_reported_before():
     """Column i of the sums is column 0 of i periods before; of the differences too."""
     generator = np.random.default_rng(4)
     steps = [(0.01, *generator.uniform(-1, 1, 2)) for _ in range(50)]
-    rows, _ = IntegralRows(GEOMETRY, 5, 2).make(samples_of_linear_plant(steps, False))
+    rows, _, _ = IntegralRows(GEOMETRY, 5, 2).make(samples_of_linear_plant(steps, False))
     for columns in (SUM, DIFFERENCE):
         for delay in range(DELAYS):
             late = rows[DELAYS:, columns.start + 2 * delay]
@@ -181,18 +183,30 @@ def test_signs_and_turning_round():
     angles = np.column_stack((0.02 * np.arange(60), 0.03 * np.abs(np.arange(60) - 30.0)))
     samples = np.column_stack((0.01 * np.arange(60), angles, np.zeros((60, 2))))
     maker = IntegralRows(GEOMETRY, 5, 2)
-    rows, turning = maker.make(samples)
+    rows, turning, whole = maker.make(samples)
     np.testing.assert_allclose(rows[:, SIGN_LEFT], 0.05)
     assert rows[0, SIGN_RIGHT] == pytest.approx(-0.05)
     assert rows[-1, SIGN_RIGHT] == pytest.approx(0.05)
     # Window and smoothing reach over window + smoothing - 1 steps.
     assert np.sum(~turning) == 6 and turning[0] and turning[-1]
+    assert whole.all()
+
+
+@pytest.mark.parametrize(("fine", "period"), [(1, 0.01), (4, 0.008)])
+@pytest.mark.parametrize("delay", [0.0, 1.5])
+def test_rows_in_which_a_sample_was_lost_are_told(fine, period, delay):
+    """As long as the torque that was lost acts, and one window and smoothing before that."""
+    stamps = np.delete(period / fine * np.arange(80 * fine + 1), 40 * fine + 1)
+    samples = np.column_stack((stamps, np.zeros((len(stamps), 4))))
+    maker = IntegralRows(GEOMETRY, 5, 2, fine, period)
+    _, _, whole = maker.make(samples, TorqueResponse(K7, K8, delay))
+    assert np.sum(~whole) == 5 + 2 - 1 + 1 + math.ceil(delay) and whole[0] and whole[-1]
 
 
 def test_too_short_a_stretch_gives_no_row():
     maker = IntegralRows(GEOMETRY, 5, 2)
-    rows, turning = maker.make(np.zeros((maker.overlap, 5)))
-    assert rows.shape == (0, maker.columns) and turning.shape == (0,)
+    rows, turning, whole = maker.make(np.zeros((maker.overlap, 5)))
+    assert rows.shape == (0, maker.columns) and turning.shape == whole.shape == (0,)
 
 
 def test_delayed_values_are_those_before_and_between():

@@ -135,6 +135,17 @@ def test_a_torque_robots_table_is_told_what_a_torque_robot_lacks(tmp_path, missi
         opened(tmp_path, header)
 
 
+def test_a_table_of_currents_says_how_they_count_as_efforts(tmp_path):
+    header = TORQUE_HEADER.format("").replace("_effort", "_current")
+    with pytest.raises(RecordingError, match="left_current .*--effort-unit ampere"):
+        opened(tmp_path, header)
+
+
+def test_a_table_in_which_nothing_is_known_tells_what_either_robot_needs(tmp_path):
+    with pytest.raises(RecordingError, match="a velocity robot needs .*a torque robot needs"):
+        opened(tmp_path, "t,thL,thR,tauL,tauR")
+
+
 @pytest.mark.parametrize(
     ("content", "columns", "message"),
     [

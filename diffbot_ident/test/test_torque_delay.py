@@ -50,7 +50,7 @@ def test_broken_delays_are_exact(tenths, seed):
     """With one sample in a period every row holds to rounding at any delay."""
     torques = np.random.default_rng(seed).uniform(-1.0, 1.0, (40, 2))
     samples = late_samples(torques, tenths / 10.0, 1, 0.02)
-    rows, _ = IntegralRows(GEOMETRY, 5, 2, period=0.02).make(samples)
+    rows, _, _ = IntegralRows(GEOMETRY, 5, 2, period=0.02).make(samples)
     weights = delay_weights(tenths / 10.0, 1)
     np.testing.assert_allclose(rows[:, DV], K7 * rows[:, SUM] @ weights, atol=1e-9)
     np.testing.assert_allclose(rows[:, DOMEGA], K8 * rows[:, DIFFERENCE] @ weights, atol=1e-9)
@@ -62,7 +62,7 @@ def test_torques_within_a_period_are_told_apart(fine):
     torques = np.random.default_rng(3).uniform(-1.0, 1.0, (40 * fine, 2))
     for late in (0, 1, 3):
         samples = late_samples(torques, late / fine, fine, 0.008)[1:]
-        rows, _ = IntegralRows(GEOMETRY, 5, 2, fine, 0.008).make(samples)
+        rows, _, _ = IntegralRows(GEOMETRY, 5, 2, fine, 0.008).make(samples)
         assert len(rows) > 5
         weights = delay_weights(late / fine, fine)
         np.testing.assert_allclose(rows[:, DV], K7 * rows[:, SUM] @ weights, atol=1e-9)

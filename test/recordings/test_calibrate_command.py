@@ -199,6 +199,7 @@ def test_squares_are_typed_in(tmp_path, capsys) -> None:
     [
         (["nowhere.mcap", "--robot", "twil"], "no such file"),
         (["x.csv"], "give --robot NAME or FILE"),
+        (["x.csv", "--robot", "twil", "--wheel-radius", "98"], "--wheel-radius, in m = 98"),
         (["nowhere.mcap", "--robot", "twil", "--gyro-axis", "-z"], "no such file"),
     ],
 )

@@ -131,6 +131,8 @@ def test_foreign_files_end_in_a_clear_message(tmp_path, capsys, name, content):
         (("--effort-source", "commands"), "no topic holds wheel torque commands"),
         ((), "--wheel-radius M --track M"),
         (("--robot", "nobody"), "nobody"),
+        (("--wheel-radius", "75"), "--wheel-radius, in m = 75"),
+        (("--track", "272"), "--track, in m = 272"),
     ],
 )
 def test_wrong_usage_names_what_there_is(bags, tmp_path, capsys, arguments, message):
@@ -153,6 +155,16 @@ def test_two_topics_of_one_kind_are_listed_and_one_can_be_chosen(run, tmp_path, 
     assert "--joint-states" in said
     arguments = ("--robot", "twil", "--joint-states", "/two/joint_states")
     assert identify(tmp_path, tmp_path / "bag", *arguments)[0] in (0, 1)
+
+
+def test_a_recording_that_is_too_short_asks_for_a_longer_one(run, tmp_path, capsys):
+    """Nobody can wait for more of it, as for a robot that drives."""
+    write_run(tmp_path / "short", run.samples[200:280], "mcap")
+    status, summary = identify(tmp_path, tmp_path / "short", "--robot", "twil")
+    assert status == 1
+    assert not summary["trusted"]
+    said = capsys.readouterr().out
+    assert "samples; give a longer recording" in said and "wait" not in said
 
 
 def test_a_robot_that_stands_still_is_not_trusted(run, tmp_path):

@@ -34,6 +34,7 @@ from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_rea
 from diffbot_ident.calibration.results import WritePage, next_step, write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
+from diffbot_ident.recording.options import check_wheels
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
@@ -208,6 +209,7 @@ def status(calibration: Calibration) -> int:
 def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
     """Return the radii and track that odometry used."""
     radius, track = found.wheel_radius, found.track
+    check_wheels(radius, track)
     if robot is None and (radius is None or track is None):
         raise ValueError(
             "the wheels' radius and track are needed as first values: give --robot NAME or FILE, "

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
+from diffbot_description.loading import check_field
+from diffbot_description.robot import Wheels
 from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.verdict import Value
@@ -199,16 +201,26 @@ def geometry_of(options: Options) -> WheelGeometry | None:
     """Return the wheels of the options or of the robot's description; None if unknown.
 
     Raises:
-        RecordingError: A size is not positive, or is 1000 m or more.
+        ValueError: A size is not that of a robot.
     """
-    for option, value in (("--wheel-radius", options.wheel_radius), ("--track", options.track)):
-        if value is not None and not 0.0 < value < 1e3:
-            raise RecordingError(f"{option} {value}: must be > 0 m")
+    check_wheels(options.wheel_radius, options.track)
     robot = robot_of(options)
     wheels = None if robot is None else robot.wheels
     radius = options.wheel_radius or (wheels and wheels.radius)
     track = options.track or (wheels and wheels.separation)
     return WheelGeometry(radius, radius, track) if radius and track else None
+
+
+def check_wheels(radius: float | None, track: float | None) -> None:
+    """Refuse what no robot has, as of one who gives mm; None: not given.
+
+    Raises:
+        ValueError: names the option, and what may be.
+    """
+    sizes = ("--wheel-radius", "radius", radius), ("--track", "separation", track)
+    for option, name, value in sizes:
+        if value is not None:
+            check_field(Wheels, name, value, f"{option}, in m")
 
 
 def needed_geometry(options: Options, purpose: str) -> WheelGeometry:

@@ -32,6 +32,7 @@ from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import (
     BLOCK,
     COMMANDS,
+    CURRENTS,
     EFFORTS,
     MEASURED,
     MOTOR_CHANNELS,
@@ -208,19 +209,29 @@ def _velocity_channels(have: set[str]) -> tuple[str, ...]:
 
 
 def _missing(kind: str, tables: Sequence[CsvSource], have: set[str]) -> str:
-    needs = {
-        TORQUE: "left_position, right_position, and left_effort, right_effort or command_left, "
-        "command_right",
-        MOTOR: ", ".join(MOTOR_CHANNELS) + " (V, A, rad/s)",
-    }.get(
-        kind,
+    velocity = (
         "command_v and v, or command_w and w; left_velocity and right_velocity (rad/s) may "
-        "stand for v and w",
+        "stand for v and w"
     )
+    torque = (
+        "left_position, right_position, and left_effort, right_effort or command_left, "
+        "command_right"
+    )
+    needs = {TORQUE: torque, MOTOR: ", ".join(MOTOR_CHANNELS) + " (V, A, rad/s)"}.get(
+        kind, velocity
+    )
+    found = f"found {', '.join(sorted(have)) or 'none of them'}"
+    if kind == VELOCITY and not have:
+        needs += f"; a {TORQUE} robot needs {torque}"
+    if kind == TORQUE and {*CURRENTS} <= have:
+        left, right = CURRENTS
+        found += (
+            f"; for currents as efforts name the columns of {left} and {right} {EFFORTS[0]} and "
+            f"{EFFORTS[1]}, with --effort-unit ampere"
+        )
     return (
-        f"a {kind} robot needs {needs}; found {', '.join(sorted(have)) or 'none of them'}. "
-        "Name columns with --columns CHANNEL=COLUMN,…; "
-        + "; ".join(table.unknown for table in tables)
+        f"a {kind} robot needs {needs}; {found}. Name columns with --columns "
+        "CHANNEL=COLUMN,…; " + "; ".join(table.unknown for table in tables)
     )
 
 

@@ -279,6 +279,9 @@ class _Learner:
         """Return the result of all samples so far."""
         self._end_part()
         estimate = self._estimator.estimate()
+        reasons = tuple(_of_recording(reason) for reason in estimate.parameter_reasons)
+        reason = _of_recording(estimate.reason)
+        estimate = replace(estimate, reason=reason, parameter_reasons=reasons)
         learnt = estimate.state is EstimateState.ESTIMATED
         return TorqueResult(
             estimate=estimate,
@@ -300,6 +303,11 @@ class _Learner:
             text = found.reason.replace("raise verification", "give a longer recording")
             found = replace(found, reason=text)
         return found
+
+
+def _of_recording(reason: str) -> str:
+    """Reword advice for a driving robot as advice for a recording."""
+    return reason.replace("; wait", "; give a longer recording").replace("; torque stays off", "")
 
 
 def _wheel_model(estimate: Estimate) -> Model:

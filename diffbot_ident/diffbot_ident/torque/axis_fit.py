@@ -30,6 +30,7 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_LEFT,
     SIGN_OMEGA,
     SIGN_RIGHT,
+    SPREAD_SUM,
     SUM,
     TORQUES,
     V_OMEGA,
@@ -38,7 +39,7 @@ from diffbot_ident.torque.integral_rows import (
     V,
     kernels,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
+from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, spread_weights
 
 # Factor on the standard deviations for errors that the two noises do not describe, such as those of
 # rows in which a wheel reverses: without it 94.3 % of the 95 % intervals contained the true value,
@@ -62,6 +63,11 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
     return tuple(chain.from_iterable(linear)), tuple(chain.from_iterable(angular))
 
 
+def is_spread(columns: ExtraColumns) -> bool:
+    """Whether torques that act spread over several periods are among them."""
+    return SPREAD_SUM[0] in columns[0]
+
+
 @dataclass(frozen=True)
 class Axis:
     """Columns of one axis: its own product of velocities, its torque, and friction.
@@ -82,12 +88,15 @@ class Axis:
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
     def seen(self, rows: Array, weights: Array, extra: Sequence[int] = ()) -> Array:
-        """Return the regressors of rows (n, columns), given delay_weights, shape (n, 6 + extra)."""
+        """Return the regressors of rows (n, columns) by their spread_weights, (n, 6 + extra)."""
         columns = [*self.regressors, *extra]
-        found = rows[:, columns]
+        found = np.empty((len(rows), len(columns)))
         for i, column in enumerate(columns):
-            if column >= TORQUES:
-                found[:, i] = rows[:, column::2] @ weights
+            if column < TORQUES:
+                found[:, i] = rows[:, column]
+            else:
+                which, side = divmod(column - TORQUES, 2)
+                found[:, i] = rows[:, TORQUES + side :: 2] @ weights[:, which]
         return found
 
 
@@ -522,9 +531,9 @@ class ResidualCorrelation:
             self._unfitted = max(self._unfitted, int(sums.rows))
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
-            seen = sums.delayed(delay)
+            seen = sums.delayed(delay, is_spread(extra))
             self._theta = (solution(seen, LINEAR, extra[0]), solution(seen, ANGULAR, extra[1]))
-            self._unfitted, self._weights = 0, delay_weights(delay, sums.fine)
+            self._unfitted, self._weights = 0, spread_weights(delay, sums.fine)
             self._forget_poor(seen, self._theta)
         if self._theta is None:
             return

@@ -33,6 +33,7 @@ from diffbot_ident.torque.axis_fit import (
     friction_terms,
     fuse_friction,
     fuse_turning,
+    is_spread,
     joined,
     solutions,
 )
@@ -61,6 +62,8 @@ from diffbot_ident.torque.judgement import (
     standing_wheel,
 )
 from diffbot_ident.torque.residual_patterns import (
+    LAG,
+    LAG_FLOOR,
     UNEVEN,
     ResidualPattern,
     doubtful_pattern,
@@ -455,17 +458,17 @@ class _Regression:
 
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))
-        rows, turning = self._rows.make(samples, self._response)
+        rows, turning, whole = self._rows.make(samples, self._response)
         self.tail = samples[-self._rows.overlap * self._rows.fine :]
         if not len(rows):
             return False
         if self._forgetting < 1.0:
             self._forget(rows)
-        self.sums.add(rows, turning)
+        self.sums.add(rows, turning, whole)
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         extra = self._extra(self._patterns)
-        self._residuals.add(rows, turning, self.sums, self._delay, extra)
+        self._residuals.add(rows, turning & whole, self.sums, self._delay, extra)
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -536,7 +539,7 @@ class _Regression:
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
-        rough, friction_factor = self._roughness()
+        rough, friction_factor = self._roughness((linear, angular))
         floor = np.maximum(floor, rough)
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
@@ -553,8 +556,11 @@ class _Regression:
             torque_difference=self._difference,
         ).with_values(values, covariance)
 
-    def _roughness(self) -> tuple[float, float]:
+    def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
         """Return the uncertainty that patterns add.
+
+        Args:
+            axes: Fits of both axes.
 
         Returns:
             Minimum relative standard deviation of K5..K8, and factor on that of friction.
@@ -563,6 +569,9 @@ class _Regression:
         if self._doubtful is not None:
             found.append(self._doubtful)
         floor = max((share * pattern.floor for pattern, share in found), default=0.0)
+        if LAG in self._patterns:
+            late = max(abs(float(axis.theta[-1] / axis.theta[1])) for axis in axes)
+            floor = max(floor, LAG_FLOOR * late**2)
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
@@ -581,7 +590,7 @@ class _Regression:
             )
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
-            named = still_sure(self.sums.delayed(self._delay), self._patterns, self._known)
+            named = still_sure(self.sums.delayed(self._delay, True), self._patterns, self._known)
             found += [self._warning(pattern) for pattern in named if pattern.warning]
         return (*found, *self._residuals.warnings())
 
@@ -634,6 +643,7 @@ class _Regression:
         early = max(delay.value - step, EARLIEST / self.sums.fine)
         moments = self.sums.moments_at((early, late, delay.value))
         roughly = any(pattern.floor > 0.0 for pattern in patterns)
+        spread = is_spread(self._extra(patterns))
         found = []
         for fitted, axis, extra, known, prior in zip(
             self._fit(delay.value, patterns),
@@ -643,11 +653,12 @@ class _Regression:
             self._priors,
             strict=True,
         ):
-            if prior is None:
+            if prior is None and not spread:
                 before, after = solutions(moments, axis, (0, 1), extra)
             else:
                 before, after = (
-                    fit(self.sums.delayed(each), axis, prior, extra).theta for each in (early, late)
+                    fit(self.sums.delayed(each, spread), axis, prior, extra).theta
+                    for each in (early, late)
                 )
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
@@ -667,7 +678,7 @@ class _Regression:
         assumed either: they would appear and disappear.
         """
         if self._remembers and self.windows >= PATTERN_WINDOWS:
-            sums = self.sums.delayed(delay)
+            sums = self.sums.delayed(delay, spread=True)
             self._patterns = likely_patterns(sums, self._known)
             self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
             others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
@@ -686,8 +697,8 @@ class _Regression:
         return fuse_turning(*axes, self._geometry)
 
     def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
-        sums, (linear, angular) = self.sums.delayed(delay), self._priors
-        extra = self._extra(patterns)
+        (linear, angular), extra = self._priors, self._extra(patterns)
+        sums = self.sums.delayed(delay, is_spread(extra))
         return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 

@@ -29,6 +29,7 @@ multiplied: the noise of a square would raise its mean.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -40,7 +41,13 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights, delayed
+from diffbot_ident.torque.torque_delay import (
+    DELAYS,
+    delay_columns,
+    delay_weights,
+    delayed,
+    spread_weights,
+)
 from diffbot_ident.torque.wheel_speeds import (
     UNKNOWN_RESPONSE,
     TorqueResponse,
@@ -63,6 +70,9 @@ SIGN_OMEGA = 16
 TORQUES = 17
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
+# The same at whole delays less that at one delay, of sums that hold them: `RowSums.delayed`.
+SPREAD_SUM = tuple(range(TORQUES + 2, TORQUES + 2 + 2 * DELAYS, 2))
+SPREAD_DIFFERENCE = tuple(column + 1 for column in SPREAD_SUM)
 
 # Dry friction may hold a motion that it would stop within this many control periods.
 SLOW_TURNS = 2.0
@@ -70,6 +80,8 @@ SLOW_TURNS = 2.0
 HELD_SHARE = 1.3
 # Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
 SLOW_SHARE = 0.05
+# Periods from one sample to the next beyond which one was lost.
+LONG_STEP = 1.5
 
 
 class IntegralRows:
@@ -82,7 +94,7 @@ class IntegralRows:
         fine: Samples per control period, >= 1. The torques of all of them are used, but only the
             angles of the last one.
         period: Control period, s; it determines how many periods are averaged to find when a wheel
-            reverses.
+            reverses, and from which step on a sample was lost.
         slow: Wheel speed below which friction may differ, rad/s.
         turning: Whether the floor resists turning (skid steer).
 
@@ -108,6 +120,7 @@ class IntegralRows:
         self.window = window
         self.smoothing = smoothing
         self.fine = fine
+        self._period = period
         self._slow = slow
         self._side = level_side(period)
         # Fewer periods are averaged near the ends of a segment. This affects the first guess of
@@ -120,7 +133,7 @@ class IntegralRows:
 
     def make(
         self, samples: Array, response: TorqueResponse = UNKNOWN_RESPONSE
-    ) -> tuple[Array, Flags]:
+    ) -> tuple[Array, Flags, Flags]:
         """Build the rows of a segment of consecutive samples.
 
         Args:
@@ -132,24 +145,29 @@ class IntegralRows:
             Rows, shape (max(n - overlap, 0), columns), and for each row whether both wheels, and
             the yaw rate with skid steer, keep their direction: where one reverses, the integral of
             its sign is uncertain. A row during which friction may hold a wheel, or the floor may
-            hold the robot against turning, is all 0 and thus carries no information.
+            hold the robot against turning, is all 0 and thus carries no information. And for each
+            row whether it is complete: where a sample was lost, a part of the torque is unknown.
         """
         if len(samples) <= self.overlap * self.fine:
-            return np.empty((0, self.columns)), np.empty(0, dtype=bool)
-        steps, turning, held, period = self._steps(samples, response)
+            return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
+        steps, turning, held, lost, period = self._steps(samples, response)
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
         length = self.window + self.smoothing - 1
         turns = moving_sum((~turning).astype(float)[:, None], length)
         if held.any():
             rows[moving_sum(held.astype(float)[:, None], length)[:, 0] > 0.0] = 0.0
-        return rows, turns[:, 0] == 0.0
+        losses = moving_sum(lost.astype(float)[:, None], length)
+        return rows, turns[:, 0] == 0.0, losses[:, 0] == 0.0
 
-    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Flags, Array]:
+    def _steps(
+        self, samples: Array, response: TorqueResponse
+    ) -> tuple[Array, Flags, Flags, Flags, Array]:
         """Return the columns from the middle of each of n periods to that of the next.
 
         Also returns whether all directions are kept; whether friction may hold a wheel, or the
-        floor may hold the robot against turning; and the n + 1 periods, s.
+        floor may hold the robot against turning; whether a sample was lost; and the n + 1 periods,
+        s.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
@@ -197,7 +215,23 @@ class IntegralRows:
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
         turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
         held = (held[:-1] | held[1:])[at]
-        return steps, turning[at], held, period[first : last + 1]
+        lost = self._lost(lasting, response.delay)
+        lost = (lost[:-1] | lost[1:])[at]
+        return steps, turning[at], held, lost, period[first : last + 1]
+
+    def _lost(self, lasting: Array, delay: float) -> Flags:
+        """Periods with a torque that is not known, as a sample was lost when it was told.
+
+        Args:
+            lasting: time from each sample to the next, s, shape (n fine,).
+            delay: of the torque, control periods.
+        """
+        long = lasting > LONG_STEP * self._period / self.fine
+        told: Flags = np.any(long.reshape(-1, self.fine), axis=1)
+        lost = told.copy()
+        for late in range(1, math.ceil(delay) + 1):
+            lost[late:] |= told[:-late]
+        return lost
 
     def _held_wheels(
         self, speeds: Array, late: Array, response: TorqueResponse, period: Array
@@ -367,12 +401,22 @@ def moving_sum(columns: Array, length: int) -> Array:
 @lru_cache(maxsize=256)
 def _shift(delays: tuple[float, ...], fine: int) -> Array:
     """Return the matrix that replaces the torque columns by a pair for each of the delays."""
-    size = delay_columns(fine)
-    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * len(delays)))
+    return _weighted(np.column_stack([delay_weights(delay, fine) for delay in delays]))
+
+
+@lru_cache(maxsize=64)
+def _spread(delay: float, fine: int) -> Array:
+    """Return the matrix for torques with this delay, followed by those spread about it."""
+    return _weighted(spread_weights(delay, fine))
+
+
+def _weighted(weights: Array) -> Array:
+    """Return the matrix that weights the torque columns; weights of shape (delays, n)."""
+    size, count = weights.shape
+    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * count))
     shift[:TORQUES, :TORQUES] = np.eye(TORQUES)
-    for i, delay in enumerate(delays):
-        for side in (0, 1):
-            shift[TORQUES + side :: 2, TORQUES + side + 2 * i] = delay_weights(delay, fine)
+    for side in (0, 1):
+        shift[TORQUES + side :: 2, TORQUES + side :: 2] = weights
     return shift
 
 
@@ -381,6 +425,10 @@ def _shift(delays: tuple[float, ...], fine: int) -> Array:
 # robots with friction, with half of it 95 % (benchmarks/trust.py --random, seeds 0 to 59). The
 # error grows with the period, so beyond TURNING_PERIOD (s) the weight falls with its square.
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
+# Weight of a row in which a sample was lost. A torque that changed meanwhile is an error of a whole
+# period's: with full weight and 1 % of the samples lost, intervals were 2.5 to 5 times as wide. It
+# is not 0, for where one sample of five is lost there is hardly any other row.
+GAP_WEIGHT = 1e-4
 
 
 class RowSums:
@@ -453,12 +501,13 @@ class RowSums:
         self._roots = np.zeros(self.window)
         self._weighted = np.zeros((self.window + self.smoothing, self._columns))
 
-    def delayed(self, delay: float) -> RowSums:
+    def delayed(self, delay: float, spread: bool = False) -> RowSums:
         """Return these sums for torques delayed by so many control periods, 0 to DELAYS - 1.
 
-        They have one column of the torques' sum, SUM.start, and one of their difference.
+        They have one column of the torques' sum, SUM.start, and one of their difference; with
+        `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        shift = _shift((delay,), self.fine)
+        shift = _spread(delay, self.fine) if spread else _shift((delay,), self.fine)
         seen = copy(self)
         seen.products = shift.T @ self.products @ shift
         return seen
@@ -477,16 +526,19 @@ class RowSums:
         self.pairs *= factor
         self.rows *= factor
 
-    def add(self, rows: Array, turning: Flags) -> None:
+    def add(self, rows: Array, turning: Flags, whole: Flags | None = None) -> None:
         """Add rows of shape (n, columns) that continue the previous ones.
 
         Args:
             rows: Rows from IntegralRows.
             turning: Whether all directions are kept in a row, shape (n,).
+            whole: Whether no sample was lost in a row, shape (n,); None if none was.
         """
         # Rows without information are all 0.
         told = rows.any(axis=1)
         weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
+        if whole is not None:
+            weight *= np.where(whole, 1.0, GAP_WEIGHT)[:, None]
         weighted = weight * rows
         self.products[0] += weighted.T @ rows
         self.rows += int(told.sum())

@@ -79,6 +79,27 @@ def delay_weights(delay: float, fine: int) -> Array:
     return weights
 
 
+@lru_cache(maxsize=256)
+def spread_weights(delay: float, fine: int) -> Array:
+    """Weights of the torque's columns for a torque that acts spread over several periods.
+
+    A torque that a motor follows with a lag, or through a filter, is the sum of what it was at
+    several delays. With the first weights for its whole effect at `delay` and the others for what
+    it is at 0, 1, ... DELAYS - 1 periods less that, the first one's parameter stays the effect of
+    a torque that lasts.
+
+    Args:
+        delay: as in delay_weights.
+        fine: samples in a period.
+
+    Returns:
+        Shape (delay_columns(fine), 1 + DELAYS).
+    """
+    one = delay_weights(delay, fine)
+    others = [delay_weights(float(late), fine) - one for late in range(DELAYS)]
+    return np.column_stack((one, *others))
+
+
 def delayed(torque: Array, delay: float) -> Array:
     """Return the acting torques for a delay: (1 - a) tau[k - d] + a tau[k - d - 1].
 
