@@ -151,7 +151,7 @@ def test_a_parameter_without_an_interval_keeps_its_value_while_the_others_follow
         ({"values": (0.08, -3.7, -2.6, -16.0)}, "physical", "k7 = -2.6: must be > "),
         ({"values": (0.08, 3.7, 2.6, -16.0)}, "physical", "the same sign"),
         ({"estimated": False, "reason": "15 of 100 samples"}, "estimated", "15 of 100 samples"),
-        ({"verified": False}, "verified", "refutes"),
+        ({"verified": False}, "verified", "refuted"),
         ({"coverage": (0.0,) * 4}, "excited", "k7: coverage 0, limit 0.5"),
         ({"variances": (1.0, 100.0, 10.0, 100.0)}, "precise", "k7: half the 95 % interval"),
     ],
