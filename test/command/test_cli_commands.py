@@ -114,3 +114,15 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
 @pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])
 def test_the_user_decides_on_processes_and_debuggers(words):
     assert command.worker_arguments(words) == []
+
+
+@pytest.mark.parametrize(("processors", "processes"), [(2, "3"), (3, "4"), (16, "4")])
+def test_one_process_of_tests_more_than_processors_up_to_four(monkeypatch, processors, processes):
+    pytest.importorskip("xdist")
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    assert command.worker_arguments([])[:2] == ["-n", processes]
+
+
+def test_one_processor_has_one_process_of_tests(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert command.worker_arguments([]) == []
