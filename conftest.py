@@ -7,8 +7,9 @@ work, too, may miss it, so that the best of three tries counts. What is too slow
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
 Tests of whole graphs, which ask for `domain` or `gazebo`, stay in one process, one after the other,
-when tests run in several: their nodes need the other processor. ``colcon test`` tests packages side
-by side; only one such test at a time runs in a checkout.
+when tests run in several: their nodes need the other processor. So do the tests of each other file:
+what they share is made once. ``colcon test`` tests packages side by side; only one test of a whole
+graph at a time runs in a checkout.
 
 This file is in force for a package by itself, too: pytest finds it beside pyproject.toml, in the
 folder above the package.
@@ -21,6 +22,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +124,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _left_out.extend(needing)
     config.hook.pytest_deselected(items=needing)
     items[:] = [item for item in items if item not in needing]
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadgroup`` a file that has no group is one: its fixtures are made once."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group: str = super()._split_scope(nodeid)
+            return group.partition("::")[0]
+
+    return ByFile(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -121,6 +123,20 @@ def test_one_process_of_tests_more_than_processors_up_to_four(monkeypatch, proce
     pytest.importorskip("xdist")
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
     assert command.worker_arguments([])[:2] == ["-n", processes]
+
+
+def test_a_file_stays_in_one_process_and_all_graphs_in_one(request):
+    pytest.importorskip("xdist")
+    options = {"dist": "loadgroup", "tx": ["popen"] * 3}
+    config = SimpleNamespace(getvalue=options.get)
+    make = request.config.pluginmanager.get_plugin(
+        str(ROOT / "conftest.py")
+    ).pytest_xdist_make_scheduler
+    scope = make(config, Mock())._split_scope
+    assert scope("a/test_a.py::test_a[b::c]") == scope("a/test_a.py::Sub::test_b") == "a/test_a.py"
+    assert scope("a/test_a.py::test_c@graph") == scope("b/test_b.py::test_d[x]@graph") == "graph"
+    options["dist"] = "load"
+    assert make(config, Mock()) is None
 
 
 def test_one_processor_has_one_process_of_tests(monkeypatch):
