@@ -9,8 +9,9 @@ so that the best of three tries counts. Code that is too slow misses all three.
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
 Tests of whole graphs, which request `domain` or `gazebo`, run one after the other in one process
-when tests run in several processes: their nodes need the other processor. ``colcon test`` tests
-packages in parallel; only one such test at a time runs in a checkout.
+when tests run in several processes: their nodes need the other processor. The tests of each other
+file also stay in one process, so that their fixtures are created once. ``colcon test`` tests
+packages in parallel; only one test of a whole graph at a time runs in a checkout.
 
 This file also applies to a single package: pytest finds it next to pyproject.toml, in the folder
 above the package.
@@ -23,6 +24,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,6 +127,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _left_out.extend(needing)
     config.hook.pytest_deselected(items=needing)
     items[:] = [item for item in items if item not in needing]
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Treat each file without a group as one with ``--dist loadgroup``: it shares its fixtures."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group: str = super()._split_scope(nodeid)
+            return group.partition("::")[0]
+
+    return ByFile(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

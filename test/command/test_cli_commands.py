@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -114,3 +116,29 @@ def test_the_status_is_that_of_the_tests_and_of_the_style(checkout, monkeypatch,
 @pytest.mark.parametrize("words", [["--pdb"], ["-n", "4"], ["-n0"], ["-s"]])
 def test_the_user_decides_on_processes_and_debuggers(words):
     assert command.worker_arguments(words) == []
+
+
+@pytest.mark.parametrize(("processors", "processes"), [(2, "3"), (3, "4"), (16, "4")])
+def test_one_process_of_tests_more_than_processors_up_to_four(monkeypatch, processors, processes):
+    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    assert command.worker_arguments([])[:2] == ["-n", processes]
+
+
+def test_a_file_stays_in_one_process_and_all_graphs_in_one(request):
+    plugins = request.config.pluginmanager
+    if not plugins.hasplugin("xdist"):
+        pytest.skip("pytest-xdist is not installed")
+    options = {"dist": "loadgroup", "tx": ["popen"] * 3}
+    config = SimpleNamespace(getvalue=options.get)
+    make = plugins.get_plugin(str(ROOT / "conftest.py")).pytest_xdist_make_scheduler
+    scope = make(config, Mock())._split_scope
+    assert scope("a/test_a.py::test_a[b::c]") == scope("a/test_a.py::Sub::test_b") == "a/test_a.py"
+    assert scope("a/test_a.py::test_c@graph") == scope("b/test_b.py::test_d[x]@graph") == "graph"
+    options["dist"] = "load"
+    assert make(config, Mock()) is None
+
+
+def test_one_processor_has_one_process_of_tests(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert command.worker_arguments([]) == []

@@ -8,6 +8,7 @@ family but the one that all tests ran with.
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from pathlib import Path
 from diffbot_bringup.kernels import Family, families
 from diffbot_bringup.workspace.packages import KERNELS, find_packages
 
-_MARK = "pytest.mark.kernels"
+# Marks a test. In a string, as in a test of this module, it does not start a line.
+_MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
 _NOTHING_RUN = 5  # pytest's status when no test was chosen
 _STYLE_COMMANDS = (["ruff", "check"], ["ruff", "format", "--check"])
 
@@ -89,7 +91,7 @@ def _family_line(family: Family, status: int, seconds: float) -> str:
 def marked_files(folders: Sequence[str]) -> list[str]:
     """Test files with tests for the short form, so that no other file has to be imported."""
     files = (file for folder in folders for file in sorted(Path(folder).rglob("test_*.py")))
-    return [str(file) for file in files if _MARK in file.read_text(encoding="utf-8")]
+    return [str(file) for file in files if _MARK.search(file.read_text(encoding="utf-8"))]
 
 
 def _pytest(
@@ -119,15 +121,18 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
 
 
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:
-    """Arguments that let pytest-xdist run the tests in two processes, or none.
+    """Arguments that let pytest-xdist run the tests in several processes, or none.
 
-    Whole graphs of nodes stay together in one of the two, by conftest.py's groups. A debugger, or
-    a number of processes that the user gives, is left alone.
+    Whole graphs of nodes stay together in one process, by conftest.py's groups. That process mostly
+    waits, as do tests of single nodes; therefore there is one process more than processors. With
+    more than four, the graphs would take longest. A debugger, or a number of processes given by
+    the user, takes precedence.
     """
     own = any(word.startswith(("-n", "--numprocesses", "--pdb", "-s")) for word in pytest_arguments)
-    if own or (os.cpu_count() or 1) < 2 or importlib.util.find_spec("xdist") is None:
+    processors = os.cpu_count() or 1
+    if own or processors < 2 or importlib.util.find_spec("xdist") is None:
         return []
-    return ["-n", "2", "--dist", "loadgroup"]
+    return ["-n", str(min(processors + 1, 4)), "--dist", "loadgroup"]
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:

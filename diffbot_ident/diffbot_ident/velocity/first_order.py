@@ -311,7 +311,8 @@ class OutputError:
         if np.ptp(self.measured) == 0.0:
             raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
         self._commands = (newer, older, fraction)
-        self._use = use
+        # A view, not a copy, if all samples count.
+        self._use: slice | Mask = slice(None) if use.all() else use
         # Index of each sample relative to its segment's first one that counts.
         counting = [np.flatnonzero(piece[3]) for piece in pieces]
         self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
@@ -319,7 +320,7 @@ class OutputError:
         self._first = np.cumsum([0, *self.lengths[:-1]])
         self._longest = self.period * max(len(piece[3]) for piece in pieces)
         self._slowest = SLOWEST * self.period * len(use)
-        self._theta: Array | None = None
+        self._theta: list[float] = []
 
     def checked(self, start: tuple[float, float]) -> Array:
         """Return theta of a start (inertia, drag), with its time constant limited to the range.
@@ -365,7 +366,7 @@ class OutputError:
         return self._jacobian
 
     def _evaluate(self, theta: Array) -> None:
-        if self._theta is not None and np.array_equal(theta, self._theta):
+        if theta.tolist() == self._theta:
             return
         tau = self.time_constant(theta)
         x = self.period / tau
@@ -383,17 +384,17 @@ class OutputError:
         shift = self._sums(decay * by_tau + residuals * bend) / power
         by_tau -= self._each(shift) * decay
         by_gain = self._each(self._sums(decay * response) / power) * decay - response
-        self._theta = np.array(theta)
+        self._theta = theta.tolist()
         self._residuals: Array = residuals
-        self._jacobian: Array = np.column_stack((by_tau, by_gain))
+        self._jacobian: Array = np.stack((by_tau, by_gain), axis=1)
 
     def _sums(self, values: Array) -> Array:
         """Return the sum over each segment, shape (segments,)."""
         return np.add.reduceat(values, self._first)
 
     def _each(self, values: Array) -> Array:
-        """Return each segment's value repeated for its residuals, shape (n,)."""
-        return np.repeat(values, self.lengths)
+        """Return each segment's value repeated for its residuals, (n,); (1,) for one segment."""
+        return values if len(self.lengths) == 1 else np.repeat(values, self.lengths)
 
 
 def _late(command: Array, period: float, dead_time: float) -> tuple[Array, Array, float]:
