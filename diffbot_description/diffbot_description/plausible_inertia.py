@@ -98,7 +98,7 @@ def _checked(
     size = box[1] - box[0] if box is not None else (largest if heavy else None)
     guess = np.zeros((3, 3)) if size is None else box_inertia(body.mass, size)
     reach = _reach(own, body.com, largest)
-    # Of a part without shapes only the one with most of the mass can be as large as all of them.
+    # A part without shapes fills the box of all shapes only if it has most of the mass.
     fills = heavy and (box is not None or body.mass > total / 2)
     why = _fault(body, guess, reach, fills) or _beyond_ends(body, box)
     if why is None:

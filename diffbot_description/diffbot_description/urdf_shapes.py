@@ -111,9 +111,9 @@ class ShapeReader:
         ]
 
     def hidden(self, links: Sequence[PlacedLink]) -> list[PlacedLink]:
-        """Return the links none of whose shapes can be read, where they have most of the mass.
+        """Return the links without any readable shape, if they have most of the mass.
 
-        The shapes of the others are then no measure of these links together.
+        The shapes of the other links then do not define the size of the body.
         """
         hidden = [link for link in links if link.has_shape and not self.all_shapes([link])]
         total = sum(link.body_mass() for link in links)

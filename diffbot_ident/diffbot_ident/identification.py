@@ -300,7 +300,7 @@ class Identification:
             if anomaly is None:
                 self._watch_speeds(sample.stamp)
         except ValueError:
-            # The next sample tells the torque since this one, and the way since the one before.
+            # The next sample has the torque since this one, but the motion since the one before.
             self._estimator.interrupt()
             raise
         if self.ended:

@@ -132,7 +132,7 @@ def _verdict(
 
 
 def _unfollowed(lived: AdaptationRun) -> str:
-    """Which gate has kept all live estimates from the law; empty where it followed some."""
+    """Return which gate blocked all live estimates; empty if the law followed some."""
     if not len(lived) or lived.lost or not lived.gates or np.ptp(lived.in_use, axis=0).any():
         return ""
     shut = np.sum(~lived.passed, axis=0)
@@ -140,8 +140,8 @@ def _unfollowed(lived: AdaptationRun) -> str:
     if shut[first] <= len(lived) / 2:
         return ""
     return (
-        f"No live estimate was followed: the gate '{lived.gates[first]}' was shut to {shut[first]} "
-        f"of {len(lived)} (docs/control.md says when). "
+        f"No live estimate was used: the gate '{lived.gates[first]}' rejected {shut[first]} of "
+        f"{len(lived)} (see docs/control.md, Adaptive control). "
     )
 
 

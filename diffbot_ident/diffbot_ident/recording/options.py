@@ -212,10 +212,14 @@ def geometry_of(options: Options) -> WheelGeometry | None:
 
 
 def check_wheels(radius: float | None, track: float | None) -> None:
-    """Refuse what no robot has, as of one who gives mm; None: not given.
+    """Reject sizes that no robot has, such as those given in mm.
+
+    Args:
+        radius: Wheel radius, m; None if not given.
+        track: Distance between the wheels, m; None if not given.
 
     Raises:
-        ValueError: names the option, and what may be.
+        ValueError: A size is outside its limits; the message names the option and the limits.
     """
     sizes = ("--wheel-radius", "radius", radius), ("--track", "separation", track)
     for option, name, value in sizes:

@@ -64,7 +64,7 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
 
 
 def is_spread(columns: ExtraColumns) -> bool:
-    """Whether torques that act spread over several periods are among them."""
+    """Whether the columns include torques spread over several periods."""
     return SPREAD_SUM[0] in columns[0]
 
 

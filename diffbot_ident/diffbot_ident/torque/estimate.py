@@ -234,7 +234,7 @@ class Estimator(Protocol):
         """
 
     def interrupt(self) -> None:
-        """The next sample does not follow the newest: one between them was left out."""
+        """Note that a sample was skipped: the next one does not follow the newest."""
 
     def estimate(self) -> Estimate:
         """Return the current estimate."""

@@ -424,7 +424,7 @@ class _Regression:
 
     @property
     def sure_windows(self) -> float:
-        """Windows before which frictions of another kind, not yet looked for, may mislead."""
+        """Number of windows below which untested kinds of friction may mislead."""
         return PATTERN_WINDOWS if self._remembers else MIN_WINDOWS
 
     def interrupt(self) -> None:

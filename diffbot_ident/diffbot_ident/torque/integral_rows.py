@@ -70,7 +70,7 @@ SIGN_OMEGA = 16
 TORQUES = 17
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
-# The same at whole delays less that at one delay, of sums that hold them: `RowSums.delayed`.
+# Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
 SPREAD_SUM = tuple(range(TORQUES + 2, TORQUES + 2 + 2 * DELAYS, 2))
 SPREAD_DIFFERENCE = tuple(column + 1 for column in SPREAD_SUM)
 
@@ -80,7 +80,7 @@ SLOW_TURNS = 2.0
 HELD_SHARE = 1.3
 # Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
 SLOW_SHARE = 0.05
-# Periods from one sample to the next beyond which one was lost.
+# A sample was lost if the time between two exceeds this many periods.
 LONG_STEP = 1.5
 
 
@@ -220,11 +220,11 @@ class IntegralRows:
         return steps, turning[at], held, lost, period[first : last + 1]
 
     def _lost(self, lasting: Array, delay: float) -> Flags:
-        """Periods with a torque that is not known, as a sample was lost when it was told.
+        """Return the periods whose torque is unknown because a sample was lost.
 
         Args:
-            lasting: time from each sample to the next, s, shape (n fine,).
-            delay: of the torque, control periods.
+            lasting: Time from each sample to the next, s, shape (n fine,).
+            delay: Torque delay, control periods.
         """
         long = lasting > LONG_STEP * self._period / self.fine
         told: Flags = np.any(long.reshape(-1, self.fine), axis=1)
@@ -425,9 +425,9 @@ def _weighted(weights: Array) -> Array:
 # robots with friction, with half of it 95 % (benchmarks/trust.py --random, seeds 0 to 59). The
 # error grows with the period, so beyond TURNING_PERIOD (s) the weight falls with its square.
 TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
-# Weight of a row in which a sample was lost. A torque that changed meanwhile is an error of a whole
-# period's: with full weight and 1 % of the samples lost, intervals were 2.5 to 5 times as wide. It
-# is not 0, for where one sample of five is lost there is hardly any other row.
+# Weight of a row in which a sample was lost: a torque that changed during the gap is wrong for a
+# whole period. With full weight and 1 % of the samples lost, intervals were 2.5 to 5 times as wide.
+# It is not 0, because with one lost sample in five there is hardly any other row.
 GAP_WEIGHT = 1e-4
 
 

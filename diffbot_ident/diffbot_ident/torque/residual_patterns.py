@@ -165,7 +165,7 @@ def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[Re
         sums: Sums of the rows, with the torques of one delay and those spread about it.
         known: Columns that are part of the fit anyway.
     """
-    # First, as a friction that differs by direction looks a little like it.
+    # Test the lag first, because friction that differs by direction resembles it.
     if _bend(sums, known, ()) < -LIKELY_LAG:
         return (*_sure_patterns(sums, joined(known, LAG.columns)), LAG)
     found = _sure_patterns(sums, known)

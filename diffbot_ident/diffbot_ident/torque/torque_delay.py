@@ -81,16 +81,16 @@ def delay_weights(delay: float, fine: int) -> Array:
 
 @lru_cache(maxsize=256)
 def spread_weights(delay: float, fine: int) -> Array:
-    """Weights of the torque's columns for a torque that acts spread over several periods.
+    """Return the weights of the torque columns for a torque spread over several periods.
 
-    A torque that a motor follows with a lag, or through a filter, is the sum of what it was at
-    several delays. With the first weights for its whole effect at `delay` and the others for what
-    it is at 0, 1, ... DELAYS - 1 periods less that, the first one's parameter stays the effect of
-    a torque that lasts.
+    A torque that a motor follows with a lag, or through a filter, is a weighted sum of the torque
+    at several delays. The first column has the torque at `delay`; the others have the torques at
+    0, 1, ... DELAYS - 1 periods minus the first. The parameter of the first column is then the
+    effect of a constant torque.
 
     Args:
-        delay: as in delay_weights.
-        fine: samples in a period.
+        delay: Torque delay, control periods, as in delay_weights.
+        fine: Samples per control period.
 
     Returns:
         Shape (delay_columns(fine), 1 + DELAYS).
