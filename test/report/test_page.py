@@ -272,7 +272,7 @@ def test_a_law_that_followed_no_live_estimate_says_which_gate_was_shut(tmp_path,
     rows[:, 26:] = passed, 1.0
     recording.adaptation.add(("estimated", "excited"), np.arange(1, 11) * 100_000_000, rows)
     page, _ = drive_report(recording, tmp_path, "adaptive")
-    said = "the gate 'estimated' was shut to 10 of 10"
+    said = "the gate 'estimated' rejected 10 of 10"
     text = html.unescape(page.read_text(encoding="utf-8"))
     assert (said in text) == (not passed and not moved)
 
