@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identify a robot that differs from its file, save the result, and drive with it.
 
-The robot is simulated with full contact physics; it carries 2 kg more than described, and its
-wheels have friction.
+The robot, simulated in MuJoCo, has friction and carries 2 kg more than described.
 
     ./diffbot python examples/identify_then_drive.py
 """

@@ -26,7 +26,7 @@ def test_order_and_other_joints_do_not_matter(names):
 )
 def test_missing_or_doubled_joints_are_named(names):
     zeros = [0.0] * len(names)
-    with pytest.raises(ValueError, match=r"joint '(left|right)_wheel_joint' is \d times"):
+    with pytest.raises(ValueError, match=r"joint '(left|right)_wheel_joint' appears \d times"):
         READER.read(0.0, names, zeros, zeros, zeros)
 
 

@@ -105,7 +105,7 @@ def test_states_of_two_robots_in_turn_stay_two_lines():
 @pytest.mark.parametrize("lost", range(4))
 def test_a_missing_joint_is_named(lost):
     names = [name for name in NAMES if name != NAMES[lost]]
-    with pytest.raises(ValueError, match=f"joint '{NAMES[lost]}' is 0 times"):
+    with pytest.raises(ValueError, match=f"joint '{NAMES[lost]}' appears 0 times"):
         read(reader(), 0.0, [0.0] * 3, names=names)
 
 

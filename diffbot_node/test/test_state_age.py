@@ -74,7 +74,7 @@ def test_without_a_common_clock_a_state_is_as_old_as_it_is_later_than_others():
     assert taken(first, (5.01, 1.7e9 + 0.09)).problem == ""
     age = taken(first, (5.01, 1.7e9 + 0.095))
     assert age.same_clock is False
-    assert "came 0.0" in age.problem and "later after its stamp than others" in age.problem
+    assert "arrived 0.0" in age.problem and "later after its stamp than others" in age.problem
     assert age.period == 0.0
 
 
@@ -117,7 +117,7 @@ def test_of_a_simulator_s_clock_only_the_age_is_known():
         age.take(5.0 + 0.01 * step, 5.01, True)
         assert age.problem == "" and age.period == pytest.approx(0.01)
     age.take(5.12, 5.3, True)
-    assert "came 0.180 s after its stamp" in age.problem
+    assert "arrived 0.180 s after its stamp" in age.problem
 
 
 def test_states_that_come_together_do_not_make_commands_change_faster():
@@ -152,7 +152,7 @@ def test_a_clock_that_goes_back_gives_no_time():
 
 def test_whether_clocks_agree_is_told_by_the_first_stamp_alone():
     age = taken((5.0, 5.999), (5.01, 7.0))
-    assert age.same_clock is True and "came 1.990 s after its stamp" in age.problem
+    assert age.same_clock is True and "arrived 1.990 s after its stamp" in age.problem
     assert taken((5.0, 6.0)).same_clock is False
     assert taken((6.0, 5.0)).same_clock is False
 

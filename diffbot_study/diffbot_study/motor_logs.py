@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 PERIOD, PARTS = 0.001, 4
 # Faults of the left wheel, and the part of the message that `identify` must give for each.
 FAULTS = {
-    "current sensor reads nothing": "left current sensor reads nothing",
+    "current sensor reads nothing": "left current sensor does not react",
     "current sensor reads half": "left current sensor reads 0.",
     "three times the friction": "left wheel has",
     "sign of the speed": "sign of the left speed",

@@ -106,7 +106,7 @@ def test_when_the_watchdog_is_killed_the_wheels_get_zero(tmp_path, domain):
         os.kill(number, signal.SIGKILL)
         output, _ = process.communicate(timeout=60)
         assert process.returncode == 1, output
-        assert "zero torque sent to /effort_controller/commands itself" in output
+        assert "zero torque sent directly to /effort_controller/commands" in output
         # What came while nobody looked is read first.
         assert wheels.spin(lambda: wheels.commands[-1] == (0.0, 0.0)), wheels.commands
         wheels.spin(lambda: False, timeout=0.3)
