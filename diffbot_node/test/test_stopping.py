@@ -97,7 +97,8 @@ def test_the_clock_cannot_be_changed(graph):
 
 
 def test_a_misspelt_parameter_is_refused_and_one_of_another_node_is_not(make_graph):
-    with pytest.raises(ValueError, match=r"'torque_limt' = 0.1: steady has no parameter .*'torque_limit'"):
+    refusal = r"'torque_limt' = 0.1: steady has no parameter .*'torque_limit'"
+    with pytest.raises(ValueError, match=refusal):
         make_graph("torque_limt:=0.1")
     rclpy.try_shutdown()
     make_graph("encoder_counts:=5", "torque_limit:=0.1")

@@ -118,13 +118,6 @@ def test_the_user_decides_on_processes_and_debuggers(words):
     assert command.worker_arguments(words) == []
 
 
-@pytest.mark.parametrize(("processors", "processes"), [(2, "3"), (3, "4"), (16, "4")])
-def test_one_process_of_tests_more_than_processors_up_to_four(monkeypatch, processors, processes):
-    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    assert command.worker_arguments([])[:2] == ["-n", processes]
-
-
 def test_a_file_stays_in_one_process_and_all_graphs_in_one(request):
     plugins = request.config.pluginmanager
     if not plugins.hasplugin("xdist"):

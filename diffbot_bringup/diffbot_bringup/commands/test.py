@@ -121,18 +121,16 @@ def split(argv: list[str]) -> tuple[list[str], list[str]]:
 
 
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:
-    """Arguments that let pytest-xdist run the tests in several processes, or none.
+    """Arguments that let pytest-xdist run the tests in two processes, or none.
 
-    Whole graphs of nodes stay together in one process, by conftest.py's groups. That process mostly
-    waits, as do tests of single nodes; therefore there is one process more than processors. With
-    more than four, the graphs would take longest. A debugger, or a number of processes given by
-    the user, takes precedence.
+    Whole graphs of nodes stay together in one of the two, by conftest.py's groups; more processes
+    would take their nodes' processor time. A debugger, or a number of processes given by the user,
+    takes precedence.
     """
     own = any(word.startswith(("-n", "--numprocesses", "--pdb", "-s")) for word in pytest_arguments)
-    processors = os.cpu_count() or 1
-    if own or processors < 2 or importlib.util.find_spec("xdist") is None:
+    if own or (os.cpu_count() or 1) < 2 or importlib.util.find_spec("xdist") is None:
         return []
-    return ["-n", str(min(processors + 1, 4)), "--dist", "loadgroup"]
+    return ["-n", "2", "--dist", "loadgroup"]
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:
