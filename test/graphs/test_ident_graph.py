@@ -105,7 +105,8 @@ def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path
     assert any(recorder.commands[-10])
     assert parameters(tmp_path)["samples"] > 50
     with open(tmp_path / "summary.json", encoding="utf-8") as file:
-        assert json.load(file)["outcome"] == "stopped"
+        summary = json.load(file)
+    assert summary["outcome"] == "stopped", f"{summary['reason']}\n{output}"
     assert processes_of(domain) == []
 
 

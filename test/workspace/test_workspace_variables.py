@@ -18,8 +18,8 @@ from diffbot_bringup.workspace.environment import (
 
 PROFILE = Path(__file__).resolve().parents[2] / "config" / "fastdds_local.xml"
 FAR = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
-# Prints the local addresses of this process's UDP sockets at the ports that DDS listens on, SHARED
-# if it has shared memory, and LOOKUP if a thread asks others for their types.
+# Prints the local addresses of this process's UDP sockets at the ports that DDS listens on, and
+# SHARED if it has shared memory.
 BOUND = """
 import os, rclpy
 rclpy.init()
@@ -34,9 +34,6 @@ for line in open("/proc/net/udp").readlines()[1:]:
         print(".".join(str(byte) for byte in reversed(bytes.fromhex(address))))
 if "/dev/shm/fast" in open("/proc/self/maps").read():
     print("SHARED")
-threads = (open(f"/proc/self/task/{each}/comm").read() for each in os.listdir("/proc/self/task"))
-if any(name.startswith("dds.tls") for name in threads):
-    print("LOOKUP")
 """
 
 
@@ -108,7 +105,7 @@ def test_humble_is_told_in_its_own_way():
 
 
 def bound(environment, domain):
-    """Addresses on which a node listens in an environment, SHARED and LOOKUP."""
+    """Addresses on which a node listens in an environment, and SHARED."""
     kept = {k: v for k, v in os.environ.items() if k not in {*closed(), *FAR}}
     result = subprocess.run(
         [sys.executable, "-c", BOUND],
