@@ -110,6 +110,12 @@ def test_an_unfit_command_becomes_zero_and_says_why(values, says):
     assert (subject.state, subject.trips, subject.passed) == (WatchdogState.TRIPPED, 1, ZERO)
 
 
+def test_a_command_for_another_robot_becomes_zero_and_says_why():
+    subject = driving()
+    assert subject.command(10.0 + PERIOD, (0.2, -0.2), unfit="4 values for 2 joints") == ZERO
+    assert subject.state is WatchdogState.TRIPPED and "4 values for 2 joints" in subject.reason
+
+
 def test_after_a_trip_commands_pass_from_near_zero_on():
     subject = driving()
     subject.command(10.01, (math.nan, 0.0))
