@@ -24,7 +24,7 @@ from diffbot_ident.torque.estimate import (
     EstimateState,
 )
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.residual_patterns import PATTERNS as NAMED
+from diffbot_ident.torque.residual_patterns import LAG, PATTERNS
 from diffbot_study.random_robots import RandomRobot, draw, record_random
 from diffbot_study.task_cluster import Cluster
 
@@ -154,7 +154,7 @@ def table(
             yield _line(name, known, i)
     yield from _worst(runs)
     if estimator == "integral":
-        for named in NAMED:
+        for named in (*PATTERNS, LAG):
             count = sum(named.warning in run.estimate.warnings for run in runs)
             yield f"named in {count:3} runs: {named.warning.split(':')[0]}"
 
