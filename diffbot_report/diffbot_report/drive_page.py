@@ -57,8 +57,8 @@ def drive_page(
         folder: Folder of the results, for the files to copy.
         summary: Content of summary.json.
     """
-    tone, verdict, advice = _verdict(run, results, recording, folder, summary)
     lived = recording.adaptation_run()
+    tone, verdict, advice = _verdict(run, results, recording, lived, folder, summary)
     events = [(time, "robot changes") for time in lived.changes]
     sections = [
         Section("Path", "Seen from above. Shift and wheel, or + and −, zoom; dragging moves.",
@@ -89,6 +89,7 @@ def _verdict(
     run: DriveRun,
     results: DriveResults,
     recording: DriveRecording,
+    lived: AdaptationRun,
     folder: Path,
     summary: Mapping[str, Any],
 ) -> tuple[Tone, str, str]:
@@ -104,7 +105,7 @@ def _verdict(
         if limited > 0.05
         else f"Compare it with another run: ./diffbot view {shlex.quote(str(folder))} OTHER"
     )
-    more = _unfollowed(recording.adaptation_run()) + more
+    more = _unfollowed(lived) + more
     metrics = results.metrics
     tracking = metrics.true or metrics.odometry
     if tracking is None:

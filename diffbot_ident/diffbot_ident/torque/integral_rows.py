@@ -154,11 +154,9 @@ class IntegralRows:
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
         length = self.window + self.smoothing - 1
-        turns = moving_sum((~turning).astype(float)[:, None], length)
         if held.any():
-            rows[moving_sum(held.astype(float)[:, None], length)[:, 0] > 0.0] = 0.0
-        losses = moving_sum(lost.astype(float)[:, None], length)
-        return rows, turns[:, 0] == 0.0, losses[:, 0] == 0.0
+            rows[_any_within(held, length)] = 0.0
+        return rows, ~_any_within(~turning, length), ~_any_within(lost, length)
 
     def _steps(
         self, samples: Array, response: TorqueResponse
@@ -377,6 +375,12 @@ def turns(angles: Array) -> Array:
 def _halves(per_period: Array) -> Array:
     """Return the means of each period's value and the next one's."""
     return 0.5 * (per_period[:-1] + per_period[1:])
+
+
+def _any_within(flags: Flags, length: int) -> Flags:
+    """Return whether any of `length` successive flags is set, shape (n - length + 1,)."""
+    found: Flags = moving_sum(flags.astype(float)[:, None], length)[:, 0] > 0.0
+    return found
 
 
 def moving_sum(columns: Array, length: int) -> Array:
