@@ -30,7 +30,12 @@ class Command:
     of_setup: bool = False
 
     def run(self, argv: list[str]) -> int:
-        """Run the command with these arguments; return the exit status."""
+        """Run the command with these arguments; return the exit status.
+
+        Raises:
+            UsageError: What is wrong with them.
+            SystemExit: argparse has printed the help, or what is wrong.
+        """
         if self.delegated:
             module, function = "delegated", self.name
         else:
@@ -61,7 +66,6 @@ COMMANDS = {
             "view",
             "[RESULTS ...|RECORDING] [--help]",
             "show in the browser: the active run, results (several: compared), or a recording",
-            delegated=True,
         ),
         Command(
             "identify",
@@ -180,12 +184,16 @@ def _run(words: list[str]) -> int:
         print(help_text())
         return 0
     runnable = [name for name, command in COMMANDS.items() if not command.of_setup]
+    speaker = "diffbot"
     try:
         check_one_of("command", words[0], runnable)
+        speaker = f"diffbot {words[0]}"
         return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
-        print(f"diffbot: {error}", file=sys.stderr)
+        print(f"{speaker}: {error}", file=sys.stderr)
         return 2
+    except SystemExit as ended:  # argparse's, after --help or a wrong option
+        return int(ended.code or 0)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
 

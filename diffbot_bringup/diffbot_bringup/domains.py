@@ -14,7 +14,7 @@ Limitations: it does not see other machines, or containers with a network of the
 to this one (discovery stays on this machine unless the user opens it); it does not list the runs of
 other users; and it does not find runs from a shell with another XDG_RUNTIME_DIR or TMPDIR.
 
-Standard library only: tests and tools use it without the rest of the suite.
+Imports no ROS: tests and tools use it without the rest of the suite.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+from diffbot_bringup.usage import UsageError
+
 VARIABLE = "ROS_DOMAIN_ID"
 DOMAINS = range(1, 101)
 """Domains to claim. Never 0, where real robots are; the ports are below Linux's ephemeral ones."""
@@ -42,7 +44,7 @@ _CLAIM = 5  # offset of the port that claims a domain; participants use 0, 1 and
 _SOCKETS = ("/proc/net/udp", "/proc/net/udp6")
 
 
-class DomainError(Exception):
+class DomainError(UsageError):
     """No domain can be claimed, or several runs match; the text states the remedy."""
 
 

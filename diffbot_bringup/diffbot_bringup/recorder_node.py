@@ -9,7 +9,6 @@ of the topics in `ends_with` count.
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,8 @@ from typing import Any, Literal
 from ament_index_python.packages import get_package_share_directory
 from rclpy.qos import QoSProfile
 
+from diffbot_bringup.topic_echo import message_class
+from diffbot_bringup.usage import UsageError
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.own_run import OwnRun
 from diffbot_node.robot_messages import Presence, create_wall_timer
@@ -95,7 +96,10 @@ class Recorder(PolledNode):
         named = [_topic_and_type(text) for text in self.values.topics.split()]
         if not named:
             raise ValueError("parameter 'topics' is empty: give the topics to record")
-        types = [_message_type(kind) for _, kind in named]
+        try:
+            types = [message_class(kind) for _, kind in named]
+        except UsageError as error:
+            raise ValueError(f"parameter 'topics': {error}") from None
         self._writer = Writer(folder, version=VERSION, storage_plugin=STORAGES[self.values.storage])
         self._writer.open()
         store = _definitions([kind for _, kind in named])
@@ -238,12 +242,3 @@ def _definitions(kinds: Sequence[str]) -> Typestore:
         if kind not in store.fielddefs:
             raise ValueError(f"parameter 'topics': no definition of '{kind}' is installed")
     return store
-
-
-def _message_type(kind: str) -> type:
-    package, _, name = kind.split("/")
-    try:
-        kind_class: type = getattr(importlib.import_module(f"{package}.msg"), name)
-        return kind_class
-    except (ImportError, AttributeError):
-        raise ValueError(f"parameter 'topics': there is no message type '{kind}'") from None

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import array
 import importlib
+import itertools
 import os
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,9 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
+from diffbot_bringup.usage import UsageError
+
 DEPTH = 5  # messages kept while one is printed; as `ros2 topic echo`
-
-
-class TopicError(ValueError):
-    """The topic or its type cannot be used; the text lists what exists instead."""
 
 
 class Topic:
@@ -38,7 +37,7 @@ class Topic:
         """`name` without a leading slash is relative to the root namespace.
 
         If `type_name` (``std_msgs/msg/String`` or ``std_msgs/String``) is None, the type is taken
-        from the graph. Raises TopicError when the given type is not installed.
+        from the graph. Raises UsageError when the given type is not installed.
         """
         self.name = "/" + name.strip("/")
         self._class = None if type_name is None else message_class(type_name)
@@ -70,7 +69,7 @@ class Topic:
     def connect(self, deadline: float) -> bool:
         """Wait for a publisher, then subscribe; return False at the deadline (monotonic, s).
 
-        Raises TopicError when the topic has several types or one that is not installed.
+        Raises UsageError when the topic has several types or one that is not installed.
         """
         while not (publishers := self._node.get_publishers_info_by_topic(self.name)):
             if time.monotonic() >= deadline:
@@ -88,7 +87,7 @@ class Topic:
 
     def _type(self, types: list[str]) -> str:
         if len(set(types)) > 1:
-            raise TopicError(
+            raise UsageError(
                 f"topic {self.name} has several types, name one: {', '.join(sorted(set(types)))}"
             )
         return types[0]
@@ -117,18 +116,18 @@ def matching_profile(offered: list[QoSProfile]) -> QoSProfile:
 
 
 def message_class(name: str) -> type:
-    """Return the class of ``package/msg/Name`` or ``package/Name``. Raises TopicError."""
+    """Return the class of ``package/msg/Name`` or ``package/Name``. Raises UsageError."""
     parts = name.split("/")
     if len(parts) == 2:
         parts.insert(1, "msg")
     if len(parts) != 3 or not all(parts):
-        raise TopicError(f"{name!r} is not a message type; expected PACKAGE/msg/NAME")
+        raise UsageError(f"{name!r} is not a message type; expected PACKAGE/msg/NAME")
     package, folder, kind = parts
     try:
         found: type = getattr(importlib.import_module(f"{package}.{folder}"), kind)
         return found
     except (ImportError, AttributeError):
-        raise TopicError(
+        raise UsageError(
             f"message type {name!r} not found; is its package built and sourced?"
         ) from None
 
@@ -136,13 +135,13 @@ def message_class(name: str) -> type:
 LENGTH = 128  # longer arrays, texts and byte strings are cut here and end in "..."
 
 
-def to_yaml(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
+def to_yaml(message: Any, arrays: bool = True) -> str:
     """Return a message as a YAML document, fields in the order of its definition.
 
-    `arrays` False: show type and length instead of the content. `length` None: do not truncate.
+    `arrays` False: show type and length instead of the content.
     """
     text: str = yaml.dump(
-        _fields(message, arrays, length),
+        _tree(message, _plain, arrays),
         allow_unicode=True,
         width=sys.maxsize,
         default_flow_style=False,
@@ -151,75 +150,50 @@ def to_yaml(message: Any, arrays: bool = True, length: int | None = LENGTH) -> s
     return text
 
 
-def to_csv(message: Any, arrays: bool = True, length: int | None = LENGTH) -> str:
+def to_csv(message: Any, arrays: bool = True) -> str:
     """Return all fields of a message in one line, nested ones in place."""
-    columns = []
-    for name, kind in _slots(message):
-        value = getattr(message, name)
-        if _is_array(value) and not arrays:
-            columns.append(_abbreviation(value, kind))
-        else:
-            columns.append(_column(value, arrays, length))
-    return _join(columns)
+    return _columns(_tree(message, _column, arrays))
 
 
-def _join(columns: list[str]) -> str:
-    """Join with commas, without those of empty first columns, as in `ros2 topic echo --csv`."""
-    first = next((number for number, column in enumerate(columns) if column), len(columns))
-    return ",".join(columns[first:])
+def _tree(value: Any, leaf: Callable[[Any], Any], arrays: bool, kind: Any = None) -> Any:
+    """Return messages as dictionaries and arrays as lists, with their leaves converted."""
+    if hasattr(value, "get_fields_and_field_types"):
+        kinds = zip(value.get_fields_and_field_types(), value.SLOT_TYPES, strict=True)
+        return {name: _tree(getattr(value, name), leaf, arrays, kind) for name, kind in kinds}
+    if not isinstance(value, (list, tuple, array.array, np.ndarray)):
+        return leaf(value)
+    if not arrays:
+        return _abbreviation(value, kind)
+    items = [_tree(item, leaf, arrays) for item in value[:LENGTH]]
+    return items if len(items) == len(value) else [*items, "..."]
 
 
-def _slots(message: Any) -> list[tuple[str, Any]]:
-    return list(zip(message.get_fields_and_field_types(), message.SLOT_TYPES, strict=True))
-
-
-def _fields(message: Any, arrays: bool, length: int | None) -> dict[str, Any]:
-    fields = {}
-    for name, kind in _slots(message):
-        value = getattr(message, name)
-        if _is_array(value) and not arrays:
-            fields[name] = _abbreviation(value, kind)
-        else:
-            fields[name] = _plain(value, arrays, length)
-    return fields
-
-
-def _plain(value: Any, arrays: bool, length: int | None) -> Any:
-    """Convert a field to a type that YAML supports."""
-    if isinstance(value, np.number):  # before float: YAML rejects float64
+def _plain(value: Any) -> Any:
+    """Convert a number or text to a type that YAML supports."""
+    if isinstance(value, np.number):
         return value.item()
-    if isinstance(value, (bool, int, float)):
-        return value
     if isinstance(value, (str, bytes)):
         text = value if isinstance(value, str) else "".join(map(chr, value))
-        return text if length is None or len(text) <= length else text[:length] + "..."
-    if _is_array(value):
-        items = [_plain(item, arrays, length) for item in _shown(value, length)]
-        return items if len(items) == len(value) else [*items, "..."]
-    return _fields(value, arrays, length)
+        return text if len(text) <= LENGTH else text[:LENGTH] + "..."
+    return value
 
 
-def _column(value: Any, arrays: bool, length: int | None) -> str:
-    if _is_array(value):
-        items = [_column(item, arrays, length) for item in _shown(value, length)]
-        return _join(items if len(items) == len(value) else [*items, "..."])
-    if isinstance(value, (str, bytes)):
+def _column(value: Any) -> str:
+    if isinstance(value, (str, bytes)) and len(value) > LENGTH:
         dots: Any = "..." if isinstance(value, str) else b"..."
-        return str(value if length is None or len(value) <= length else value[:length] + dots)
-    if isinstance(value, (bool, int, float, np.number)):
-        return str(value)
-    return to_csv(value, arrays, length)
+        value = value[:LENGTH] + dots
+    return str(value)
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (list, tuple, array.array, np.ndarray))
+def _columns(tree: Any) -> str:
+    """Join with commas, without those of empty first columns, as in `ros2 topic echo --csv`."""
+    if isinstance(tree, str):
+        return tree
+    columns = [_columns(part) for part in (tree.values() if isinstance(tree, dict) else tree)]
+    return ",".join(itertools.dropwhile(lambda column: not column, columns))
 
 
-def _shown(value: Sequence[Any], length: int | None) -> Sequence[Any]:
-    return value if length is None else value[:length]
-
-
-def _abbreviation(value: Sequence[Any], kind: Any) -> str:
+def _abbreviation(value: Any, kind: Any) -> str:
     """Return e.g. ``<sequence type: double, length: 4>`` or ``<array type: double[36]>``."""
     item = _item_type(kind.value_type)
     sort = type(kind).__name__

@@ -19,12 +19,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import ByteMultiArray, Float64MultiArray, String  # noqa: E402
 
-from diffbot_bringup import domains  # noqa: E402
-from diffbot_bringup.commands.echo import main, text  # noqa: E402
-from diffbot_bringup.topic_echo import (  # noqa: E402
-    TopicError,
-    matching_profile,
-)
+from diffbot_bringup import cli, domains  # noqa: E402
+from diffbot_bringup.commands.echo import text  # noqa: E402
+from diffbot_bringup.topic_echo import matching_profile  # noqa: E402
+from diffbot_bringup.usage import UsageError  # noqa: E402
 
 
 def shown(message: Any, field: str | None = None, csv: bool = False, no_arr: bool = False) -> str:
@@ -117,7 +115,8 @@ def test_field() -> None:
     position = shown(odometry, field="pose.pose.position")
     assert position == "x: 1.0e-05\ny: 0.0\nz: 0.0\n---"
     assert shown(joint_state(), field="position") == "array('d', [1.0, nan])\n---"
-    with pytest.raises(TopicError, match=r"no field 'pos' in 'pose.pos'; fields here: pose, cov"):
+    unknown = r"unknown field in 'pose.pos': 'pos'; did you mean 'pose'\?; fields here: pose, cov"
+    with pytest.raises(UsageError, match=unknown):
         shown(odometry, field="pose.pos")
     assert "- 0.0\n" in shown(odometry, field="pose")  # a fixed array of numpy numbers
 
@@ -147,12 +146,8 @@ def latched() -> Iterator[str]:
 
 
 def echo(*arguments: str) -> subprocess.CompletedProcess[str]:
-    call = (
-        "import sys; from diffbot_bringup.commands.echo import main; sys.exit(main(sys.argv[1:]))"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", call, *arguments], capture_output=True, text=True, timeout=30
-    )
+    command = [sys.executable, "-m", "diffbot_bringup.cli", "echo", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30)
 
 
 def test_a_message_sent_before_is_printed(latched: str) -> None:
@@ -179,7 +174,7 @@ def test_timeout_lists_the_topics_that_exist(latched: str) -> None:
 def test_wrong_arguments(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(arguments) == 2
+    assert cli.main(["echo", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from launched import wait_for
 
-from diffbot_bringup import domains
-from diffbot_bringup.commands.launch import main
+from diffbot_bringup import cli, domains
+
+
+def main(words: list[str]) -> int:
+    return cli.main(["launch", *words])
 
 
 @pytest.fixture

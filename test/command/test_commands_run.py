@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from diffbot_bringup import domains
-from diffbot_bringup.commands.run import main
+from diffbot_bringup import cli, domains
 
-CALL = "import sys; from diffbot_bringup.commands.run import main; sys.exit(main(sys.argv[1:]))"
+CALL = "import sys; from diffbot_bringup import cli; sys.exit(cli.main(['run', *sys.argv[1:]]))"
+
+
+def main(words: list[str]) -> int:
+    return cli.main(["run", *words])
 
 
 def test_arguments_pass_through_and_the_status_comes_back(prefix: Any) -> None:
@@ -31,9 +34,9 @@ def test_arguments_pass_through_and_the_status_comes_back(prefix: Any) -> None:
     [
         ([], "PACKAGE is missing; packages with executables: robots"),
         (["robot"], "did you mean 'robots'?; packages with executables: robots"),
-        (["empty", "x"], "no package 'empty' with executables"),
+        (["empty", "x"], "unknown package 'empty'; packages with executables: robots"),
         (["robots"], "EXECUTABLE is missing; robots has: node, other"),
-        (["robots", "nod"], "did you mean 'node'?; it has: node, other"),
+        (["robots", "nod"], "did you mean 'node'?; package 'robots' has: node, other"),
     ],
 )
 def test_wrong_names_list_the_right_ones(

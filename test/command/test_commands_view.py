@@ -7,7 +7,12 @@ import pytest
 
 pytest.importorskip("ament_index_python")
 
-from diffbot_bringup import domains, live_view
+from diffbot_bringup import cli, domains
+from diffbot_bringup.commands import view
+
+
+def main(words):
+    return cli.main(["view", *words])
 
 
 @pytest.fixture
@@ -18,19 +23,41 @@ def bag(tmp_path):
     return folder
 
 
-def test_recordings_and_no_results_are_its_words(bag, tmp_path):
-    for words in ([], ["--port", "0"], [str(bag)], ["run.mcap"], ["--robot", "agv", "a.db3"]):
-        assert live_view.takes(words), words
-    for words in ([str(tmp_path)], [str(bag), "other"], ["--output", "x"], ["--help"]):
-        assert not live_view.takes(words), words
+def test_runs_recordings_and_results_are_told_apart(bag, tmp_path, monkeypatch, capsys):
+    shown = []
+    for name in ("_live", "_play", "_results"):
+        monkeypatch.setattr(view, name, lambda *_, name=name: shown.append(name) or 0)
+    for words, expected in (
+        ([], "_live"),
+        (["--port", "0"], "_live"),
+        ([str(bag)], "_play"),
+        (["run.mcap"], "_play"),
+        (["--robot", "agv", "a.db3"], "_play"),
+        ([str(tmp_path)], "_results"),
+        ([str(bag), "other"], "_results"),
+        (["one", "--output", "x", "other"], "_results"),
+    ):
+        assert (main(words), shown.pop()) == (0, expected), words
+    # An option of the one is refused for the other.
+    for words, option in (
+        (["--output", "x"], "--output"),
+        ([str(tmp_path), "--port", "0"], "--port"),
+    ):
+        assert main(words) == 2 and not shown
+        assert f"unrecognized arguments: {option}" in capsys.readouterr().err
 
 
 @pytest.fixture
 def became(monkeypatch):
     """Which program it has become."""
     found = []
-    monkeypatch.setattr(live_view, "find_executable", lambda *names: "/".join(names))
-    monkeypatch.setattr(os, "execv", lambda program, words: found.append((program, words)))
+    monkeypatch.setattr(view, "find_executable", lambda *names: "/".join(names))
+
+    def become(program, words):
+        found.append((program, words))
+        raise SystemExit(0)  # as it does not return
+
+    monkeypatch.setattr(os, "execv", become)
     return found
 
 
@@ -38,7 +65,7 @@ def test_it_becomes_the_node_in_the_domain_of_the_run(became, monkeypatch, capsy
     monkeypatch.setenv(domains.VARIABLE, "")
     run = domains.DomainRun(42, "ident", os.getpid(), 0.0, "here", True)
     monkeypatch.setattr(domains, "runs", lambda: [run])
-    live_view.main(["--port", "0", "--address", "0.0.0.0"])
+    main(["--port", "0", "--address", "0.0.0.0"])
     ((program, words),) = became
     assert program == "diffbot_view/live_view" and os.environ[domains.VARIABLE] == "42"
     assert "port:=0" in words and "address:=0.0.0.0" in words
@@ -50,7 +77,7 @@ def test_of_several_runs_it_lists_them(became, monkeypatch, capsys):
     monkeypatch.setenv(domains.VARIABLE, "")
     runs = [domains.DomainRun(n, f"run {n}", 1, 0.0, "here", True) for n in (3, 4)]
     monkeypatch.setattr(domains, "runs", lambda: runs)
-    assert live_view.main([]) == 2 and not became
+    assert main([]) == 2 and not became
     said = capsys.readouterr().err
     assert "run 3" in said and "run 4" in said
 
@@ -65,11 +92,11 @@ def test_of_several_runs_it_lists_them(became, monkeypatch, capsys):
 )
 def test_what_cannot_be_is_said_in_a_sentence(words, said, capsys):
     pytest.importorskip("rosbags")
-    assert live_view.main(words) == 2
+    assert main(words) == 2
     err = capsys.readouterr().err
     assert said in err and "Traceback" not in err
 
 
 def test_the_help_tells_of_both(capsys):
-    assert live_view.main(["--help"]) == 0
+    assert main(["--help"]) == 0
     assert "recording" in capsys.readouterr().out.lower()

@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.commands.launch import main
+from diffbot_bringup import cli
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import read
+
+
+def main(words: list[str]) -> int:
+    return cli.main(["launch", *words])
+
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {

@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from diffbot_bringup.commands.launch import main
+from diffbot_bringup import cli
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import read
+
+
+def main(words: list[str]) -> int:
+    return cli.main(["launch", *words])
+
 
 pytest.importorskip("ament_index_python")
 

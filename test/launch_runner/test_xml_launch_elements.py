@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
-from diffbot_bringup.commands.launch import main
+from diffbot_bringup import cli
 from diffbot_bringup.xml_launch.document import LaunchError
+
+
+def main(words: list[str]) -> int:
+    return cli.main(["launch", *words])
 
 
 def node(attributes: str = "", inside: str = "") -> str:

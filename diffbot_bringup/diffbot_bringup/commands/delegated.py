@@ -87,17 +87,6 @@ def fleet(argv: list[str]) -> int:
     return main(argv, "diffbot fleet", write)
 
 
-def view(argv: list[str]) -> int:
-    """Show results, the active run, or a recording in the browser."""
-    from diffbot_bringup import live_view, results_view
-
-    if {"-h", "--help"} & set(argv):
-        print(live_view.parser().format_help())
-        print(results_view.parser().format_help())
-        return 0
-    return live_view.main(argv) if live_view.takes(argv) else results_view.main(argv)
-
-
 def faults(argv: list[str]) -> int:
     """Run the fault table, which is a package of the tests: test/faults in the checkout."""
     root = os.environ.get("DIFFBOT_ROOT", "")

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from diffbot_bringup import domains
-from diffbot_bringup.cli import drop_output
+from diffbot_bringup.usage import check_one_of
 
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
@@ -49,35 +49,20 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return its exit status (see the epilog)."""
-    try:
-        options = _parser().parse_args(argv)
-    except SystemExit as error:
-        return int(error.code or 0)
+    """Run the command and return its exit status (see the epilog). Raises as Command.run does."""
+    options = _parser().parse_args(argv)
     try:
         run = domains.join(os.environ)
     except domains.DomainError as error:
-        print(f"diffbot echo: {error}", file=sys.stderr)
-        print(f"for example: {domains.VARIABLE}=N ./diffbot echo {options.topic}", file=sys.stderr)
-        return 2
+        example = f"for example: {domains.VARIABLE}=N ./diffbot echo {options.topic}"
+        raise domains.DomainError(f"{error}\n{example}") from None
     if run:
         print(f"diffbot echo: in domain {run.domain} of the run {run.name}", file=sys.stderr)
-    from diffbot_bringup.topic_echo import TopicError  # needs rclpy: not for --help
-
-    try:
-        return _echo(options)
-    except TopicError as error:
-        print(f"diffbot echo: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # `... | head` has read enough
-        drop_output()
-        return 0
+    return _echo(options)
 
 
 def _echo(options: argparse.Namespace) -> int:
-    from diffbot_bringup.topic_echo import Topic
+    from diffbot_bringup.topic_echo import Topic  # needs rclpy: not for --help
 
     deadline = time.monotonic() + options.timeout
     with Topic(options.topic, options.type) as topic:
@@ -107,16 +92,14 @@ def _nothing(options: argparse.Namespace, problem: str, names: list[str]) -> int
 def text(message: Any, options: argparse.Namespace) -> str:
     """Return what is printed for one message (without the last line break).
 
-    Raises TopicError when `--field` names a field that the message does not have.
+    Raises UsageError when `--field` names a field that the message does not have.
     """
-    from diffbot_bringup.topic_echo import TopicError, to_csv, to_yaml
+    from diffbot_bringup.topic_echo import to_csv, to_yaml
 
     value: Any = message
     for name in filter(None, (options.field or "").split(".")):
         fields: dict[str, str] = getattr(value, "get_fields_and_field_types", dict)()
-        if name not in fields:
-            known = ", ".join(fields) or "none"
-            raise TopicError(f"no field {name!r} in {options.field!r}; fields here: {known}")
+        check_one_of(f"field in {options.field!r}:", name, fields, "fields here")
         value = getattr(value, name)
     if not hasattr(value, "get_fields_and_field_types"):
         return f"{value}\n---"

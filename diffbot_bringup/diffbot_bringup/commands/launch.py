@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,9 @@ from diffbot_bringup.xml_launch.substitutions import installed_share
 
 
 def main(argv: list[str]) -> int:
-    """Run the command and return its exit status (see its --help)."""
-    try:
-        request = understand(argv)
-        return _list() if request is None else _launch(request)
-    except SystemExit as error:  # argparse's
-        return int(error.code or 0)
-    except (UsageError, domains.DomainError) as error:
-        print(f"diffbot launch: {error}", file=sys.stderr)
-        return 2
+    """Run the command and return its exit status (see its --help). Raises as Command.run does."""
+    request = understand(argv)
+    return _list() if request is None else _launch(request)
 
 
 def _list() -> int:

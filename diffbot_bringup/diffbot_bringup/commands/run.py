@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 
 from ament_index_python.packages import get_packages_with_prefixes
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import UsageError, suggestion
+from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.xml_launch.resolver import executables, find_executable
 
 _USAGE = """\
@@ -21,26 +20,23 @@ Replaces this process by the executable; all ARGUMENTS are passed to it unchange
 Without EXECUTABLE, lists those of PACKAGE; without both, lists the packages that have any.
 Without ROS_DOMAIN_ID it joins the domain of the active `diffbot launch`."""
 
+_WITH = "packages with executables"
+
 
 def main(argv: list[str]) -> int:
-    """Run the executable (does not return), or return 2 and list the right names."""
+    """Run the executable (does not return). Raises UsageError, which lists the right names."""
     if argv and argv[0] in ("-h", "--help"):
         print(_USAGE)
         return 0
-    try:
-        program = _find(argv)
-        _check_parameters(argv[2:])
-    except ValueError as error:
-        print(f"diffbot run: {error}", file=sys.stderr)
-        return 2
+    program = _find(argv)
+    _check_parameters(argv[2:])
     _join()
     sys.stdout.flush()
     sys.stderr.flush()
     try:
         os.execv(program, [program, *argv[2:]])
     except OSError as error:
-        print(f"diffbot run: cannot run {program}: {error.strerror}", file=sys.stderr)
-        return 2
+        raise UsageError(f"cannot run {program}: {error.strerror}") from error
 
 
 def _join() -> None:
@@ -57,15 +53,11 @@ def _join() -> None:
 def _find(argv: list[str]) -> str:
     packages = _packages()
     if not argv:
-        raise UsageError(f"PACKAGE is missing; packages with executables: {_text(packages)}")
+        raise UsageError(f"PACKAGE is missing; {_WITH}: {', '.join(packages) or 'none'}")
     package = argv[0]
-    if package not in packages:
-        raise UsageError(
-            f"no package {package!r} with executables{suggestion(package, packages)}; "
-            f"packages with executables: {_text(packages)}"
-        )
+    check_one_of("package", package, packages, _WITH)
     if len(argv) < 2:
-        raise UsageError(f"EXECUTABLE is missing; {package} has: {_text(executables(package))}")
+        raise UsageError(f"EXECUTABLE is missing; {package} has: {', '.join(executables(package))}")
     return find_executable(package, argv[1])
 
 
@@ -90,7 +82,3 @@ def _packages() -> list[str]:
     except (LookupError, OSError) as error:
         raise UsageError(f"{error}; is the workspace sourced?") from None
     return [name for name in names if executables(name)]
-
-
-def _text(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"

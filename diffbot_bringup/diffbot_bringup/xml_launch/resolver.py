@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from diffbot_bringup.usage import suggestion
+from diffbot_bringup.usage import check_one_of
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.document import (
@@ -54,14 +54,10 @@ def executables(package: str) -> dict[str, str]:
 
 
 def find_executable(package: str, name: str) -> str:
-    """Return the path of an executable. The ValueError lists those that the package has."""
+    """Return the path of an executable. The UsageError lists those that the package has."""
     known = executables(package)
-    if name in known:
-        return known[name]
-    raise ValueError(
-        f"package {package!r} has no executable {name!r}{suggestion(name, known)}; "
-        f"it has: {', '.join(known) or 'none'}"
-    )
+    check_one_of("executable", name, known, f"package {package!r} has")
+    return known[name]
 
 
 def node_command(element: Element, scope: Scope) -> Command:
