@@ -83,11 +83,8 @@ def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
         OSError: The folder cannot be written.
     """
     identified, files = identified_files(robot, folder)
-    # Parsed again, to drop the comments of the generated text.
-    tree = ElementTree.fromstring(urdf(identified))
-    text = _commented(_document(tree), notes(robot))
     path = folder / f"{identified.name}_identified.urdf"
-    return [write_atomically(path, text), *files]
+    return [write_atomically(path, _document(urdf(identified), notes(robot))), *files]
 
 
 def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
@@ -98,154 +95,127 @@ def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
         OSError: The folder cannot be written.
     """
     identified, files = identified_files(robot, folder)
-    text = _document(_sdf(identified))
     path = folder / f"{identified.name}_identified.sdf"
-    return [write_atomically(path, _commented(text, notes(robot))), *files]
+    return [write_atomically(path, _document(_sdf(identified), notes(robot))), *files]
 
 
-def _document(tree: ElementTree.Element) -> str:
-    """Return the indented XML document."""
+def _document(text: str, lines: Sequence[str]) -> str:
+    """Return XML text indented, with these lines as its only comment."""
+    tree = ElementTree.fromstring(text)
     ElementTree.indent(tree)
-    return f'<?xml version="1.0"?>\n{ElementTree.tostring(tree, encoding="unicode")}\n'
-
-
-def _commented(text: str, lines: Sequence[str]) -> str:
-    """Insert a comment below the declaration of XML text."""
-    head, mark, rest = text.partition("?>")
     # An XML comment must not contain two hyphens.
     words = "\n".join(f"  {line}".replace("--", "- -") for line in lines)
-    return f"{head}{mark}\n<!--\n{words}\n-->{rest}"
+    body = ElementTree.tostring(tree, encoding="unicode")
+    return f'<?xml version="1.0"?>\n<!--\n{words}\n-->\n{body}\n'
 
 
-def _sdf(robot: Robot) -> ElementTree.Element:
-    """Return a model whose origin is on the ground below the middle of the axle."""
-    root = ElementTree.Element("sdf", version="1.7")
-    model = ElementTree.SubElement(root, "model", name=robot.name)
-    wheels, body = robot.wheels, robot.body
-    inertia, centre = body.inertia, body.center_of_mass
-    base = _link(
-        model,
-        "base_link",
-        (0.0, 0.0, wheels.radius),
-        body.mass,
-        (inertia.roll, inertia.pitch, inertia.yaw),
-        (centre.x, 0.0, centre.z - wheels.radius),
-    )
-    hull = body.shape
-    size = (hull.front - hull.rear, hull.width, hull.top - hull.bottom)
-    place = (
-        0.5 * (hull.front + hull.rear),
-        0.0,
-        0.5 * (hull.top + hull.bottom) - wheels.radius,
-    )
-    _shape(base, "visual", "hull", place, {"box": {"size": _numbers(*size)}})
-    for index, caster in enumerate(robot.casters):
-        spot = (caster.x, caster.y, caster.radius + caster.clearance - wheels.radius)
-        ball = _shape(
-            base,
-            "collision",
-            f"caster_{index}",
-            spot,
-            {"sphere": {"radius": _numbers(caster.radius)}},
+_MODEL = """\
+<sdf version="1.7">
+  <model name="{name}">
+    <link name="base_link">
+      <pose>0.0 0.0 {radius!r} 0.0 0.0 0.0</pose>
+      {inertial}
+      <visual name="hull">
+        <pose>{x!r} 0.0 {z!r} 0.0 0.0 0.0</pose>
+        <geometry><box><size>{length!r} {width!r} {height!r}</size></box></geometry>
+      </visual>
+      {casters}
+    </link>
+    {wheels}
+  </model>
+</sdf>
+"""
+_INERTIAL = """\
+<inertial>
+  <pose>{x!r} 0.0 {z!r} 0.0 0.0 0.0</pose>
+  <mass>{mass!r}</mass>
+  <inertia>
+    <ixx>{ixx!r}</ixx><iyy>{iyy!r}</iyy><izz>{izz!r}</izz>
+    <ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>
+  </inertia>
+</inertial>"""
+_CASTER = """\
+<collision name="caster_{index}">
+  <pose>{x!r} {y!r} {z!r} 0.0 0.0 0.0</pose>
+  <geometry><sphere><radius>{radius!r}</radius></sphere></geometry>
+  {contact}
+</collision>"""
+_CONTACT = "<surface><friction><ode><mu>{0!r}</mu><mu2>{0!r}</mu2></ode></friction></surface>"
+_TYRE = """\
+<pose>0.0 0.0 0.0 1.5707963267948966 0.0 0.0</pose>
+<geometry><cylinder><radius>{radius!r}</radius><length>{width!r}</length></cylinder></geometry>"""
+# The y axis of a wheel's link is its axle.
+_WHEEL = """\
+<link name="{side}_wheel">
+  <pose>0.0 {y!r} {radius!r} 0.0 0.0 0.0</pose>
+  {inertial}
+  <collision name="tyre">{tyre}{contact}</collision>
+  <visual name="tyre">{tyre}</visual>
+</link>
+<joint name="{joint}" type="revolute">
+  <parent>base_link</parent>
+  <child>{side}_wheel</child>
+  <axis>
+    <xyz>0 1 0</xyz>
+    <dynamics><damping>{damping!r}</damping><friction>{friction!r}</friction></dynamics>
+    <limit>{limits}</limit>
+  </axis>
+</joint>"""
+
+
+def _sdf(robot: Robot) -> str:
+    """Return the text of a model whose origin is on the ground below the middle of the axle."""
+    wheels, hull, centre = robot.wheels, robot.body.shape, robot.body.center_of_mass
+    inertia = robot.body.inertia
+    contact = _CONTACT.format(robot.contact.caster_friction)
+    casters = [
+        _CASTER.format(
+            index=index,
+            x=caster.x,
+            y=caster.y,
+            z=caster.radius + caster.clearance - wheels.radius,
+            radius=caster.radius,
+            contact=contact,
         )
-        _contact(ball, robot.contact.caster_friction)
-    for side, (sign, joint) in enumerate(zip((1.0, -1.0), robot.joints.first, strict=True)):
-        _wheel(model, robot, side, sign, joint)
-    return root
-
-
-def _wheel(model: ElementTree.Element, robot: Robot, side: int, sign: float, joint: str) -> None:
-    """Add link and joint of a wheel; the link's y axis is its axle."""
-    wheels, friction = robot.wheels, robot.friction
-    name = f"{('left', 'right')[side]}_wheel"
-    link = _link(
-        model,
-        name,
-        (0.0, sign * wheels.half_track, wheels.radius),
-        wheels.mass,
-        (wheels.inertia_yaw, wheels.inertia_spin, wheels.inertia_yaw),
-        (0.0, 0.0, 0.0),
+        for index, caster in enumerate(robot.casters)
+    ]
+    return _MODEL.format(
+        name=robot.name,
+        radius=wheels.radius,
+        inertial=_INERTIAL.format(
+            x=centre.x,
+            z=centre.z - wheels.radius,
+            mass=robot.body.mass,
+            ixx=inertia.roll,
+            iyy=inertia.pitch,
+            izz=inertia.yaw,
+        ),
+        x=0.5 * (hull.front + hull.rear),
+        z=0.5 * (hull.top + hull.bottom) - wheels.radius,
+        length=hull.front - hull.rear,
+        width=hull.width,
+        height=hull.top - hull.bottom,
+        casters="".join(casters),
+        wheels="".join(_wheel(robot, side) for side in (0, 1)),
     )
-    tyre = _shape(
-        link,
-        "collision",
-        "tyre",
-        (0.0, 0.0, 0.0),
-        {"cylinder": {"radius": _numbers(wheels.radius), "length": _numbers(wheels.width)}},
-        roll=1.5707963267948966,
+
+
+def _wheel(robot: Robot, side: int) -> str:
+    """Return link and joint of the left (0) or right (1) wheel."""
+    wheels, speed = robot.wheels, robot.limits.wheel_velocity
+    limits = f"<effort>{robot.limits.torque!r}</effort>"
+    if speed is not None:
+        limits += f"<velocity>{speed!r}</velocity>"
+    yaw, spin = wheels.inertia_yaw, wheels.inertia_spin
+    return _WHEEL.format(
+        side=("left", "right")[side],
+        y=(1.0, -1.0)[side] * wheels.half_track,
+        radius=wheels.radius,
+        inertial=_INERTIAL.format(x=0.0, z=0.0, mass=wheels.mass, ixx=yaw, iyy=spin, izz=yaw),
+        tyre=_TYRE.format(radius=wheels.radius, width=wheels.width),
+        contact=_CONTACT.format(robot.contact.wheel_friction),
+        joint=robot.joints.first[side],
+        damping=robot.friction.viscous[side],
+        friction=robot.friction.coulomb[side],
+        limits=limits,
     )
-    _contact(tyre, robot.contact.wheel_friction)
-    _shape(
-        link,
-        "visual",
-        "tyre",
-        (0.0, 0.0, 0.0),
-        {"cylinder": {"radius": _numbers(wheels.radius), "length": _numbers(wheels.width)}},
-        roll=1.5707963267948966,
-    )
-    element = ElementTree.SubElement(model, "joint", name=joint, type="revolute")
-    _text(element, "parent", "base_link")
-    _text(element, "child", name)
-    axis = ElementTree.SubElement(element, "axis")
-    _text(axis, "xyz", "0 1 0")
-    dynamics = ElementTree.SubElement(axis, "dynamics")
-    _text(dynamics, "damping", _numbers(friction.viscous[side]))
-    _text(dynamics, "friction", _numbers(friction.coulomb[side]))
-    limit = ElementTree.SubElement(axis, "limit")
-    _text(limit, "effort", _numbers(robot.limits.torque))
-    if robot.limits.wheel_velocity is not None:
-        _text(limit, "velocity", _numbers(robot.limits.wheel_velocity))
-
-
-def _link(
-    model: ElementTree.Element,
-    name: str,
-    place: tuple[float, float, float],
-    mass: float,
-    inertia: tuple[float, float, float],
-    centre: tuple[float, float, float],
-) -> ElementTree.Element:
-    link = ElementTree.SubElement(model, "link", name=name)
-    _text(link, "pose", _numbers(*place, 0.0, 0.0, 0.0))
-    inertial = ElementTree.SubElement(link, "inertial")
-    _text(inertial, "pose", _numbers(*centre, 0.0, 0.0, 0.0))
-    _text(inertial, "mass", _numbers(mass))
-    tensor = ElementTree.SubElement(inertial, "inertia")
-    for key, value in zip(("ixx", "iyy", "izz"), inertia, strict=True):
-        _text(tensor, key, _numbers(value))
-    for key in ("ixy", "ixz", "iyz"):
-        _text(tensor, key, "0")
-    return link
-
-
-def _shape(
-    link: ElementTree.Element,
-    kind: str,
-    name: str,
-    place: tuple[float, float, float],
-    shape: dict[str, dict[str, str]],
-    roll: float = 0.0,
-) -> ElementTree.Element:
-    element = ElementTree.SubElement(link, kind, name=name)
-    _text(element, "pose", _numbers(*place, roll, 0.0, 0.0))
-    geometry = ElementTree.SubElement(element, "geometry")
-    for key, values in shape.items():
-        inner = ElementTree.SubElement(geometry, key)
-        for label, text in values.items():
-            _text(inner, label, text)
-    return element
-
-
-def _contact(collision: ElementTree.Element, friction: float) -> None:
-    surface = ElementTree.SubElement(collision, "surface")
-    ode = ElementTree.SubElement(ElementTree.SubElement(surface, "friction"), "ode")
-    for key in ("mu", "mu2"):
-        _text(ode, key, _numbers(friction))
-
-
-def _text(parent: ElementTree.Element, name: str, text: str) -> None:
-    ElementTree.SubElement(parent, name).text = text
-
-
-def _numbers(*values: float) -> str:
-    return " ".join(repr(float(value)) for value in values)
