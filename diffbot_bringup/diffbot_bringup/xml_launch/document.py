@@ -332,7 +332,7 @@ def _check_parameter(element: Element) -> None:
             raise element.error("'type' of <param> needs 'value'")
         return
     try:
-        ParameterValue.parse(element.attributes["value"], element.attributes.get("type"))
+        parameter_value(element.attributes["value"], element.attributes.get("type"))
     except ValueError as error:
         raise element.error(f"value={element.attributes['value']!r}: {error}") from None
 
@@ -346,41 +346,38 @@ _SCALARS = (int, float, bool, str)
 _MAX_BRACKETS = 20  # brackets in a value; a list of scalars needs one
 
 
-@dataclass(frozen=True)
-class ParameterValue:
-    """A parameter value whose substitutions have not been performed yet.
+def parameter_value(text: str, identifier: str | None, scope: Scope | None = None) -> Any:
+    """Return the value of the attributes `value` and `type`: a scalar or a list.
 
-    `value` is a scalar, a template, or a list of both.
+    Without a scope the substitutions are only checked, and stay templates.
+
+    Raises:
+        ValueError: The text does not fit the type, or a substitution fails.
     """
+    scalar, is_list = TYPES[identifier or "yaml"]
+    found = _coerce(text, scalar, is_list, text_allowed=True)
+    if not isinstance(found, list):
+        return _item(found, scalar, scope)
+    items = [_item(item, scalar, scope) for item in found]
+    if len({type(item) for item in items if not isinstance(item, tuple)}) > 1:
+        raise ValueError(f"the items of {items} are not of one type")
+    return items
 
-    value: Any
-    scalar: type | None
-    is_list: bool
 
-    @classmethod
-    def parse(cls, text: str, identifier: str | None) -> ParameterValue:
-        """Parse the attributes `value` and `type`. Raises ValueError when they do not fit."""
-        scalar, is_list = TYPES[identifier or "yaml"]
-        value = _interpolate(_coerce(text, scalar, is_list, text_allowed=True))
-        _check_type(value, scalar, is_list)
-        return cls(value, scalar, is_list)
-
-    def evaluate(self, scope: Scope) -> Any:
-        """Perform the substitutions and return the final value (scalar or list)."""
-        if isinstance(self.value, tuple):
-            text = substitutions.perform(self.value, scope)
-            return _coerce(text, self.scalar, self.is_list, text_allowed=False)
-        if not isinstance(self.value, list):
-            return self.value
-        items = [
-            _coerce(substitutions.perform(item, scope), self.scalar, False, text_allowed=False)
-            if isinstance(item, tuple)
-            else item
-            for item in self.value
-        ]
-        if not _valid(items, text_allowed=False):
-            raise ValueError(f"the items of {items} are not of one type")
-        return items
+def _item(value: Any, scalar: type | None, scope: Scope | None) -> Any:
+    """Perform the substitutions in a text; without any it stays as it is, less its escapes."""
+    if isinstance(value, str):
+        template = parse(value)
+        substitutions.check(template)
+        if not (len(template) == 1 and isinstance(template[0], Text)):
+            if scope is None:
+                return template
+            text = substitutions.perform(template, scope)
+            return _coerce(text, scalar, False, text_allowed=False)
+        value = template[0].value
+    if scalar is not None and not isinstance(value, scalar):
+        raise ValueError(f"{value!r} is not of type {scalar.__name__}")
+    return value
 
 
 def _coerce(text: str, scalar: type | None, is_list: bool, text_allowed: bool) -> Any:
@@ -448,35 +445,3 @@ def _valid(value: Any, text_allowed: bool) -> bool:
     return first in _SCALARS and all(
         isinstance(item, (first, str) if text_allowed else first) for item in value
     )
-
-
-def _interpolate(value: Any) -> Any:
-    """Parse the substitutions in text; text without any stays text, with escapes removed."""
-    kinds = set()
-
-    def one(item: Any) -> Any:
-        if not isinstance(item, str):
-            kinds.add(type(item))
-            return item
-        template = parse(item)
-        substitutions.check(template)
-        if len(template) == 1 and isinstance(template[0], Text):
-            kinds.add(str)
-            return template[0].value
-        return template
-
-    result = [one(item) for item in value] if isinstance(value, list) else one(value)
-    if len(kinds) > 1:
-        raise ValueError("the items of the list are not of one type")
-    return result
-
-
-def _check_type(value: Any, scalar: type | None, is_list: bool) -> None:
-    """Refuse a value without substitutions that does not have the requested type."""
-    if isinstance(value, tuple) or scalar is None:
-        return
-    if isinstance(value, list) != is_list:
-        raise ValueError(f"{value!r} is {'not ' if is_list else ''}a list")
-    for item in value if isinstance(value, list) else [value]:
-        if not isinstance(item, (scalar, tuple)):
-            raise ValueError(f"{item!r} is not of type {scalar.__name__}")

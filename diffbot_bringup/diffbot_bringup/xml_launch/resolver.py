@@ -22,9 +22,9 @@ from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.document import (
     Element,
     LaunchError,
-    ParameterValue,
     check,
     flag,
+    parameter_value,
     read,
     read_scalar,
 )
@@ -130,9 +130,9 @@ def _flatten(param: Element, scope: Scope, prefix: str) -> dict[str, Any]:
     """Return dotted name -> value of a ``<param>`` and the ones nested in it."""
     name = prefix + perform(param.templates["name"], scope)
     if "value" in param.attributes:
-        value = ParameterValue.parse(param.attributes["value"], param.attributes.get("type"))
+        text, identifier = param.attributes["value"], param.attributes.get("type")
         try:
-            return {name: value.evaluate(scope)}
+            return {name: parameter_value(text, identifier, scope)}
         except ValueError as error:
             raise ValueError(f"parameter {name!r} (line {param.line}): {error}") from None
     values: dict[str, Any] = {}

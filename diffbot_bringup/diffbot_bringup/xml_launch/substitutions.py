@@ -188,7 +188,7 @@ def split(template: Template) -> list[Template]:
     return words
 
 
-# Evaluation of the expression of ``$(eval ...)`` without running Python code.
+# Evaluation of the expression of ``$(eval ...)``: Python's, of these parts only.
 #
 # Numbers, strings, True, False, None, arithmetic, comparison, in / not in, and / or / not,
 # ``a if c else b``, tuples and lists, and the names of the math module (``pi``, ``sqrt(2)``).
@@ -198,8 +198,7 @@ def split(template: Template) -> list[Template]:
 # could otherwise use up all time and memory.
 LONGEST = 2000  # maximum length of an expression, characters
 LARGEST = 4000  # maximum size of a power in bits, of a repetition in items or characters
-_COMBINATORIAL = ("factorial", "comb", "perm")
-_LARGEST_COUNT = 1000  # maximum argument of the functions in _COMBINATORIAL
+_LARGEST_COUNT = 1000  # maximum argument of factorial, comb and perm
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -223,27 +222,25 @@ def _remainder(left: Any, right: Any) -> Any:
     return operator.mod(left, right)
 
 
-_OPERATORS: dict[type, Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: _product,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: _remainder,
-    ast.Pow: _power,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda left, right: left in right,
-    ast.NotIn: lambda left, right: left not in right,
-}
-_MATH = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+def _counted(function: Callable[..., int]) -> Callable[..., int]:
+    def limited(*values: Any) -> int:
+        if any(isinstance(value, int) and value > _LARGEST_COUNT for value in values):
+            raise ValueError(f"{function.__name__} takes numbers up to {_LARGEST_COUNT}")
+        return function(*values)
+
+    return limited
+
+
+_NAMES = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+_NAMES |= {name: _counted(_NAMES[name]) for name in ("factorial", "comb", "perm")}
+# Operators that are replaced by the calls of functions with limits.
+_LIMITED = {ast.Pow: _power, ast.Mult: _product, ast.Mod: _remainder}
+_PARTS = (
+    *(ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Call, ast.Tuple, ast.List, ast.IfExp),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
+    *(ast.UnaryOp, ast.USub, ast.UAdd, ast.Not, ast.BoolOp, ast.And, ast.Or, ast.Compare),
+    *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
+)
 SUPPORTED = (
     "numbers, 'strings', True, False, None, + - * / // % **, comparisons, in, not in, and, or, "
     "not, a if c else b, tuples, lists and names of the math module"
@@ -259,77 +256,40 @@ def evaluate(text: str) -> str:
         raise ValueError(f"$(eval): {len(text)} characters; the limit is {LONGEST}: shorten it")
     try:
         tree = ast.parse(text.lstrip(" \t"), mode="eval")
+        for node in ast.walk(tree):
+            _check_part(node)
+        limited = ast.fix_missing_locations(_WithLimits().visit(tree))
+        functions = {function.__name__: function for function in _LIMITED.values()}
+        names = {"__builtins__": {}, **_NAMES, **functions}
+        return str(eval(compile(limited, "$(eval)", "eval"), names))  # of _PARTS only
     except SyntaxError as error:
         raise ValueError(f"$(eval): {error.msg} in {text!r}") from None
     except (RecursionError, MemoryError):
-        raise ValueError(f"$(eval): nested too deeply; remove brackets from {text!r}") from None
-    try:
-        return str(_value(tree.body))
-    except RecursionError:
         raise ValueError(f"$(eval): nested too deeply; remove brackets from {text!r}") from None
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(f"$(eval): {error} in {text!r}") from None
 
 
-def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, type(None))):
-        return node.value
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
-    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_value(node.operand))
-    if isinstance(node, ast.BoolOp):
-        return _logical(node)
-    if isinstance(node, ast.Compare):
-        return _compare(node)
-    if isinstance(node, ast.IfExp):
-        return _value(node.body) if _value(node.test) else _value(node.orelse)
-    if isinstance(node, ast.Tuple):
-        return tuple(_value(item) for item in node.elts)
-    if isinstance(node, ast.List):
-        return [_value(item) for item in node.elts]
-    if isinstance(node, ast.Name):
-        return _name(node)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        function = _name(node.func)
-        values = [_value(argument) for argument in node.args]
-        if node.func.id in _COMBINATORIAL and any(
-            isinstance(value, int) and value > _LARGEST_COUNT for value in values
-        ):
-            raise ValueError(f"{node.func.id} takes numbers up to {_LARGEST_COUNT}")
-        return function(*values)
-    raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
-
-
-def _name(node: ast.Name) -> Any:
-    if node.id not in _MATH:
+def _check_part(node: ast.AST) -> None:
+    """Raise ValueError for a part of an expression that is not supported."""
+    if isinstance(node, ast.Name) and node.id not in _NAMES:
         raise ValueError(f"unknown name {node.id!r} (text needs quotes); supported are {SUPPORTED}")
-    return _MATH[node.id]
+    other = isinstance(node, ast.Constant) and not isinstance(
+        node.value, (int, float, str, type(None))
+    )
+    method = isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
+    if other or method or not isinstance(node, _PARTS):
+        what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+        raise ValueError(f"{what!r} is not supported; supported are {SUPPORTED}")
 
 
-def _logical(node: ast.BoolOp) -> Any:
-    """Evaluate Python's `and` / `or`: return the first operand that decides, or the last one."""
-    stop_at = isinstance(node.op, ast.Or)
-    value: Any = None
-    for operand in node.values:
-        value = _value(operand)
-        if bool(value) is stop_at:
-            break
-    return value
-
-
-def _compare(node: ast.Compare) -> Any:
-    left = _value(node.left)
-    result: Any = True
-    for operation, operand in zip(node.ops, node.comparators, strict=True):
-        if type(operation) not in _OPERATORS:
-            raise ValueError(f"{ast.unparse(node)!r} is not supported; supported are {SUPPORTED}")
-        right = _value(operand)
-        result = _OPERATORS[type(operation)](left, right)
-        if not result:
-            break
-        left = right
-    return result
+class _WithLimits(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        function = _LIMITED.get(type(node.op))
+        if function is None:
+            return node
+        return ast.Call(ast.Name(function.__name__, ast.Load()), [node.left, node.right], [])
 
 
 Share = Callable[[str], str]
