@@ -15,8 +15,7 @@ from diffbot_bringup.workspace import entry
 from diffbot_bringup.workspace.entry import choose
 from diffbot_bringup.workspace.environment import SystemEnvironment, with_defaults
 from diffbot_bringup.workspace.process import SetupError
-from diffbot_bringup.workspace.study_packages import StudyPackages
-from diffbot_bringup.workspace.wheels import WheelsEnvironment
+from diffbot_bringup.workspace.wheels import StudyPackages, WheelsEnvironment
 
 
 @pytest.fixture
@@ -151,7 +150,7 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     monkeypatch.setattr(entry, "hold", lambda folder: True)
     monkeypatch.setattr(entry, "_replace", lambda *words: given.append(words[-1]))
     entry.main(tmp_path, ["python", "-c", "pass"])
-    assert given == [None]
+    assert not given[0].is_ready()
     environment = WheelsEnvironment(tmp_path)
     packages = StudyPackages(tmp_path, environment.directory, environment.python)
     packages.folder.mkdir(parents=True)
@@ -160,8 +159,9 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     assert given[1].added({"PYTHONPATH": "a"})["PYTHONPATH"] == f"a{os.pathsep}{packages.folder}"
     entry.main(tmp_path, ["reproduce"])
     assert given[2] is None
-    monkeypatch.setattr(entry, "set_up_study", lambda *_: "asked for")
+    asked = []
+    monkeypatch.setattr(entry, "set_up_study", lambda root, packages: asked.append(packages))
     benchmarks = Path(__file__).resolve().parents[2] / "benchmarks"
     entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "--random", "10"])
     entry.main(tmp_path, ["python", str(benchmarks / "peers.py")])
-    assert given[3] == "asked for" and given[4] is not None
+    assert asked == [given[3]] and given[4].is_ready()

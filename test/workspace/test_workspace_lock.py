@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from diffbot_bringup.workspace.entry import CheckoutLock, alone, main
+from diffbot_bringup.workspace.entry import alone, checkout_lock, main
 from diffbot_bringup.workspace.process import SetupError
 
 HOLDER = """
 import sys
 from pathlib import Path
-from diffbot_bringup.workspace.entry import CheckoutLock
-with CheckoutLock(Path(sys.argv[1])):
+from diffbot_bringup.workspace.entry import checkout_lock
+with checkout_lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -45,11 +45,11 @@ def test_the_second_says_that_it_waits_and_then_goes_on(tmp_path):
 @pytest.mark.wall_time
 def test_a_child_that_outlives_its_parent_keeps_the_lock(tmp_path):
     path = tmp_path / "lock"
-    with CheckoutLock(path) as lock:
+    with checkout_lock(path) as lock:
         child = subprocess.Popen(
             [sys.executable, "-c", "import sys; sys.stdin.read()"],
             stdin=subprocess.PIPE,
-            pass_fds=(lock.descriptor,),
+            pass_fds=(lock,),
         )
     waiting = hold(path)
     assert "waiting" in waiting.stderr.readline()

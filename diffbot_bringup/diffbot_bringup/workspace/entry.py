@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import NoReturn
 
 from diffbot_bringup.cli import COMMANDS, help_text, quietly
@@ -25,12 +25,12 @@ from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import Workspace, check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
-from diffbot_bringup.workspace.study_packages import (
+from diffbot_bringup.workspace.wheels import (
     STUDY_COMMANDS,
     StudyPackages,
+    WheelsEnvironment,
     wants_study_packages,
 )
-from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 _USAGE_STATUS = 2
 _FAILED_STATUS = 1
@@ -72,13 +72,15 @@ def _main(root: Path, argv: list[str]) -> int:
     workspace = set_up(root, environment)
     used = [environment.directory]
     if wants_gazebo(command, words):
-        try:
+        with _tests_skip(command, "Gazebo"):
             used.append(set_up_gazebo(root, environment, workspace))
-        except SetupError as error:
-            if command != "test":
-                raise
-            say(f"skipping the tests with Gazebo: {error}")
-    study = _study(root, environment, command, words)
+    study = None
+    # A ROS 2 install gets them in its own way, which the command explains.
+    if command in STUDY_COMMANDS and isinstance(environment, WheelsEnvironment):
+        study = StudyPackages(root, environment.directory, environment.python)
+        if wants_study_packages(command, words):
+            with _tests_skip(command, "Dask and pyarrow"):
+                set_up_study(root, study)
     if command == "setup":
         say(f"ready; using {environment.title}")
         return 0
@@ -117,9 +119,9 @@ def set_up(root: Path, environment: Environment) -> Workspace:
             return workspace  # another set-up has run meanwhile
         with alone(environment.directory):
             say(f"using {environment.title}")
-            environment.prepare(lock.descriptor)
+            environment.prepare(lock)
             workspace = Workspace(root, environment)
-            workspace.build(lock.descriptor)
+            workspace.build(lock)
     return workspace
 
 
@@ -128,44 +130,34 @@ def set_up_gazebo(root: Path, environment: Environment, workspace: Workspace) ->
     gazebo = GazeboSetup(root, environment.python, workspace.variables(os.environ))
     if not gazebo.is_ready():
         with _setting_up(root) as lock, alone(gazebo.folder):
-            gazebo.prepare(lock.descriptor)
+            gazebo.prepare(lock)
     return gazebo.folder
 
 
-def set_up_study(root: Path, environment: Environment) -> StudyPackages:
+def set_up_study(root: Path, packages: StudyPackages) -> None:
     """Get the additional packages for studies and fleets, unless they are ready."""
-    packages = StudyPackages(root, environment.directory, environment.python)
     if not packages.is_ready():
-        with _setting_up(root) as lock, alone(environment.directory):
-            packages.prepare(lock.descriptor)
-    return packages
-
-
-def _study(
-    root: Path, environment: Environment, command: str, words: list[str]
-) -> StudyPackages | None:
-    """Return the study packages for the command; `python` gets them only if already installed."""
-    # A ROS 2 install gets them in its own way, which the command explains.
-    if command not in STUDY_COMMANDS or not isinstance(environment, WheelsEnvironment):
-        return None
-    if not wants_study_packages(command, words):
-        packages = StudyPackages(root, environment.directory, environment.python)
-        return packages if command == "python" and packages.is_ready() else None
-    try:
-        return set_up_study(root, environment)
-    except SetupError as error:
-        if command != "test":
-            raise
-        say(f"skipping the tests with Dask and pyarrow: {error}")
-        return None
+        with _setting_up(root) as lock, alone(packages.folder.parent):
+            packages.prepare(lock)
 
 
 @contextmanager
-def _setting_up(root: Path) -> Iterator[CheckoutLock]:
+def _tests_skip(command: str, tests: str) -> Iterator[None]:
+    """Let `test` go on without a part that cannot be installed."""
+    try:
+        yield
+    except SetupError as error:
+        if command != "test":
+            raise
+        say(f"skipping the tests with {tests}: {error}")
+
+
+@contextmanager
+def _setting_up(root: Path) -> Iterator[int]:
     previous = signal.signal(signal.SIGTERM, _terminated)
     start = time.monotonic()
     try:
-        with CheckoutLock(root / ".diffbot" / "lock") as lock:
+        with checkout_lock(root / ".diffbot" / "lock") as lock:
             yield lock
     finally:
         signal.signal(signal.SIGTERM, previous)
@@ -186,7 +178,7 @@ def _replace(
 ) -> NoReturn:
     """Replace this process by the command, so that signals and the exit status are its own."""
     variables = workspace.variables(os.environ)
-    if study is not None:
+    if study is not None and study.is_ready():
         variables = study.added(variables)
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
@@ -203,7 +195,7 @@ def _replace(
 
 def _clean(root: Path) -> int:
     made = root / ".diffbot"
-    with CheckoutLock(made / "lock"), ExitStack() as stack:
+    with checkout_lock(made / "lock"), ExitStack() as stack:
         for folder in held_folders(made):
             stack.enter_context(alone(folder))
         shutil.rmtree(made)
@@ -221,35 +213,24 @@ _COMMAND_LINE = "diffbot_bringup.cli"
 """The word in our command lines after which the user's arguments follow."""
 
 
-class CheckoutLock:
-    """A lock on a file, held by this process and the children that inherit its descriptor.
+@contextmanager
+def checkout_lock(path: Path) -> Iterator[int]:
+    """Hold a lock on a file; yields its descriptor, which the tools of the set-up inherit.
 
-    The children hold it, too: so the next set-up waits for a pip that outlives a killed ./diffbot,
-    and two of them never write to one environment. The kernel frees it when the last holder ends.
+    They hold it, too: so the next set-up waits for a pip that outlives a killed ./diffbot, and two
+    of them never write to one environment. The kernel frees it when the last holder ends.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.descriptor = -1
-
-    def __enter__(self) -> CheckoutLock:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
         try:
-            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say("another diffbot is setting up this checkout; waiting for it ...")
-            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.close(self.descriptor)
-        self.descriptor = -1
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def hold(folder: Path) -> bool:

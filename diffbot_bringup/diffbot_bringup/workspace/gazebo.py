@@ -32,7 +32,7 @@ class DebianArchive:
         suite: Name of the release, for example "bullseye".
         state: Folder for apt's lists and the downloads.
         log: File to which apt's output is appended.
-        lock: Descriptor that the tools inherit, see CheckoutLock.
+        lock: Descriptor that the tools inherit, see entry.checkout_lock.
     """
 
     def __init__(self, mirror: str, suite: str, state: Path, log: Path, lock: int) -> None:
