@@ -6,8 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from diffbot_export.known_robot import (
     Settings,
     known_robot,
     motion_limits,
-    sources_of,
 )
 from diffbot_export.nav2 import FILE as NAV2_FILE
 from diffbot_export.nav2 import nav2_yaml
@@ -147,20 +145,31 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path
         ValueError: A target needs something unknown; its files were not written.
         OSError: The folder cannot be written.
     """
-    moved = replace(robot, missing=list(robot.missing))
+    moved = robot.copy()
     limits = motion_limits(moved)
-    looped = replace(moved, missing=list(moved.missing))
+    looped = moved.copy()
     control = _control(looped, limits)
+    # What writes a target, and the robot with what its file lacks.
+    writers: dict[str, tuple[Callable[[KnownRobot], str | list[Path]], KnownRobot, str]] = {
+        "ros2_control": (lambda own: ros2_control_yaml(own, limits, control), looped, CONTROL_FILE),
+        "nav2": (lambda own: nav2_yaml(own, limits), moved, NAV2_FILE),
+        "robot_localization": (
+            lambda own: robot_localization_yaml(own, limits), moved, LOCALIZATION_FILE,
+        ),
+        "urdf": (lambda own: write_urdf(own, folder), robot, ""),
+        "sdf": (lambda own: write_sdf(own, folder), robot, ""),
+        "wpilib": (wpilib_java, robot, WPILIB_FILE),
+    }  # fmt: skip
     written: list[Path] = []
     left_out: list[str] = []
     for target in targets:
-        known = {"ros2_control": looped, "nav2": moved, "robot_localization": moved}
-        own = known.get(target, robot)
-        own = replace(own, missing=list(own.missing))
+        write, known, file = writers[target]
+        own = known.copy()
         try:
-            written += _written(own, target, folder, limits, control)
+            made = write(own)
         except ValueError as error:
             raise ValueError(f"--to {target}: {error}") from None
+        written += [write_atomically(folder / file, made)] if isinstance(made, str) else made
         left_out += own.missing
     if {"ros2_control", "nav2"} & set(targets):
         table = _table(looped, limits, control)
@@ -171,28 +180,6 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path
     content = _summary(robot, targets, limits, control)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     return [*dict.fromkeys(written), write_atomically(folder / SUMMARY_FILE, text)]
-
-
-def _written(
-    robot: KnownRobot,
-    target: str,
-    folder: Path,
-    limits: tuple[AxisLimits, AxisLimits],
-    control: WheelControl | None,
-) -> list[Path]:
-    """Write the files of one target; return their paths."""
-    if target == "urdf":
-        return write_urdf(robot, folder)
-    if target == "sdf":
-        return write_sdf(robot, folder)
-    if target == "wpilib":
-        return [write_atomically(folder / WPILIB_FILE, wpilib_java(robot))]
-    if target == "nav2":
-        return [write_atomically(folder / NAV2_FILE, nav2_yaml(robot, limits))]
-    if target == "robot_localization":
-        text = robot_localization_yaml(robot, limits)
-        return [write_atomically(folder / LOCALIZATION_FILE, text)]
-    return [write_atomically(folder / CONTROL_FILE, ros2_control_yaml(robot, limits, control))]
 
 
 def _control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl | None:
@@ -258,7 +245,7 @@ def _summary(
     return {
         "name": "export",
         "robot": robot.name,
-        "sources": [str(path) for path in sources_of(robot)],
+        "sources": [str(path) for path in robot.sources],
         "targets": list(targets),
         "loop_rate": robot.settings.loop_rate,
         "wheel_loops": None if control is None else control.summary(),

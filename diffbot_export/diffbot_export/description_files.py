@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from diffbot_description import Robot, load_robot, urdf, write_atomically, write_identified_robot
-from diffbot_export.known_robot import KnownRobot, sources_of
+from diffbot_export.known_robot import KnownRobot
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 
@@ -68,10 +68,10 @@ def notes(robot: KnownRobot) -> list[str]:
     lengths = (robot.radius(0), robot.radius(1), robot.track)
     quantities += [length for length in lengths if length is not None]
     return [
-        f"Exported from {', '.join(path.name for path in sources_of(robot))}.",
+        f"Exported from {', '.join(path.name for path in robot.sources)}.",
         "95 % intervals:",
         *(f"  {quantity.source}: {quantity.text()}" for quantity in quantities),
-        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
+        *robot.gaps(),
     ]
 
 

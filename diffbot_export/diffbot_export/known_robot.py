@@ -11,8 +11,7 @@ measured v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from arc_odometry import WheelGeometry
@@ -104,6 +103,24 @@ class KnownRobot:
     settings: Settings
     name: str
     missing: list[str] = field(default_factory=list)
+
+    @property
+    def sources(self) -> list[Path]:
+        """Files of results and description that the export is based on."""
+        own = [] if self.description is None else [self.description.path]
+        return [*self.results.files, *own]
+
+    def copy(self) -> KnownRobot:
+        """Return the robot with a list of its own of what is missing."""
+        return replace(self, missing=list(self.missing))
+
+    def head(self, subject: str) -> str:
+        """Return the first comment of an exported file."""
+        return f"{subject} of robot {self.name}, from {', '.join(p.name for p in self.sources)}"
+
+    def gaps(self) -> list[str]:
+        """Return the comments of an exported file on what it lacks."""
+        return [f"Missing: {text}." for text in dict.fromkeys(self.missing)]
 
     @property
     def kind(self) -> str | None:
@@ -522,9 +539,3 @@ def joints_of(robot: KnownRobot) -> tuple[str, str]:
             "are of one wheel on each side; write that file by hand"
         )
     return joints.first
-
-
-def sources_of(robot: KnownRobot) -> Sequence[Path]:
-    """Return the files of results and description that the export is based on."""
-    own = [] if robot.description is None else [robot.description.path]
-    return (*robot.results.files, *own)

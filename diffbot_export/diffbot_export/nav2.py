@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from diffbot_export.annotated_yaml import Entry, Tree, to_yaml
-from diffbot_export.known_robot import AxisLimits, KnownRobot, sources_of
+from diffbot_export.known_robot import AxisLimits, KnownRobot
 from diffbot_export.sourced_value import SourcedValue
 
 FILE = "nav2.yaml"
@@ -50,13 +50,11 @@ def nav2_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> str:
         if axis.dead_band is None:
             robot.missing.append(f"dead band of {name}: {_no_band(robot)}")
     head = [
-        f"Nav2 limits of robot {robot.name}, from "
-        f"{', '.join(path.name for path in sources_of(robot))}; names, types and bounds of "
-        f"{CHECKED}.",
+        f"{robot.head('Nav2 limits')}; names, types and bounds of {CHECKED}.",
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from. Merge "
         f"it into your own parameters: of {MPPI}, {RPP} and {DWB} take the one whose plugin you "
         "use, under the name of your plugin.",
-        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
+        *robot.gaps(),
         "",
     ]
     return to_yaml(tree, head)
@@ -69,11 +67,7 @@ def _no_band(robot: KnownRobot) -> str:
 
 
 def _pair(first: SourcedValue, second: SourcedValue) -> str:
-    return f"x: {_text(first)}; theta: {_text(second)}"
-
-
-def _text(quantity: SourcedValue) -> str:
-    return f"{quantity.text()}, {quantity.source}"
+    return f"x: {first.cited()}; theta: {second.cited()}"
 
 
 def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
@@ -95,7 +89,7 @@ def _smoother(linear: AxisLimits, angular: AxisLimits) -> dict[str, Any]:
     if any(bands):
         widths = [0.0 if band is None else band.high for band in bands]
         words = "; ".join(
-            f"{name}: {'not identified' if band is None else _text(band)}"
+            f"{name}: {'not identified' if band is None else band.cited()}"
             for name, band in zip(("x", "theta"), bands, strict=True)
         )
         tree["deadband_velocity"] = Entry(
@@ -110,10 +104,10 @@ def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
     tree |= _speeds(linear, {"vx_max": 1.0, "vx_min": -1.0})
     tree |= _speeds(angular, {"wz_max": 1.0})
     if linear.acceleration is not None and linear.deceleration is not None:
-        tree["ax_max"] = Entry(linear.acceleration.low, _text(linear.acceleration))
-        tree["ax_min"] = Entry(-linear.deceleration.low, _text(linear.deceleration))
+        tree["ax_max"] = Entry(linear.acceleration.low, linear.acceleration.cited())
+        tree["ax_min"] = Entry(-linear.deceleration.low, linear.deceleration.cited())
     if angular.acceleration is not None:
-        tree["az_max"] = Entry(angular.acceleration.low, _text(angular.acceleration))
+        tree["az_max"] = Entry(angular.acceleration.low, angular.acceleration.cited())
     for axis, name in (("v", "model_delay_vx"), ("omega", "model_delay_wz")):
         found = robot.results.velocity.get(axis)
         if found is not None:
@@ -128,7 +122,7 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
         return {}
     first = next(iter(names))
     return {
-        name: Entry(sign * axis.velocity.value, _text(axis.velocity) if name == first else "")
+        name: Entry(sign * axis.velocity.value, axis.velocity.cited() if name == first else "")
         for name, sign in names.items()
     }
 
@@ -138,7 +132,7 @@ def _slowest(axis: AxisLimits) -> Entry | None:
     if axis.dead_band is None or not axis.dead_band.high > 0.0:
         return None
     return Entry(
-        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {_text(axis.dead_band)}"
+        ABOVE * axis.dead_band.high, f"{ABOVE:g} times the dead band, {axis.dead_band.cited()}"
     )
 
 
@@ -153,16 +147,16 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
         tree["min_approach_linear_velocity"] = slowest
         tree["regulated_linear_scaling_min_speed"] = slowest
     if angular.acceleration is not None:
-        tree["max_angular_accel"] = Entry(angular.acceleration.low, _text(angular.acceleration))
+        tree["max_angular_accel"] = Entry(angular.acceleration.low, angular.acceleration.cited())
     newer: dict[str, Any] = {}
     if linear.velocity is not None:
         newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
     if linear.acceleration is not None and linear.deceleration is not None:
-        newer["max_linear_accel"] = Entry(linear.acceleration.low, _text(linear.acceleration))
-        newer["max_linear_decel"] = Entry(-linear.deceleration.low, _text(linear.deceleration))
+        newer["max_linear_accel"] = Entry(linear.acceleration.low, linear.acceleration.cited())
+        newer["max_linear_decel"] = Entry(-linear.deceleration.low, linear.deceleration.cited())
     newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
     if angular.deceleration is not None:
-        newer["max_angular_decel"] = Entry(-angular.deceleration.low, _text(angular.deceleration))
+        newer["max_angular_decel"] = Entry(-angular.deceleration.low, angular.deceleration.cited())
     return tree | newer
 
 
@@ -176,8 +170,8 @@ def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
             tree[name] = slowest
     for suffix, axis in (("x", linear), ("theta", angular)):
         if axis.acceleration is not None and axis.deceleration is not None:
-            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, _text(axis.acceleration))
-            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, _text(axis.deceleration))
+            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, axis.acceleration.cited())
+            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, axis.deceleration.cited())
     return tree
 
 

@@ -27,7 +27,6 @@ from diffbot_controllers.parameter_file import (
     read_section,
     read_torque_delay,
 )
-from diffbot_description import DynamicParameters
 from diffbot_description.files import LARGEST, read_regular, read_yaml
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS
@@ -61,11 +60,6 @@ class TorqueModel:
     robot: str
     delay: float | None
 
-    @property
-    def dynamics(self) -> DynamicParameters:
-        """Values of K5..K8."""
-        return DynamicParameters(*(self.k[name].value for name in NAMES))
-
 
 @dataclass(frozen=True)
 class VelocityAxis:
@@ -76,14 +70,12 @@ class VelocityAxis:
         drag: sigma3 or sigma4.
         dead_time: Time from a command to its effect, s.
         dead_band: Dead band of the command, m/s or rad/s; None: not identifiable.
-        kind: Kind of the dead band, "offset" or "threshold".
     """
 
     inertia: SourcedValue
     drag: SourcedValue
     dead_time: SourcedValue
     dead_band: SourcedValue | None
-    kind: str = "offset"
 
 
 @dataclass(frozen=True)
@@ -303,7 +295,6 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     late = number("dead_time", index, 0.0)
     band = number("dead_band", index, math.nan)
     spread = number("dead_band_variance", index, math.nan)
-    kinds = section.get("dead_band_kind", ["offset"] * 2)
     unknown = not math.isfinite(band) or spread == math.inf
     return VelocityAxis(
         inertia=pairs[0],
@@ -312,7 +303,6 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
         dead_band=None
         if unknown
         else quantity(band, spread, AXIS_UNITS[index], "dead_band").at_least(0.0),
-        kind=str(kinds[index]),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from diffbot_export.annotated_yaml import Entry, to_yaml
-from diffbot_export.known_robot import AxisLimits, KnownRobot, sources_of
+from diffbot_export.known_robot import AxisLimits, KnownRobot
 
 FILE = "robot_localization.yaml"
 CHECKED = "robot_localization 3.6.0 and 3.5.2"
@@ -47,12 +47,10 @@ def robot_localization_yaml(robot: KnownRobot, limits: tuple[AxisLimits, AxisLim
     if noise is None:
         robot.missing.append("covariance of the odometry: no path noise was calibrated")
     head = [
-        f"robot_localization of robot {robot.name}, from "
-        f"{', '.join(path.name for path in sources_of(robot))}; names, types and sizes of "
-        f"{CHECKED}.",
+        f"{robot.head('robot_localization')}; names, types and sizes of {CHECKED}.",
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
         *_odometry(robot, limits),
-        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
+        *robot.gaps(),
         "",
     ]
     return to_yaml({NODE: {"ros__parameters": tree}}, head)
@@ -70,7 +68,7 @@ def _process_noise(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> 
         diagonal[STATE.index(name)] = UNIFORM * largest**2 * period
         words.append(
             f"{name}: accelerations up to {largest:.4g}, evenly spread, over odometry's period of "
-            f"{period:g} s ({axis.acceleration.text()}, {axis.acceleration.source})"
+            f"{period:g} s ({axis.acceleration.cited()})"
         )
     matrix = [
         diagonal[row] if row == column else 0.0
@@ -95,13 +93,9 @@ def _control(limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:
     return {
         "use_control": Entry(True, "predict with cmd_vel, within these limits"),
         "control_config": Entry([True, False, False, False, False, True]),
-        "acceleration_limits": Entry(
-            [a.low, *zeros, alpha.low],
-            f"{a.text()}, {a.source}; {alpha.text()}, {alpha.source}",
-        ),
+        "acceleration_limits": Entry([a.low, *zeros, alpha.low], f"{a.cited()}; {alpha.cited()}"),
         "deceleration_limits": Entry(
-            [down.low, *zeros, yaw_down.low],
-            f"{down.text()}, {down.source}; {yaw_down.text()}, {yaw_down.source}",
+            [down.low, *zeros, yaw_down.low], f"{down.cited()}; {yaw_down.cited()}"
         ),
     }
 

@@ -16,7 +16,6 @@ from diffbot_export.known_robot import (
     KnownRobot,
     WheelModel,
     joints_of,
-    sources_of,
     velocity_plant,
     wheel_model,
 )
@@ -176,11 +175,9 @@ def ros2_control_yaml(
         tree[PIDS[1]] = {"ros__parameters": _uncommented(_pid(robot, control, right))}
     tree[BASE] = {"ros__parameters": _diff_drive(robot, limits, control)}
     head = [
-        f"ros2_control of robot {robot.name}, from "
-        f"{', '.join(path.name for path in sources_of(robot))}; names, types and bounds of "
-        f"{CHECKED}.",
+        f"{robot.head('ros2_control')}; names, types and bounds of {CHECKED}.",
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
-        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
+        *robot.gaps(),
         "",
     ]
     return to_yaml(tree, head)
@@ -333,7 +330,7 @@ def _multiplier(length: SourcedValue, nominal: float) -> Entry:
     ratio = SourcedValue(
         length.value / nominal, "1", length.source, length.low / nominal, length.high / nominal
     )
-    return Entry(ratio.value, f"{ratio.text()}: {length.text()}, {length.source}")
+    return Entry(ratio.value, f"{ratio.text()}: {length.cited()}")
 
 
 def _covariances(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from diffbot_ident.torque.estimate import NORMAL_95
 
@@ -53,16 +53,16 @@ class SourcedValue:
         ends = (None if end is None else max(end, limit) for end in (self.lower, self.upper))
         return SourcedValue(max(self.value, limit), self.unit, self.source, *ends)
 
-    def told(self, source: str) -> SourcedValue:
-        """Return the same number with another source."""
-        return replace(self, source=source)
-
     def text(self) -> str:
         """Return value, interval and unit as text."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.lower is None or self.upper is None:
             return f"{self.value:.6g}{unit} (given, no interval)"
         return f"{self.value:.6g} [{self.lower:.6g}, {self.upper:.6g}]{unit}"
+
+    def cited(self) -> str:
+        """Return value, interval, unit and source as text."""
+        return f"{self.text()}, {self.source}"
 
 
 def product(

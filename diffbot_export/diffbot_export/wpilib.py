@@ -7,7 +7,7 @@ kv and ka of both axes, those of yaw in volts per rad/s, and the track width.
 
 from __future__ import annotations
 
-from diffbot_export.known_robot import KnownRobot, sources_of
+from diffbot_export.known_robot import KnownRobot
 from diffbot_export.results import FORWARD, SIDES, YAW
 from diffbot_export.sourced_value import SourcedValue
 
@@ -46,25 +46,18 @@ def wpilib_java(robot: KnownRobot) -> str:
         else:
             body += _constant(name, length)
     head = [
-        f"Drivetrain of robot {robot.name}, from "
-        f"{', '.join(path.name for path in sources_of(robot))}.",
+        f"{robot.head('Drivetrain')}.",
         "Each value: its 95 % interval [lower, upper], and where it comes from. Left, Right and",
         f"Linear per {voltage.unit}, Angular per rad; volts of a side, and half their difference.",
-        *(f"Missing: {text}." for text in dict.fromkeys(robot.missing)),
+        *robot.gaps(),
     ]
-    lines = [
-        *(f"// {line}" for line in head),
-        "public final class DriveConstants {",
-        *body,
-        "  private DriveConstants() {}",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+    lines = [*(f"// {line}" for line in head), "public final class DriveConstants {", *body]
+    return "\n".join([*lines, "  private DriveConstants() {}", "}", ""])
 
 
 def _constant(name: str, quantity: SourcedValue) -> list[str]:
     return [
-        f"  /** {quantity.text()}, {quantity.source}. */",
+        f"  /** {quantity.cited()}. */",
         f"  public static final double {name} = {quantity.value!r};",
         "",
     ]
