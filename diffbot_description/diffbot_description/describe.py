@@ -76,6 +76,15 @@ class Description:
     found: tuple[str, ...]
     has_shapes: bool
 
+    @property
+    def notes(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Notes of each kind, with a title; kinds without any are left out."""
+        notes = [
+            ("values of the URDF that are not used as they stand", self.corrected),
+            ("values that a URDF does not contain; check these", self.assumed),
+        ]
+        return [(title, entries) for title, entries in notes if entries]
+
 
 def describe(
     urdf_text: str,

@@ -83,12 +83,8 @@ def _checked_output(path: Path, output: Path | None) -> Path | None:
 def _summary(found: Described) -> str:
     description = found.description
     lines = [f"robot {found.robot.name}", *(f"  {line}" for line in description.found)]
-    for title, entries in (
-        ("values of the URDF that are not used as they stand:", description.corrected),
-        ("values that a URDF does not contain; check these:", description.assumed),
-    ):
-        if entries:
-            lines += ["", title, *(f"  - {entry}" for entry in entries)]
+    for title, entries in description.notes:
+        lines += ["", f"{title}:", *(f"  - {entry}" for entry in entries)]
     lines += [
         "",
         "closed form (no friction, no slip):",

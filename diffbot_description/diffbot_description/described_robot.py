@@ -161,15 +161,11 @@ def _first(target: Path, text: str) -> bool:
 def _said(description: Description, path: Path, target: Path) -> Iterator[str]:
     yield f"robot {description.content['name']}, made from {path}:"
     yield from (f"  {line}" for line in description.found)
-    for title, entries in (
-        ("not used as it stands", description.corrected),
-        ("assumed", description.assumed),
-    ):
-        if entries:
-            yield f"  {title}:"
-            yield from (f"    {textwrap.shorten(entry, 160)}" for entry in entries[:_SHOWN])
-            if len(entries) > _SHOWN:
-                yield f"    and {len(entries) - _SHOWN} more"
+    for title, entries in description.notes:
+        yield f"  {title}:"
+        yield from (f"    {textwrap.shorten(entry, 160)}" for entry in entries[:_SHOWN])
+        if len(entries) > _SHOWN:
+            yield f"    and {len(entries) - _SHOWN} more"
     yield f"  all of it with its source: {target}"
     yield f"  to change values: diffbot describe {path.name} --output my_robot.yaml"
 
@@ -193,12 +189,8 @@ def file_text(found: Described, shapes: str, made_by: str = "") -> str:
         "# Units are SI. x points forward from the axle, y to the left, z up from the ground",
         "# (REP-103). Each comment says where its value comes from.",
     ]
-    for title, entries in (
-        ("Values of the URDF that were not used as they stand:", description.corrected),
-        ("Values that a URDF does not contain; check these:", description.assumed),
-    ):
-        if entries:
-            lines += ["#", f"# {title}", *_listed(entries)]
+    for title, entries in description.notes:
+        lines += ["#", f"# {title[0].upper()}{title[1:]}:", *_listed(entries)]
     lines += ["", *_section(content, Robot, "", description.sources)]
     return "\n".join(lines) + "\n"
 

@@ -9,16 +9,18 @@ import os
 import re
 import types
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import product
+from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import yaml
+
 from diffbot_description.files import closest, parse_yaml, read_text, write_atomically
 from diffbot_description.robot import TEXTS, FieldSpec, Robot
-from diffbot_description.robot_file import robot_data, robot_text
-from diffbot_description.urdf_appearance import with_shapes
+from diffbot_description.urdf_appearance import shapes_file, with_shapes
 from diffbot_description.urdf_files import URDF_SUFFIXES
 
 PACKAGE = "diffbot_description"
@@ -112,6 +114,47 @@ def save_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     return write_atomically(file, robot_text(data))
 
 
+def robot_data(robot: Robot) -> dict[str, Any]:
+    """Return the content of a file that describes this robot, independent of the file's location.
+
+    Default values are omitted, and the path of its ``appearance.urdf`` is absolute.
+    """
+    data: dict[str, Any] = _plain(robot)
+    del data["path"]
+    for side, names in data["joints"].items():
+        if isinstance(names, list) and len(names) == 1:  # a single name is written without a list
+            data["joints"][side] = names[0]
+    if robot.appearance.urdf is not None:
+        data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
+    return data
+
+
+def robot_text(data: dict[str, Any]) -> str:
+    """Return the content of a robot file as YAML text."""
+    text: str = yaml.safe_dump(_plain(data), sort_keys=False, default_flow_style=None)
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Convert dataclasses, pairs and numbers of the schema to types of YAML."""
+    if is_dataclass(value):
+        entries = [(entry, getattr(value, entry.name)) for entry in fields(value)]
+        return {
+            entry.name: _plain(part)
+            for entry, part in entries
+            if entry.default is MISSING or part != entry.default
+        }
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(part) for part in value]
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
 MOCK_HARDWARE = "mock_components/GenericSystem"
 SIMULATORS = ("none", "gz", "gz_ros2_control", "gazebo_ros")
 
@@ -201,14 +244,10 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
     return cls(**values, **given)
 
 
+@functools.cache
 def _kinds(cls: type) -> dict[str, Any]:
     """Return the types of a dataclass's fields, cached: their evaluation is the slowest step."""
-    if cls not in _KINDS:
-        _KINDS[cls] = get_type_hints(cls, include_extras=True)
-    return _KINDS[cls]
-
-
-_KINDS: dict[type, dict[str, Any]] = {}
+    return get_type_hints(cls, include_extras=True)
 
 
 def _dotted(where: str, key: object) -> str:

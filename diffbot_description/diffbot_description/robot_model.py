@@ -41,19 +41,10 @@ class UrdfWheel:
     center: Array
     body: RigidBody
 
-    @property
-    def mass(self) -> float:
-        """Mass [kg]."""
-        return self.body.mass
-
-    @property
-    def inertia_spin(self) -> float:
-        """Inertia about the axle [kg m^2]."""
-        return float(self.body.inertia[1, 1])
-
-    def yaw_inertia_about(self, point: Array) -> float:
-        """Return the inertia [kg m^2] about the vertical through a point (3,) [m]."""
-        return float(self.body.inertia_about(point)[2, 2])
+    def measures(self, middle: Array) -> tuple[float, float, float, float]:
+        """Return radius [m], mass [kg], spin inertia and yaw inertia about a point [kg m^2]."""
+        about = self.body.inertia_about(middle)
+        return self.radius, self.body.mass, float(self.body.inertia[1, 1]), float(about[2, 2])
 
 
 def read_wheel(
@@ -155,7 +146,7 @@ def _check_balance(body: RigidBody, axle: Array, link: str) -> None:
         )
 
 
-MIRRORED = ("radius", "mass", "inertia_spin")
+_MEASURES = ("radius", "mass", "inertia_spin", "yaw inertia about the axle's midpoint")
 
 
 @dataclass(frozen=True)
@@ -246,22 +237,22 @@ class RobotModel:
         wheels = [read_wheel(tree, name, wheel_radius, locked) for name in (left, right)]
         middle = (wheels[0].center + wheels[1].center) / 2
         half_track = float(wheels[0].center[1] - middle[1])
-        wheel_yaw = [wheel.yaw_inertia_about(middle) for wheel in wheels]
-        _check_mirror(wheels[0], wheels[1], wheel_yaw)
+        _check_mirror(wheels[0], wheels[1], middle)
         links = tree.rigid_group(tree.root, (left, right), locked)
         _check_wheels_on_body(tree, links, (left, right))
         body = sum((link.body() for link in links), RigidBody())
         _check_symmetry(links, body, float(middle[1]), half_track)
+        # Both wheels are equal up to rounding; the mean treats left and right alike.
+        radius, mass, spin, yaw = np.mean([wheel.measures(middle) for wheel in wheels], axis=0)
         return cls(
-            wheel_radius=wheels[0].radius,
+            wheel_radius=float(radius),
             half_track=half_track,
             mass_body=body.mass,
             inertia_body=float(body.inertia[2, 2]),
             com_offset=float(body.com[0] - middle[0]),
-            wheel_mass=wheels[0].mass,
-            # Both wheels are equal up to rounding; the mean treats left and right alike.
-            wheel_inertia_spin=(wheels[0].inertia_spin + wheels[1].inertia_spin) / 2,
-            wheel_inertia_yaw=sum(wheel_yaw) / 2 - wheels[0].mass * half_track**2,
+            wheel_mass=float(mass),
+            wheel_inertia_spin=float(spin),
+            wheel_inertia_yaw=float(yaw - mass * half_track**2),
         )
 
 
@@ -277,15 +268,14 @@ def _check_wheels_on_body(tree: UrdfTree, links: list[PlacedLink], joints: Seque
             )
 
 
-def _check_mirror(left: UrdfWheel, right: UrdfWheel, yaw: Sequence[float]) -> None:
+def _check_mirror(left: UrdfWheel, right: UrdfWheel, middle: Array) -> None:
     if left.center[1] <= right.center[1]:
         raise ValueError(
             f"'{left.joint}' lies to the right of '{right.joint}' (y = {left.center[1]:.4g} and "
             f"{right.center[1]:.4g} m). Exchange left and right."
         )
-    pairs = {name: (getattr(left, name), getattr(right, name)) for name in MIRRORED}
-    pairs["yaw inertia about the axle's midpoint"] = (yaw[0], yaw[1])
-    for name, (first, second) in pairs.items():
+    pairs = (left.measures(middle), right.measures(middle))
+    for name, first, second in zip(_MEASURES, *pairs, strict=True):
         if not math.isclose(first, second, rel_tol=TOLERANCE):
             raise ValueError(
                 f"the wheels of '{left.joint}' and '{right.joint}' must be mirror images, but "

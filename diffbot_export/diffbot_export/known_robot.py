@@ -413,13 +413,7 @@ def velocity_plant(robot: KnownRobot) -> Plant:
     )
     ratio_v, ratio_w = plant.axis_ratio
     bands = [0.0 if axis.dead_band is None else axis.dead_band.value for axis in (forward, yaw)]
-    return Plant(
-        geometry,
-        plant.inertia,
-        drag=plant.drag,
-        delay=plant.delay,
-        band=(bands[0] / ratio_v, bands[1] / ratio_w),
-    )
+    return replace(plant, band=(bands[0] / ratio_v, bands[1] / ratio_w))
 
 
 # Limits of the motion.

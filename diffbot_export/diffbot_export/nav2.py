@@ -103,9 +103,7 @@ def _mppi(robot: KnownRobot, linear: AxisLimits, angular: AxisLimits) -> Tree:
     tree: dict[str, Any] = {"plugin": Entry("nav2_mppi_controller::MPPIController")}
     tree |= _speeds(linear, {"vx_max": 1.0, "vx_min": -1.0})
     tree |= _speeds(angular, {"wz_max": 1.0})
-    if linear.acceleration is not None and linear.deceleration is not None:
-        tree["ax_max"] = Entry(linear.acceleration.low, linear.acceleration.cited())
-        tree["ax_min"] = Entry(-linear.deceleration.low, linear.deceleration.cited())
+    tree |= _ramps(linear, "ax_max", "ax_min")
     if angular.acceleration is not None:
         tree["az_max"] = Entry(angular.acceleration.low, angular.acceleration.cited())
     for axis, name in (("v", "model_delay_vx"), ("omega", "model_delay_wz")):
@@ -124,6 +122,16 @@ def _speeds(axis: AxisLimits, names: dict[str, float]) -> dict[str, Any]:
     return {
         name: Entry(sign * axis.velocity.value, axis.velocity.cited() if name == first else "")
         for name, sign in names.items()
+    }
+
+
+def _ramps(axis: AxisLimits, up: str, down: str) -> dict[str, Any]:
+    """Return acceleration and deceleration, the latter below 0, under these names."""
+    if axis.acceleration is None or axis.deceleration is None:
+        return {}
+    return {
+        up: Entry(axis.acceleration.low, axis.acceleration.cited()),
+        down: Entry(-axis.deceleration.low, axis.deceleration.cited()),
     }
 
 
@@ -151,9 +159,7 @@ def _rpp(linear: AxisLimits, angular: AxisLimits) -> Tree:
     newer: dict[str, Any] = {}
     if linear.velocity is not None:
         newer["min_linear_vel"] = Entry(-linear.velocity.value, "this and below: read from 1.5 on")
-    if linear.acceleration is not None and linear.deceleration is not None:
-        newer["max_linear_accel"] = Entry(linear.acceleration.low, linear.acceleration.cited())
-        newer["max_linear_decel"] = Entry(-linear.deceleration.low, linear.deceleration.cited())
+    newer |= _ramps(linear, "max_linear_accel", "max_linear_decel")
     newer |= _speeds(angular, {"max_angular_vel": 1.0, "min_angular_vel": -1.0})
     if angular.deceleration is not None:
         newer["max_angular_decel"] = Entry(-angular.deceleration.low, angular.deceleration.cited())
@@ -169,9 +175,7 @@ def _dwb(linear: AxisLimits, angular: AxisLimits) -> Tree:
         if slowest is not None:
             tree[name] = slowest
     for suffix, axis in (("x", linear), ("theta", angular)):
-        if axis.acceleration is not None and axis.deceleration is not None:
-            tree[f"acc_lim_{suffix}"] = Entry(axis.acceleration.low, axis.acceleration.cited())
-            tree[f"decel_lim_{suffix}"] = Entry(-axis.deceleration.low, axis.deceleration.cited())
+        tree |= _ramps(axis, f"acc_lim_{suffix}", f"decel_lim_{suffix}")
     return tree
 
 

@@ -210,11 +210,8 @@ def _read_torque(path: Path, results: Results) -> None:
     variances = section.get("covariance_diagonal", [math.nan] * 4)
     k = {}
     for name, unit, value, variance in zip(NAMES, UNITS, dynamics, variances, strict=True):
-        source = f"{name.upper()} of {path.name}"
-        if math.isfinite(variance):
-            k[name] = SourcedValue.normal(value, math.sqrt(max(variance, 0.0)), unit, source)
-        else:
-            k[name] = SourcedValue(value, unit, source)
+        k[name] = _with_variance(value, max(variance, 0.0), unit, f"{name.upper()} of {path.name}")
+        if not k[name].identified:
             results.missing.append(f"{name.upper()}: not identifiable, {value:g} assumed")
     friction = _friction(path, section, results)
     delay = read_torque_delay(str(path))
@@ -235,12 +232,15 @@ def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[
         entry = entries.get(name)
         variance = entry.get("variance", math.nan) if isinstance(entry, dict) else math.nan
         source = f"friction {name} of {path.name}"
-        found[name] = (
-            SourcedValue.normal(value, math.sqrt(variance), unit, source).at_least(0.0)
-            if math.isfinite(variance)
-            else SourcedValue(value, unit, source)
-        )
+        found[name] = _with_variance(value, variance, unit, source).at_least(0.0)
     return found
+
+
+def _with_variance(value: float, variance: float, unit: str, source: str) -> SourcedValue:
+    """Return an estimate, or a given value where the variance is not known."""
+    if math.isfinite(variance) and variance >= 0.0:
+        return SourcedValue.normal(value, math.sqrt(variance), unit, source)
+    return SourcedValue(value, unit, source)
 
 
 def _read_velocity(path: Path, results: Results) -> None:
@@ -274,12 +274,6 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             raise ValueError(f"{name} = {values!r}: must be numbers")
         return float(values[position])
 
-    def quantity(value: float, variance: float, unit: str, what: str) -> SourcedValue:
-        source = f"{what} of {path.name}"
-        if math.isfinite(variance) and variance >= 0.0:
-            return SourcedValue.normal(value, math.sqrt(variance), unit, source)
-        return SourcedValue(value, unit, source)
-
     names = (f"sigma{index + 1}", f"sigma{index + 3}")
     pairs = []
     for position, name, unit in zip((index, 2 + index), names, ("s", "1"), strict=True):
@@ -287,7 +281,7 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
         variance = number("covariance_diagonal", position, math.nan)
         if not (math.isfinite(value) and value > 0.0) or variance == math.inf:
             raise ValueError(f"{name} = {value:g}, variance {variance:g}: not identified")
-        pairs.append(quantity(value, variance, unit, name))
+        pairs.append(_with_variance(value, variance, unit, f"{name} of {path.name}"))
     if number("exponent", index, 1.0) != 1.0:
         raise ValueError(
             "its command follows a power law, which the exported files cannot represent"
@@ -295,6 +289,7 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
     late = number("dead_time", index, 0.0)
     band = number("dead_band", index, math.nan)
     spread = number("dead_band_variance", index, math.nan)
+    of_band = f"dead_band of {path.name}"
     unknown = not math.isfinite(band) or spread == math.inf
     return VelocityAxis(
         inertia=pairs[0],
@@ -302,7 +297,7 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
         dead_time=SourcedValue(max(late, 0.0), "s", f"dead_time of {path.name}"),
         dead_band=None
         if unknown
-        else quantity(band, spread, AXIS_UNITS[index], "dead_band").at_least(0.0),
+        else _with_variance(band, spread, AXIS_UNITS[index], of_band).at_least(0.0),
     )
 
 
@@ -456,30 +451,30 @@ def _read_summary(path: Path, results: Results) -> None:
         raise ValueError(
             f"{path}: holds no sigma, so it is not a summary of launch siwek; {MADE_BY}"
         )
-    values = {name: found.get(name) or {} for name in ("sigma1", "sigma2", "sigma3", "sigma4")}
-    if any(entry.get("std") is None or entry.get("value") is None for entry in values.values()):
-        raise ValueError(
-            f"{path}: sigma was given to the controller, not identified: drive with "
-            "adaptive:=true, or give results of identify"
-        )
-    sigma = {
-        name: SourcedValue.normal(entry["value"], entry["std"], unit, f"{name} of {path.name}")
-        for (name, entry), unit in zip(values.items(), ("s", "s", "1", "1"), strict=True)
-    }
+    sigma = []
+    for name, unit in zip(
+        ("sigma1", "sigma2", "sigma3", "sigma4"), ("s", "s", "1", "1"), strict=True
+    ):
+        entry = found.get(name) or {}
+        if entry.get("std") is None or entry.get("value") is None:
+            raise ValueError(
+                f"{path}: sigma was given to the controller, not identified: drive with "
+                "adaptive:=true, or give results of identify"
+            )
+        source = f"{name} of {path.name}"
+        sigma.append(SourcedValue.normal(entry["value"], entry["std"], unit, source))
     bands = controller.get("dead_band") or {}
     axes = {}
-    for index, axis in enumerate(AXES):
+    for index, (axis, unit) in enumerate(zip(AXES, AXIS_UNITS, strict=True)):
         band = bands.get(axis) or {}
-        known = band.get("identifiable") and band.get("std") is not None
+        dead_band = None
+        if band.get("identifiable") and band.get("std") is not None:
+            dead_band = SourcedValue.normal(band["value"], band["std"], unit, "dead_band")
         axes[axis] = VelocityAxis(
-            sigma[f"sigma{index + 1}"],
-            sigma[f"sigma{index + 3}"],
+            sigma[index],
+            sigma[index + 2],
             SourcedValue(0.0, "s", "dead time: not estimated while driving"),
-            SourcedValue.normal(
-                band["value"], band["std"], AXIS_UNITS[index], "dead_band"
-            ).at_least(0)
-            if known
-            else None,
+            dead_band and dead_band.at_least(0.0),
         )
         results.missing.append(f"dead time of {axis}: not estimated while driving, 0 assumed")
     results.velocity = axes
