@@ -26,12 +26,12 @@ import os
 import random
 import socket
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, MutableMapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 from diffbot_bringup.usage import UsageError
 
@@ -115,12 +115,7 @@ class Registration:
     def __enter__(self) -> Registration:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
@@ -221,6 +216,13 @@ def join(environment: MutableMapping[str, str]) -> DomainRun | None:
         return None
     environment[VARIABLE] = str(launches[0].domain)
     return launches[0]
+
+
+def join_launch(command: str) -> None:
+    """Join the only active launch, see `join`, and say which one on standard error."""
+    if run := join(os.environ):
+        text = f"diffbot {command}: in domain {run.domain} of the run {run.name}"
+        print(text, file=sys.stderr, flush=True)
 
 
 def _run(domain: int, name: str, where: str, launch: bool) -> DomainRun:

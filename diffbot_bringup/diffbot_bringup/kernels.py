@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 CORE = "OPENBLAS_CORETYPE"
@@ -192,9 +192,4 @@ def _cores() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    _seen = own_kernels()
-    print(
-        json.dumps(
-            {"cores": _seen.cores, "features": _seen.features, "switchable": _seen.switchable}
-        )
-    )
+    print(json.dumps(asdict(own_kernels())))

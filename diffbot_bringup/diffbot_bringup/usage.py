@@ -6,12 +6,23 @@ Standard library only: ./diffbot refuses what is wrong before any environment ex
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class UsageError(ValueError):
     """What is wrong and what would be right, in one sentence; the exit status is 2."""
+
+
+def command_parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """Return the parser of `diffbot COMMAND`, whose help ends with the epilog as it is written."""
+    return argparse.ArgumentParser(
+        prog=f"diffbot {command}",
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

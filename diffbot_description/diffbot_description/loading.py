@@ -244,10 +244,14 @@ def _read_section(cls: type[Section], data: Any, where: str = "", **given: Any) 
     return cls(**values, **given)
 
 
-@functools.cache
 def _kinds(cls: type) -> dict[str, Any]:
     """Return the types of a dataclass's fields, cached: their evaluation is the slowest step."""
-    return get_type_hints(cls, include_extras=True)
+    if cls not in _KINDS:
+        _KINDS[cls] = get_type_hints(cls, include_extras=True)
+    return _KINDS[cls]
+
+
+_KINDS: dict[type, dict[str, Any]] = {}
 
 
 def _dotted(where: str, key: object) -> str:

@@ -8,6 +8,7 @@ ROS_PACKAGE_PATH), then near the file: in the package that contains it and in ne
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
@@ -40,7 +41,6 @@ class Packages:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._around: dict[str, Path] | None = None
         self.missing: list[str] = []
 
     def find(self, name: str) -> Path | None:
@@ -52,15 +52,14 @@ class Packages:
         except (LookupError, ValueError, OSError):
             return self.around.get(name)
 
-    @property
+    @functools.cached_property
     def around(self) -> dict[str, Path]:
         """Packages near the file, and on ROS_PACKAGE_PATH, by name."""
-        if self._around is None:
-            self._around = {}
-            for top in self._tops():
-                for folder in _package_folders(top):
-                    self._around.setdefault(_package_name(folder), folder)
-        return self._around
+        around: dict[str, Path] = {}
+        for top in self._tops():
+            for folder in _package_folders(top):
+                around.setdefault(_package_name(folder), folder)
+        return around
 
     def resolve(self, uri: str) -> Path | None:
         """Return the file to which a URDF's ``filename`` refers; None if it is not found."""

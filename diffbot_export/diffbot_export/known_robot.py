@@ -11,6 +11,7 @@ measured v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -131,6 +132,15 @@ class KnownRobot:
             return VELOCITY
         return VOLTAGE if self.results.voltage is not None else None
 
+    def described(
+        self, where: str, value: Callable[[Robot], float], unit: str
+    ) -> SourcedValue | None:
+        """Return a value of the description, whose source is the section; None: there is none."""
+        if self.description is None:
+            return None
+        source = f"{where} of {self.description.path.name}"
+        return SourcedValue(value(self.description), unit, source)
+
     def radius(self, side: int) -> SourcedValue | None:
         """Return the radius of the left (0) or right (1) wheel, m; None: unknown."""
         calibration = self.results.calibration
@@ -138,11 +148,7 @@ class KnownRobot:
             found = (calibration.left_radius, calibration.right_radius)[side]
             if found is not None:
                 return found
-        if self.description is None:
-            return None
-        return SourcedValue(
-            self.description.wheels.radius, "m", f"wheels.radius of {self.description.path.name}"
-        )
+        return self.described("wheels.radius", lambda robot: robot.wheels.radius, "m")
 
     @property
     def track(self) -> SourcedValue | None:
@@ -153,13 +159,7 @@ class KnownRobot:
         voltage = results.voltage
         if voltage is not None and voltage.unit == "m" and voltage.track is not None:
             return voltage.track
-        if self.description is None:
-            return None
-        return SourcedValue(
-            self.description.wheels.separation,
-            "m",
-            f"wheels.separation of {self.description.path.name}",
-        )
+        return self.described("wheels.separation", lambda robot: robot.wheels.separation, "m")
 
     @property
     def geometry(self) -> WheelGeometry | None:
@@ -199,11 +199,9 @@ class KnownRobot:
         """Maximum effort of a wheel, N m or V; None: unknown."""
         if self.kind == VOLTAGE:
             return SourcedValue(self.settings.voltage, "V", "--voltage")
-        if self.kind == TORQUE and self.description is not None:
-            limits = self.description.limits
-            most = min(limits.torque, limits.traction)
-            return SourcedValue(most, "N m", f"limits of {self.description.path.name}")
-        return None
+        if self.kind != TORQUE:
+            return None
+        return self.described("limits", lambda r: min(r.limits.torque, r.limits.traction), "N m")
 
 
 def known_robot(results: Results, robot: str | None, settings: Settings) -> KnownRobot:
@@ -439,11 +437,9 @@ def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
 
 
 def _described_speed(robot: KnownRobot, axis: int) -> SourcedValue | None:
-    if robot.description is None:
-        return None
-    limits = robot.description.limits
-    value, unit = ((limits.linear_velocity, "m/s"), (limits.angular_velocity, "rad/s"))[axis]
-    return SourcedValue(value, unit, f"limits of {robot.description.path.name}")
+    if axis == 0:
+        return robot.described("limits", lambda robot: robot.limits.linear_velocity, "m/s")
+    return robot.described("limits", lambda robot: robot.limits.angular_velocity, "rad/s")
 
 
 def _effort_limits(

@@ -161,6 +161,10 @@ class WheelLoops:
         period: Period of the loops, s.
         fastest: Largest reference of a wheel speed, rad/s, > 0.
         soft: Speed over which dry friction changes its sign, as a share of `fastest`.
+
+    Attributes:
+        speed: Wheel speeds (left, right), rad/s.
+        steps: Number of integration steps in a period; `advance` returns the speeds after each.
     """
 
     def __init__(
@@ -176,24 +180,13 @@ class WheelLoops:
         self._controllers = None if pid is None else (pid.start(), pid.start())
         self._period = period
         self._soft = soft * fastest
-        steps = plant.steps(period, self._soft)
-        self._steps = steps
-        self._step = period / steps
+        self.steps = plant.steps(period, self._soft)
+        self._step = period / self.steps
         # Delayed efforts of the axes: one entry per integration step.
         lags = [round(delay / self._step) for delay in plant.delay]
         self._delayed = tuple(deque([0.0] * lag) for lag in lags)
-        self._speed = (0.0, 0.0)
+        self.speed = (0.0, 0.0)
         self._measured = (0.0, 0.0)
-
-    @property
-    def speed(self) -> Pair:
-        """Wheel speeds (left, right), rad/s."""
-        return self._speed
-
-    @property
-    def steps(self) -> int:
-        """Number of integration steps in a period; `advance` returns the speeds after each."""
-        return self._steps
 
     def cruise(self, speed: float) -> None:
         """Set the state of steady straight driving at a reference of both wheels > 0, rad/s."""
@@ -216,7 +209,7 @@ class WheelLoops:
         self._delayed = tuple(
             deque([effort] * len(line)) for line, effort in zip(self._delayed, given, strict=True)
         )
-        self._speed = self._measured = (reached, reached)
+        self.speed = self._measured = (reached, reached)
 
     def advance(self, reference: Pair) -> list[Pair]:
         """Advance by a period; return the wheel speeds after each integration step, rad/s.
@@ -235,16 +228,16 @@ class WheelLoops:
         given = (0.5 * (right + left), 0.5 * (right - left))
         path = []
         turned = [0.0, 0.0]
-        for _ in range(self._steps):
+        for _ in range(self.steps):
             acting = []
             for line, effort in zip(self._delayed, given, strict=True):
                 line.append(effort)
                 acting.append(line.popleft())
-            before = self._speed
-            self._speed = self._integrated(before, (acting[0], acting[1]))
+            before = self.speed
+            self.speed = self._integrated(before, (acting[0], acting[1]))
             for side in (0, 1):
-                turned[side] += 0.5 * (before[side] + self._speed[side]) * self._step
-            path.append(self._speed)
+                turned[side] += 0.5 * (before[side] + self.speed[side]) * self._step
+            path.append(self.speed)
         self._measured = (turned[0] / self._period, turned[1] / self._period)
         return path
 

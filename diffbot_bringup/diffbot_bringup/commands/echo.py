@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 import time
 from typing import Any
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import check_one_of
+from diffbot_bringup.usage import check_one_of, command_parser
 
 _EPILOG = """\
 The output is that of `ros2 topic echo`. TYPE and quality of service are those of the publisher.
@@ -28,12 +27,7 @@ def _seconds(text: str) -> float:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="diffbot echo",
-        description="Print the messages of a topic.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("echo", "Print the messages of a topic.", _EPILOG)
     parser.add_argument("topic", metavar="TOPIC", help="e.g. /ident/dynamic_parameters")
     parser.add_argument("type", metavar="TYPE", nargs="?", help="e.g. std_msgs/msg/String")
     parser.add_argument("--once", action="store_true", help="print one message and exit")
@@ -52,12 +46,10 @@ def main(argv: list[str]) -> int:
     """Run the command and return its exit status (see the epilog). Raises as Command.run does."""
     options = _parser().parse_args(argv)
     try:
-        run = domains.join(os.environ)
+        domains.join_launch("echo")
     except domains.DomainError as error:
         example = f"for example: {domains.VARIABLE}=N ./diffbot echo {options.topic}"
         raise domains.DomainError(f"{error}\n{example}") from None
-    if run:
-        print(f"diffbot echo: in domain {run.domain} of the run {run.name}", file=sys.stderr)
     return _echo(options)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from diffbot_bringup.usage import command_parser
 from diffbot_description.files import dated_folder
 from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
@@ -64,12 +65,8 @@ def main(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "diffbot reproduce",
-        description="Compute the tables and figures of the papers, published beside ours.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    description = "Compute the tables and figures of the papers, published beside ours."
+    parser = command_parser("reproduce", description, _EPILOG)
     parser.add_argument(
         "papers", nargs="*", metavar="PAPER", type=_paper,
         help=f"years of the papers: {', '.join(PAPERS)}; default: all",

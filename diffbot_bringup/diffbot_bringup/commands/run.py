@@ -31,8 +31,6 @@ def main(argv: list[str]) -> int:
     program = _find(argv)
     _check_parameters(argv[2:])
     _join()
-    sys.stdout.flush()
-    sys.stderr.flush()
     try:
         os.execv(program, [program, *argv[2:]])
     except OSError as error:
@@ -42,12 +40,9 @@ def main(argv: list[str]) -> int:
 def _join() -> None:
     """Join the active run; with several, keep the user's domain."""
     try:
-        run = domains.join(os.environ)
+        domains.join_launch("run")
     except domains.DomainError as error:
-        print(f"diffbot run: in domain 0; {error}", file=sys.stderr)
-        return
-    if run:
-        print(f"diffbot run: in domain {run.domain} of the run {run.name}", file=sys.stderr)
+        print(f"diffbot run: in domain 0; {error}", file=sys.stderr, flush=True)
 
 
 def _find(argv: list[str]) -> str:

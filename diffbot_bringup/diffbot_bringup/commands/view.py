@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diffbot_bringup import domains
-from diffbot_bringup.usage import UsageError
+from diffbot_bringup.usage import UsageError, command_parser
 from diffbot_bringup.xml_launch.resolver import find_executable
 from diffbot_description.files import RECORDING, dated_folder
 
@@ -33,12 +33,8 @@ _OF_A_VIEW, _OF_RESULTS = ("robot", "address", "port"), ("output", "open")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="diffbot view",
-        description="Show a running robot, a recording, or the results of runs in the browser.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    description = "Show a running robot, a recording, or the results of runs in the browser."
+    parser = command_parser("view", description, _EPILOG)
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", type=Path,
         help="a recording, e.g. my_run/recording, or result folders of runs",
@@ -86,16 +82,12 @@ def _is_recording(path: Path) -> bool:
 
 def _live(options: argparse.Namespace) -> int:
     """Become the node live_view in the domain of the run; does not return."""
-    run = domains.join(os.environ)
-    if run:
-        print(f"diffbot view: in domain {run.domain} of the run {run.name}", file=sys.stderr)
+    domains.join_launch("view")
     parameters = {"leave_when_alone": "false", "address": options.address, "port": options.port}
     if options.robot:
         parameters["robot"] = options.robot
     words = [word for item in parameters.items() for word in ("-p", "{}:={}".format(*item))]
     program = find_executable("diffbot_view", "live_view")
-    sys.stdout.flush()
-    sys.stderr.flush()
     os.execv(program, [program, "--ros-args", *words])
 
 

@@ -21,12 +21,13 @@ from typing import NoReturn
 
 from diffbot_bringup.cli import COMMANDS, help_text, quietly
 from diffbot_bringup.usage import UsageError, check_one_of
-from diffbot_bringup.workspace.environment import Environment, SystemEnvironment
+from diffbot_bringup.workspace.environment import SystemEnvironment
 from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants_gazebo
 from diffbot_bringup.workspace.packages import Workspace, check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
 from diffbot_bringup.workspace.wheels import (
     STUDY_COMMANDS,
+    Environment,
     StudyPackages,
     WheelsEnvironment,
     wants_study_packages,

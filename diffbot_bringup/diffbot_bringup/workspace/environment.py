@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of an environment, its variables, and the environment of a sourced ROS 2.
+"""The environment of a sourced ROS 2, environment variables, stamps of finished steps.
 
 The other environment, ROS 2 from wheels, is in wheels.py.
 """
@@ -14,7 +14,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
 
 from diffbot_bringup.workspace.process import SetupError
 
@@ -43,37 +42,6 @@ _AS_PROFILE = "SYSTEM_DEFAULT"
 
 Paths = dict[str, list[str]]
 """Variable -> the entries to prepend to it."""
-
-
-class Environment(Protocol):
-    """Where ROS 2 comes from."""
-
-    title: str
-    """Description for the user."""
-    directory: Path
-    """Folder with build, install, log and stamps of this environment."""
-    python: Path
-    """The interpreter that nodes and colcon run with."""
-    cmake_arguments: list[str]
-    """CMake arguments for every package that CMake builds."""
-
-    def key(self) -> str:
-        """Return a hash of everything the environment is made from; builds depend on it, too."""
-
-    def is_ready(self) -> bool:
-        """Return whether prepare would have nothing to do; must be fast."""
-
-    def prepare(self, lock: int) -> None:
-        """Make the environment, resuming an interrupted set-up.
-
-        Raises SetupError when something is missing.
-        """
-
-    def variables(self, user: Mapping[str, str]) -> dict[str, str]:
-        """Return the user's environment variables with those of this environment."""
-
-    def has_package(self, name: str) -> bool:
-        """Return whether this environment, without the workspace, has the ROS package."""
 
 
 def prepend(environment: Mapping[str, str], paths: Paths) -> dict[str, str]:
@@ -224,7 +192,14 @@ _MODULES = {
 
 
 class SystemEnvironment:
-    """A ROS 2 install that the user has sourced."""
+    """A ROS 2 install that the user has sourced.
+
+    Attributes:
+        title: Description for the user.
+        directory: Folder with build, install, log and stamps of this environment.
+        python: The interpreter that nodes and colcon run with.
+        cmake_arguments: CMake arguments for every package that CMake builds.
+    """
 
     def __init__(self, root: Path, distro: str) -> None:
         self._distro = distro

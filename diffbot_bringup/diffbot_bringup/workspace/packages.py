@@ -15,7 +15,6 @@ from pathlib import Path
 
 from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.workspace.environment import (
-    Environment,
     Paths,
     Stamps,
     digest,
@@ -23,6 +22,7 @@ from diffbot_bringup.workspace.environment import (
     read_hooks,
 )
 from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
+from diffbot_bringup.workspace.wheels import Environment
 from diffbot_bringup.xml_launch.arguments import understand
 from diffbot_bringup.xml_launch.substitutions import Share, installed_share
 

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 _TAIL = 25
 """Number of the last output lines of a tool that are kept."""
@@ -92,12 +91,7 @@ class SetupStep:
         left = self._told / self._fraction - elapsed
         return f", about {left:.0f} s left" if left > 0.0 and self._fraction < 1.0 else ""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._ended.set()
         elapsed = time.monotonic() - self._start
         start = "\r\033[K" if self._terminal else ""

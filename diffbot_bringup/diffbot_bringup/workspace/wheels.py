@@ -22,6 +22,7 @@ from pathlib import Path
 
 from diffbot_bringup.workspace.environment import (
     Stamps,
+    SystemEnvironment,
     digest,
     prepend,
     with_defaults,
@@ -41,7 +42,8 @@ _OLD_STAMPS = ("environment", "wheels", "hooks", "packages")
 class WheelsEnvironment:
     """A virtual environment in the checkout that contains everything but compiler and headers.
 
-    Each Python has its own, with its own build; `.diffbot/venv` links to the one made last.
+    Each Python has its own, with its own build; `.diffbot/venv` links to the one made last. Its
+    public members are those of SystemEnvironment.
     """
 
     def __init__(self, root: Path) -> None:
@@ -150,6 +152,9 @@ class WheelsEnvironment:
         return (self.prefix / "share" / name / "package.xml").exists()
 
 
+Environment = SystemEnvironment | WheelsEnvironment
+"""Where ROS 2 comes from."""
+
 OLDEST = (3, 10)
 NEWEST = (3, 14)
 """Oldest and newest Python for which ROS 2 is available as wheels."""
@@ -253,13 +258,22 @@ def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -
     pip: list[str | Path] = [python, "-m", "pip", "install", *_OPTIONS]
     log.unlink(missing_ok=True)
     with SetupStep(f"Installing {total} Python packages") as step:
-        count = _Counter(step, total)
+        seen = 0
+
+        def watch(line: str) -> None:
+            nonlocal seen
+            if match := _ITEM.match(line):
+                seen += 1
+                step.update(round(_DOWNLOADS * min(seen, total)), total, match.group(1))
+            elif line.startswith("Installing collected packages"):
+                step.update(round(_DOWNLOADS * total), total, "unpacking")
+
         try:
             # Source packages are built with this setuptools and not with the newest version of the
             # day.
             run([*pip, _setuptools(constraints)], environment, log, lock)
             command = [*pip, "--no-build-isolation", "-r", constraints]
-            run(command, environment, log, lock, count.watch)
+            run(command, environment, log, lock, watch)
         except ChildError as error:
             raise SetupError(_explanation(error)) from error
     if incomplete(site):
@@ -294,26 +308,6 @@ def _explanation(error: ChildError) -> str:
         return "the disk is full; the environment needs 1.5 GB; free space and run diffbot again"
     reasons = [line for line in error.tail if line.startswith("ERROR")] or error.tail[-1:]
     return f"pip failed: {' '.join(reasons[:1])} (details: {error.log})"
-
-
-class _Counter:
-    """Turns pip's output lines into progress."""
-
-    def __init__(self, step: SetupStep, total: int) -> None:
-        self._step = step
-        self._total = total
-        self._seen = 0
-
-    def watch(self, line: str) -> None:
-        """Process one line of pip's output."""
-        match = _ITEM.match(line)
-        if match is None:
-            if line.startswith("Installing collected packages"):
-                self._step.update(round(_DOWNLOADS * self._total), self._total, "unpacking")
-            return
-        self._seen += 1
-        done = round(_DOWNLOADS * min(self._seen, self._total))
-        self._step.update(done, self._total, match.group(1))
 
 
 def incomplete(site: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from diffbot_bringup.usage import UsageError, check_one_of, suggestion
+from diffbot_bringup.usage import UsageError, check_one_of, command_parser, suggestion
 from diffbot_bringup.xml_launch.document import Element, find, launch_files, read
 from diffbot_bringup.xml_launch.substitutions import (
     Scope,
@@ -264,12 +264,7 @@ def understand(words: Sequence[str], share: Share = installed_share) -> Request 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="diffbot launch",
-        description="Run an XML launch file.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("launch", "Run an XML launch file.", _EPILOG)
     parser.add_argument("name", nargs="?", metavar="NAME", help="launch file; omit to list them")
     parser.add_argument("arguments", nargs="*", metavar="ARG:=VALUE", help="launch arguments")
     parser.add_argument(
