@@ -23,7 +23,6 @@ from diffbot_bringup.workspace.packages import KERNELS, find_packages
 # Marks a test. In a string, as in a test of this module, it does not start a line.
 _MARK = re.compile(r"^@pytest\.mark\.kernels", re.MULTILINE)
 _NOTHING_RUN = 5  # pytest's status when no test was chosen
-_STYLE_COMMANDS = (["ruff", "check"], ["ruff", "format", "--check"])
 
 
 def main(argv: list[str]) -> int:
@@ -39,9 +38,7 @@ def main(argv: list[str]) -> int:
     workers = worker_arguments(pytest_arguments)
     if all_families:
         return run_families(root, [*workers, "-m", "numeric", *folders, *pytest_arguments])
-    style = _check_style(Path(root), names)
-    if not names:
-        style = _check_types(root) or style
+    style = _checks(Path(root), names)
     status, _ = _pytest(root, [*workers, *folders, *pytest_arguments], os.environ)
     if not pytest_arguments and (marked := marked_files(folders)):
         quick = ["-n0", "-q", "-m", "kernels", *marked]
@@ -98,18 +95,15 @@ def _pytest(
     root: str, arguments: Sequence[str], variables: Mapping[str, str], captured: bool = False
 ) -> tuple[int, str]:
     """Status of pytest, and what it printed where that is captured."""
-    command = [sys.executable, "-m", "pytest", *arguments]
-    if not captured:
-        return subprocess.run(command, cwd=root, env=variables).returncode, ""
     process = subprocess.run(
-        command,
+        [sys.executable, "-m", "pytest", *arguments],
         cwd=root,
         env=variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE if captured else None,
+        stderr=subprocess.STDOUT if captured else None,
         text=True,
     )
-    return process.returncode, process.stdout
+    return process.returncode, process.stdout or ""
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
@@ -148,23 +142,17 @@ def test_folders(root: Path, names: list[str]) -> list[Path]:
 test_folders.__test__ = False  # type: ignore[attr-defined]
 
 
-def _check_types(root: str) -> int:
-    """Types of all packages, as pyproject.toml has it: they depend on each other."""
-    if shutil.which("mypy") is None:
-        print("diffbot test: mypy is not installed, so the types are not checked", flush=True)
-        return 0
-    print("diffbot test: mypy", flush=True)
-    return subprocess.run(["mypy"], cwd=root).returncode
-
-
-def _check_style(root: Path, names: list[str]) -> int:
-    if shutil.which("ruff") is None:
-        print("diffbot test: ruff is not installed, so the style is not checked", flush=True)
-        return 0
+def _checks(root: Path, names: list[str]) -> int:
+    """Check style, and the types of all packages, which depend on each other; the last failure."""
     packages = {package.name: package.path for package in find_packages(root)}
     where = [str(packages[name]) for name in names] or ["."]
+    commands = [["ruff", "check", *where], ["ruff", "format", "--check", *where]]
+    commands += [] if names else [["mypy"]]
     status = 0
-    for command in _STYLE_COMMANDS:
+    for command in commands:
+        if shutil.which(command[0]) is None:
+            print(f"diffbot test: {command[0]} is not installed and does not check", flush=True)
+            continue
         print(f"diffbot test: {' '.join(command)}", flush=True)
-        status = subprocess.run([*command, *where], cwd=root).returncode or status
+        status = subprocess.run(command, cwd=root).returncode or status
     return status

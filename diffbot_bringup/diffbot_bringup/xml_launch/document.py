@@ -234,8 +234,9 @@ TYPES: dict[str, tuple[type | None, bool]] = {
     "list_of_str": (str, True),
     "yaml": (None, False),
 }
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+"""What a condition or flag means, in lower case."""
 # Literals of which only these values are supported, although launch accepts more.
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _SUPPORTED_VALUES = {
     "on_exit": ("shutdown",),
     "respawn": ("false", "False", "0"),
@@ -248,11 +249,6 @@ RESERVED = (
     *("launch-prefix", "launch-prefix-filter", "emulate_tty"),
     *("sigterm_timeout", "sigkill_timeout"),
 )
-
-
-def flag(value: str | None, default: bool) -> bool:
-    """Return a literal true / false attribute."""
-    return default if value is None else _FLAGS[value.lower()]
 
 
 def check(root: Element) -> None:

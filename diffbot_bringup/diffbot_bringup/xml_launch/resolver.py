@@ -20,10 +20,10 @@ from diffbot_bringup.usage import check_one_of
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.document import (
+    TRUTH,
     Element,
     LaunchError,
     check,
-    flag,
     parameter_value,
     read,
     read_scalar,
@@ -227,13 +227,12 @@ class Resolver:
         for name, wanted in (("if", True), ("unless", False)):
             if name in element.templates:
                 text = self._text(element, name)
-                truth = {"true": True, "1": True, "false": False, "0": False}
-                if text.strip().lower() not in truth:
+                if text.strip().lower() not in TRUTH:
                     raise ValueError(
                         f"{name}={element.attributes[name]!r} gives {text!r}; "
                         "expected true, 1, false or 0"
                     )
-                return truth[text.strip().lower()] is wanted
+                return TRUTH[text.strip().lower()] is wanted
         return True
 
     def _missing(self, root: Element, given: Iterable[str], origin: Element | None) -> None:
@@ -280,7 +279,7 @@ class Resolver:
         self._walk(root, path)
 
     def _group(self, element: Element) -> None:
-        scoped = flag(element.attributes.get("scoped"), True)
+        scoped = TRUTH[element.attributes.get("scoped", "true").lower()]
         with self.scope.saved() if scoped else nullcontext():
             self._visit(element)
 
