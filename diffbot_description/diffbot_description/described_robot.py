@@ -14,15 +14,14 @@ import os
 import re
 import tempfile
 import textwrap
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from diffbot_description.describe import Description, describe
 from diffbot_description.files import read_text, write_atomically
-from diffbot_description.loading import robot_from
+from diffbot_description.loading import present, robot_from
 from diffbot_description.robot import FieldSpec, Robot
 from diffbot_description.urdf_files import Packages, read_urdf, with_absolute_meshes
 
@@ -214,7 +213,7 @@ def _section(
             if not where:
                 yield ""
             yield from _commented(f"{pad}{key}:", source, pad)
-            yield from _section(value, _present(kinds[key]), dotted, sources)
+            yield from _section(value, present(kinds[key]), dotted, sources)
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             yield ""
             yield f"{pad}{key}:                    # m"
@@ -240,13 +239,7 @@ def _commented(line: str, comment: str, pad: str) -> Iterator[str]:
     yield line
 
 
-def _present(kind: Any) -> Any:
-    """Return the type of an optional field without None."""
-    return get_args(kind)[0] if get_origin(kind) in (Union, types.UnionType) else kind
-
-
 def _unit(kind: Any) -> str:
-    kind = _present(kind)
     if get_origin(kind) is Annotated:
         return next((e.unit for e in get_args(kind) if isinstance(e, FieldSpec)), "")
     return ""

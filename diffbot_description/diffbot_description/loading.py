@@ -294,19 +294,23 @@ def check_field(section: type, name: str, value: float, where: str) -> None:
 
 def _read(kind: Any, value: Any, where: str) -> Any:
     """Read the value of a field: a section, a list of sections, or a value with a FieldSpec."""
-    if get_origin(kind) in (Union, types.UnionType):
-        # An optional key, which is present here: use its type without None.
-        (kind,) = (part for part in get_args(kind) if part is not type(None))
+    kind = present(kind)
     if isinstance(kind, type):
         return _read_section(kind, value, where)
     if get_origin(kind) is tuple:
         return _read_list(get_args(kind), value, where)
     kind, rule = get_args(kind)
+    kind = present(kind)
     if get_origin(kind) is tuple:
         return _read_list([Annotated[part, rule] for part in get_args(kind)], value, where)
     if kind is str:
         return _read_text(value, where, rule)
     return _read_number(kind, value, where, rule)
+
+
+def present(kind: Any) -> Any:
+    """Return the type of an optional field without None."""
+    return get_args(kind)[0] if get_origin(kind) in (Union, types.UnionType) else kind
 
 
 def _read_list(kinds: Sequence[Any], value: Any, where: str) -> tuple[Any, ...]:

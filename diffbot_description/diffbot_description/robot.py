@@ -37,9 +37,8 @@ TEXTS = {
 class FieldSpec:
     """Specification of one field of a robot file: its unit, its meaning and its limits.
 
-    ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. The maxima
-    are far above any robot that rolls on a floor: they detect values in millimetres or grams.
-    ``text`` is the kind of text, see TEXTS.
+    ``above`` is an exclusive lower limit; ``minimum`` and ``maximum`` are inclusive. ``text`` is
+    the kind of text, see TEXTS.
     """
 
     unit: str
@@ -64,30 +63,42 @@ class FieldSpec:
         return f"{value} {self.unit}".rstrip()
 
 
+# Inclusive maxima by unit, far above any robot that rolls on a floor: they detect values in
+# millimetres or grams. Fields with another maximum state it.
+_MOST = {"m": 10, "kg": 1e5, "kg m^2": 1e5, "N m": 1e4, "m/s": 100, "rad/s": 100, "%": 20}
+
+
+def number(
+    unit: str,
+    meaning: str,
+    *,
+    above: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+) -> FieldSpec:
+    """Return the specification of a number, whose maximum is by default that of its unit."""
+    return FieldSpec(unit, meaning, above, minimum, maximum or _MOST.get(unit))
+
+
 @dataclass(frozen=True)
 class Wheels:
     """The two driven wheels, mirror images of each other except for the optional `radii`."""
 
-    radius: Annotated[float, FieldSpec("m", "rolling radius under load", above=0, maximum=2)]
-    separation: Annotated[
-        float, FieldSpec("m", "full track, left to right contact point", above=0, maximum=10)
-    ]
-    width: Annotated[float, FieldSpec("m", "width of one wheel", above=0, maximum=2)]
-    mass: Annotated[float, FieldSpec("kg", "mass of one wheel", above=0, maximum=1e4)]
+    radius: Annotated[float, number("m", "rolling radius under load", above=0, maximum=2)]
+    separation: Annotated[float, number("m", "full track, left to right contact point", above=0)]
+    width: Annotated[float, number("m", "width of one wheel", above=0, maximum=2)]
+    mass: Annotated[float, number("kg", "mass of one wheel", above=0, maximum=1e4)]
     inertia_spin: Annotated[
-        float, FieldSpec("kg m^2", "inertia of one wheel about its axle", above=0, maximum=1e4)
+        float, number("kg m^2", "inertia of one wheel about its axle", above=0, maximum=1e4)
     ]
     inertia_yaw: Annotated[
         float,
-        FieldSpec("kg m^2", "inertia of one wheel about the vertical axis", above=0, maximum=1e4),
+        number("kg m^2", "inertia of one wheel about the vertical axis", above=0, maximum=1e4),
     ]
-    radii: (
-        Annotated[
-            tuple[float, float],
-            FieldSpec("m", "rolling radii [left, right] where they differ", above=0, maximum=2),
-        ]
-        | None
-    ) = None
+    radii: Annotated[
+        Pair | None,
+        number("m", "rolling radii [left, right] where they differ", above=0, maximum=2),
+    ] = None
 
     @property
     def half_track(self) -> float:
@@ -104,35 +115,35 @@ class Wheels:
 class CenterOfMass:
     """Centre of mass of the body; it lies midway between the wheels (y = 0)."""
 
-    x: Annotated[float, FieldSpec("m", "distance ahead of the axle", minimum=-10, maximum=10)]
-    z: Annotated[float, FieldSpec("m", "height above the ground", above=0, maximum=10)]
+    x: Annotated[float, number("m", "distance ahead of the axle", minimum=-10)]
+    z: Annotated[float, number("m", "height above the ground", above=0)]
 
 
 @dataclass(frozen=True)
 class BodyInertia:
     """Principal inertias of the body about its own centre of mass."""
 
-    roll: Annotated[float, FieldSpec("kg m^2", "body inertia about x", above=0, maximum=1e5)]
-    pitch: Annotated[float, FieldSpec("kg m^2", "body inertia about y", above=0, maximum=1e5)]
-    yaw: Annotated[float, FieldSpec("kg m^2", "body inertia about z", above=0, maximum=1e5)]
+    roll: Annotated[float, number("kg m^2", "body inertia about x", above=0)]
+    pitch: Annotated[float, number("kg m^2", "body inertia about y", above=0)]
+    yaw: Annotated[float, number("kg m^2", "body inertia about z", above=0)]
 
 
 @dataclass(frozen=True)
 class Hull:
     """Bounding box of the body, for its display and its contacts."""
 
-    front: Annotated[float, FieldSpec("m", "x of the front", minimum=-10, maximum=10)]
-    rear: Annotated[float, FieldSpec("m", "x of the rear", minimum=-10, maximum=10)]
-    width: Annotated[float, FieldSpec("m", "width of the hull", above=0, maximum=10)]
-    bottom: Annotated[float, FieldSpec("m", "height of the hull's bottom", above=0, maximum=10)]
-    top: Annotated[float, FieldSpec("m", "height of the hull's top", above=0, maximum=10)]
+    front: Annotated[float, number("m", "x of the front", minimum=-10)]
+    rear: Annotated[float, number("m", "x of the rear", minimum=-10)]
+    width: Annotated[float, number("m", "width of the hull", above=0)]
+    bottom: Annotated[float, number("m", "height of the hull's bottom", above=0)]
+    top: Annotated[float, number("m", "height of the hull's top", above=0)]
 
 
 @dataclass(frozen=True)
 class Body:
     """Everything that does not turn with the wheels, casters included."""
 
-    mass: Annotated[float, FieldSpec("kg", "mass of the body", above=0, maximum=1e5)]
+    mass: Annotated[float, number("kg", "mass of the body", above=0)]
     center_of_mass: CenterOfMass
     inertia: BodyInertia
     shape: Hull
@@ -142,14 +153,11 @@ class Body:
 class Caster:
     """A support that slides on the ground and has no mass of its own."""
 
-    x: Annotated[float, FieldSpec("m", "distance ahead of the axle", minimum=-10, maximum=10)]
-    y: Annotated[
-        float, FieldSpec("m", "distance to the left of the middle", minimum=-10, maximum=10)
-    ]
-    radius: Annotated[float, FieldSpec("m", "radius of the ball", above=0, maximum=2)]
+    x: Annotated[float, number("m", "distance ahead of the axle", minimum=-10)]
+    y: Annotated[float, number("m", "distance to the left of the middle", minimum=-10)]
+    radius: Annotated[float, number("m", "radius of the ball", above=0, maximum=2)]
     clearance: Annotated[
-        float,
-        FieldSpec("m", "gap to the ground when the robot stands level", minimum=0, maximum=0.1),
+        float, number("m", "gap to the ground when the robot stands level", minimum=0, maximum=0.1)
     ]
 
 
@@ -199,47 +207,27 @@ class Friction:
     """
 
     viscous: Annotated[
-        tuple[float, float],
-        FieldSpec("N m s/rad", "viscous friction [left, right]", minimum=0, maximum=1e4),
+        Pair, number("N m s/rad", "viscous friction [left, right]", minimum=0, maximum=1e4)
     ]
-    coulomb: Annotated[
-        tuple[float, float],
-        FieldSpec("N m", "Coulomb friction [left, right]", minimum=0, maximum=1e4),
-    ]
-    static: (
-        Annotated[
-            tuple[float, float],
-            FieldSpec("N m", "breakaway torque [left, right]", minimum=0, maximum=1e4),
-        ]
-        | None
-    ) = None
-    stribeck_velocity: (
-        Annotated[
-            tuple[float, float],
-            FieldSpec(
-                "rad/s",
-                "wheel speed at which static friction has fallen to Coulomb by 1/e [left, right]",
-                above=0,
-                maximum=1e3,
-            ),
-        ]
-        | None
-    ) = None
-    coulomb_backward: (
-        Annotated[
-            tuple[float, float],
-            FieldSpec(
-                "N m",
-                "Coulomb friction of a wheel that turns backward [left, right]",
-                minimum=0,
-                maximum=1e4,
-            ),
-        ]
-        | None
-    ) = None
+    coulomb: Annotated[Pair, number("N m", "Coulomb friction [left, right]", minimum=0)]
+    static: Annotated[Pair | None, number("N m", "breakaway torque [left, right]", minimum=0)] = (
+        None
+    )
+    stribeck_velocity: Annotated[
+        Pair | None,
+        number(
+            "rad/s",
+            "wheel speed at which static friction has fallen to Coulomb by 1/e [left, right]",
+            above=0,
+            maximum=1e3,
+        ),
+    ] = None
+    coulomb_backward: Annotated[
+        Pair | None,
+        number("N m", "Coulomb friction of a wheel that turns backward [left, right]", minimum=0),
+    ] = None
     rolling_resistance: Annotated[
-        float,
-        FieldSpec("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1),
+        float, number("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1)
     ] = 0.0
 
 
@@ -251,11 +239,10 @@ class Turning:
     """
 
     viscous: Annotated[
-        float, FieldSpec("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
+        float, number("N m s/rad", "moment per yaw rate against turning", minimum=0, maximum=1e6)
     ]
     coulomb: Annotated[
-        float,
-        FieldSpec("N m", "constant moment against turning", minimum=0, maximum=1e6),
+        float, number("N m", "constant moment against turning", minimum=0, maximum=1e6)
     ]
 
 
@@ -266,24 +253,13 @@ class MotorDrive:
     effort_unit: Annotated[
         str, FieldSpec("", "unit of the wheels' efforts and effort commands", text="effort")
     ] = "newton_metre"
-    torque_constant: (
-        Annotated[
-            tuple[float, float],
-            FieldSpec(
-                "N m",
-                "torque of the wheel for one ampere or per cent [left, right]",
-                above=0,
-                maximum=1e4,
-            ),
-        ]
-        | None
-    ) = None
+    torque_constant: Annotated[
+        Pair | None,
+        number("N m", "torque of the wheel for one ampere or per cent [left, right]", above=0),
+    ] = None
 
     dead_band: Annotated[
-        tuple[float, float],
-        FieldSpec(
-            "N m", "torque below which the motor gives none [left, right]", minimum=0, maximum=1e4
-        ),
+        Pair, number("N m", "torque below which the motor gives none [left, right]", minimum=0)
     ] = (0.0, 0.0)
 
     def torque_of(self, effort: Pair) -> Pair:
@@ -308,61 +284,42 @@ class Uncertainty:
     0 takes a value as exact. For their effect on K5..K8 see diffbot_ident.torque.dimensions.
     """
 
-    radius: Annotated[
-        float, FieldSpec("%", "standard deviation of wheels.radius", minimum=0, maximum=20)
-    ] = 0.0
-    track: Annotated[
-        float, FieldSpec("%", "standard deviation of wheels.separation", minimum=0, maximum=20)
-    ] = 0.0
-    gyro: Annotated[
-        float, FieldSpec("%", "standard deviation of the gyro's scale", minimum=0, maximum=20)
-    ] = 0.0
+    radius: Annotated[float, number("%", "standard deviation of wheels.radius", minimum=0)] = 0.0
+    track: Annotated[float, number("%", "standard deviation of wheels.separation", minimum=0)] = 0.0
+    gyro: Annotated[float, number("%", "standard deviation of the gyro's scale", minimum=0)] = 0.0
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits that no node may exceed."""
 
-    torque: Annotated[float, FieldSpec("N m", "largest torque per wheel", above=0, maximum=1e5)]
+    torque: Annotated[float, number("N m", "largest torque per wheel", above=0, maximum=1e5)]
     traction: Annotated[
         float,
-        FieldSpec(
+        number(
             "N m", "torque per wheel up to which it neither slips nor lifts", above=0, maximum=1e5
         ),
     ]
     torque_rate: Annotated[
-        float, FieldSpec("N m/s", "largest torque rate per wheel", above=0, maximum=1e8)
+        float, number("N m/s", "largest torque rate per wheel", above=0, maximum=1e8)
     ]
-    linear_velocity: Annotated[
-        float, FieldSpec("m/s", "largest forward speed", above=0, maximum=100)
-    ]
-    angular_velocity: Annotated[float, FieldSpec("rad/s", "largest yaw rate", above=0, maximum=100)]
-    wheel_velocity: (
-        Annotated[
-            float,
-            FieldSpec("rad/s", "largest speed of a wheel; absent: no limit", above=0, maximum=1e4),
-        ]
-        | None
-    ) = None
+    linear_velocity: Annotated[float, number("m/s", "largest forward speed", above=0)]
+    angular_velocity: Annotated[float, number("rad/s", "largest yaw rate", above=0)]
+    wheel_velocity: Annotated[
+        float | None,
+        number("rad/s", "largest speed of a wheel; absent: no limit", above=0, maximum=1e4),
+    ] = None
 
 
 @dataclass(frozen=True)
 class ExcitationDefaults:
     """Defaults of the pseudo-random torque that identifies this robot."""
 
-    amplitude: Annotated[
-        float, FieldSpec("N m", "excitation torque per wheel", above=0, maximum=1e5)
-    ]
-    hold: Annotated[int, FieldSpec("samples", "control samples per bit", minimum=1, maximum=10000)]
-    register: Annotated[
-        int, FieldSpec("bits", "length of the shift register", minimum=7, maximum=15)
-    ]
-    linear_velocity: Annotated[
-        float, FieldSpec("m/s", "speed not to be exceeded", above=0, maximum=100)
-    ]
-    angular_velocity: Annotated[
-        float, FieldSpec("rad/s", "yaw rate not to be exceeded", above=0, maximum=100)
-    ]
+    amplitude: Annotated[float, number("N m", "excitation torque per wheel", above=0, maximum=1e5)]
+    hold: Annotated[int, number("samples", "control samples per bit", minimum=1, maximum=10000)]
+    register: Annotated[int, number("bits", "length of the shift register", minimum=7, maximum=15)]
+    linear_velocity: Annotated[float, number("m/s", "speed not to be exceeded", above=0)]
+    angular_velocity: Annotated[float, number("rad/s", "yaw rate not to be exceeded", above=0)]
 
 
 @dataclass(frozen=True)
@@ -371,9 +328,7 @@ class Encoder:
 
     counts: Annotated[
         int,
-        FieldSpec(
-            "counts", "counts per wheel revolution, 0 = perfect", minimum=0, maximum=2**31 - 1
-        ),
+        number("counts", "counts per wheel revolution, 0 = perfect", minimum=0, maximum=2**31 - 1),
     ]
 
     def counts_or(self, asked: int) -> int:
@@ -385,13 +340,13 @@ class Encoder:
 class Contact:
     """Ground contact parameters for physics engines."""
 
-    stiffness: Annotated[float, FieldSpec("N/m", "contact stiffness", above=0, maximum=1e12)]
-    damping: Annotated[float, FieldSpec("N s/m", "contact damping", minimum=0, maximum=1e12)]
+    stiffness: Annotated[float, number("N/m", "contact stiffness", above=0, maximum=1e12)]
+    damping: Annotated[float, number("N s/m", "contact damping", minimum=0, maximum=1e12)]
     wheel_friction: Annotated[
-        float, FieldSpec("", "Coulomb coefficient of the wheels", above=0, maximum=1e3)
+        float, number("", "Coulomb coefficient of the wheels", above=0, maximum=1e3)
     ]
     caster_friction: Annotated[
-        float, FieldSpec("", "Coulomb coefficient of the casters", minimum=0, maximum=1e3)
+        float, number("", "Coulomb coefficient of the casters", minimum=0, maximum=1e3)
     ]
 
 
@@ -403,13 +358,12 @@ class Appearance:
     """
 
     body: Annotated[
-        tuple[float, float, float], FieldSpec("", "colour of the hull", minimum=0, maximum=1)
+        tuple[float, float, float], number("", "colour of the hull", minimum=0, maximum=1)
     ]
     accent: Annotated[
-        tuple[float, float, float],
-        FieldSpec("", "colour of stripes and marks", minimum=0, maximum=1),
+        tuple[float, float, float], number("", "colour of stripes and marks", minimum=0, maximum=1)
     ]
-    urdf: Annotated[str, FieldSpec("", "URDF whose shapes are shown", text="path")] | None = None
+    urdf: Annotated[str | None, FieldSpec("", "URDF whose shapes are shown", text="path")] = None
 
 
 @dataclass(frozen=True)
