@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import product
 from numbers import Integral, Real
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -523,25 +524,13 @@ def _check_names_and_limits(robot: Robot) -> None:
             f"joints.left has {len(robot.joints.left)} wheels and joints.right "
             f"{len(robot.joints.right)}: must be as many on both sides. Name the driven ones."
         )
-    most, excitation = robot.limits, robot.excitation
-    for name, value, limit_name, limit, unit in (
-        ("limits.traction", most.traction, "limits.torque", most.torque, "N m"),
-        ("excitation.amplitude", excitation.amplitude, "limits.traction", most.traction, "N m"),
-        (
-            "excitation.linear_velocity",
-            excitation.linear_velocity,
-            "limits.linear_velocity",
-            most.linear_velocity,
-            "m/s",
-        ),
-        (
-            "excitation.angular_velocity",
-            excitation.angular_velocity,
-            "limits.angular_velocity",
-            most.angular_velocity,
-            "rad/s",
-        ),
+    for name, limit_name, unit in (
+        ("limits.traction", "limits.torque", "N m"),
+        ("excitation.amplitude", "limits.traction", "N m"),
+        ("excitation.linear_velocity", "limits.linear_velocity", "m/s"),
+        ("excitation.angular_velocity", "limits.angular_velocity", "rad/s"),
     ):
+        value, limit = attrgetter(name, limit_name)(robot)
         if value > limit:
             raise ValueError(
                 f"{name} = {value} {unit} must be at most {limit_name} = {limit} {unit}. Lower it."

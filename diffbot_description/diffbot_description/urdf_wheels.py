@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -307,12 +308,7 @@ def _round_shape(
 
     The order of preference is: collision primitive, visual primitive, collision mesh, visual mesh.
     """
-    for role, meshes in (
-        ("collision", False),
-        ("visual", False),
-        ("collision", True),
-        ("visual", True),
-    ):
+    for meshes, role in product((False, True), ("collision", "visual")):
         found = [
             shape
             for link in links

@@ -5,30 +5,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_bringup.xml_launch.substitutions import Call, Text, parse, split
+from diffbot_bringup.xml_launch.substitutions import Call, parse, split
 
 
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("", (Text(""),)),
-        ("plain $ text $5", (Text("plain $ text $5"),)),
-        ("$(var x)", (Call("var", ((Text("x"),),)),)),
-        ("a$(dirname)b", (Text("a"), Call("dirname", ()), Text("b"))),
-        ("$(env A b)", (Call("env", ((Text("A"),), (Text("b"),))),)),
-        (r"\$(var x)", (Text("$(var x)"),)),
-        (r"a\\b", (Text(r"a\b"),)),
-        ("$(eval '1 + 2')", (Call("eval", ((Text("1 + 2"),),)),)),
-        ('$(eval "it\'s")', (Call("eval", ((Text("it's"),),)),)),
-        (r"$(eval 'it\'s')", (Call("eval", ((Text("it's"),),)),)),
-        ("$(env A '')", (Call("env", ((Text("A"),), ())),)),
+        ("", ("",)),
+        ("plain $ text $5", ("plain $ text $5",)),
+        ("$(var x)", (Call("var", (("x",),)),)),
+        ("a$(dirname)b", ("a", Call("dirname", ()), "b")),
+        ("$(env A b)", (Call("env", (("A",), ("b",))),)),
+        (r"\$(var x)", ("$(var x)",)),
+        (r"a\\b", (r"a\b",)),
+        ("$(eval '1 + 2')", (Call("eval", (("1 + 2",),)),)),
+        ('$(eval "it\'s")', (Call("eval", (("it's",),)),)),
+        (r"$(eval 'it\'s')", (Call("eval", (("it's",),)),)),
+        ("$(env A '')", (Call("env", (("A",), ())),)),
         (
             "$(var a-$(var b))",
-            (Call("var", ((Text("a-"), Call("var", ((Text("b"),),))),)),),
+            (Call("var", (("a-", Call("var", (("b",),))),)),),
         ),
         (
             "$(eval '$(var a) + 1')",
-            (Call("eval", ((Call("var", ((Text("a"),),)), Text(" + 1")),)),),
+            (Call("eval", ((Call("var", (("a",),)), " + 1"),)),),
         ),
     ],
 )
@@ -56,7 +56,7 @@ def test_mistakes_are_refused_with_their_column(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(blacklist_characters="$\\"), min_size=1))
 def test_text_without_dollar_and_backslash_stays(text: str) -> None:
-    assert parse(text) == (Text(text),)
+    assert parse(text) == (text,)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_text_without_dollar_and_backslash_stays(text: str) -> None:
 )
 def test_command_line_is_split_at_spaces_of_plain_text(text: str, words: list) -> None:
     found = [
-        tuple(part.value if isinstance(part, Text) else "$" for part in word)
+        tuple(part if isinstance(part, str) else "$" for part in word)
         for word in split(parse(text))
     ]
     assert found == words

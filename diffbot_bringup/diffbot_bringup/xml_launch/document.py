@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from diffbot_bringup.usage import UsageError, check_one_of, suggestion
 from diffbot_bringup.xml_launch import substitutions
-from diffbot_bringup.xml_launch.substitutions import Scope, Share, Template, Text, parse, split
+from diffbot_bringup.xml_launch.substitutions import Scope, Share, Template, parse, split
 
 
 class LaunchError(UsageError):
@@ -365,12 +365,12 @@ def _item(value: Any, scalar: type | None, scope: Scope | None) -> Any:
     if isinstance(value, str):
         template = parse(value)
         substitutions.check(template)
-        if not (len(template) == 1 and isinstance(template[0], Text)):
+        if len(template) > 1 or not isinstance(template[0], str):
             if scope is None:
                 return template
             text = substitutions.perform(template, scope)
             return _coerce(text, scalar, False, text_allowed=False)
-        value = template[0].value
+        value = template[0]
     if scalar is not None and not isinstance(value, scalar):
         raise ValueError(f"{value!r} is not of type {scalar.__name__}")
     return value

@@ -212,7 +212,8 @@ class Resolver:
         for element in parent.children:
             try:
                 if self._wanted(element):
-                    _ACTIONS[element.tag](self, element)
+                    # The schema check leaves only tags that have a method.
+                    getattr(self, "_" + element.tag.replace("-", "_"))(element)
             except LaunchError:
                 raise
             except ValueError as error:
@@ -283,7 +284,7 @@ class Resolver:
         with self.scope.saved() if scoped else nullcontext():
             self._visit(element)
 
-    def _push_namespace(self, element: Element) -> None:
+    def _push_ros_namespace(self, element: Element) -> None:
         configurations = self.scope.configurations
         namespace = join(configurations.get("ros_namespace"), self._text(element, "namespace"))
         check_namespace(namespace or "")
@@ -345,20 +346,3 @@ class Resolver:
                 place=f"{element.file}:{element.line}",
             )
         )
-
-
-_ACTIONS = {
-    "arg": Resolver._arg,
-    "let": Resolver._let,
-    "include": Resolver._include,
-    "group": Resolver._group,
-    "push_ros_namespace": Resolver._push_namespace,
-    "push-ros-namespace": Resolver._push_namespace,
-    "node": Resolver._node,
-    "executable": Resolver._executable,
-    "set_env": Resolver._set_env,
-    "unset_env": Resolver._unset_env,
-    "set_parameter": Resolver._set_parameter,
-    "set_remap": Resolver._set_remap,
-    "log": Resolver._log,
-}

@@ -29,13 +29,6 @@ from diffbot_bringup.usage import suggestion
 
 
 @dataclass(frozen=True)
-class Text:
-    """Plain text, with escapes already removed."""
-
-    value: str
-
-
-@dataclass(frozen=True)
 class Call:
     """One substitution: its name and its arguments."""
 
@@ -43,7 +36,8 @@ class Call:
     arguments: tuple[Template, ...]
 
 
-Template = tuple["Text | Call", ...]
+Template = tuple["str | Call", ...]
+"""Plain texts, with escapes already removed, and substitutions."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # A dollar is literal when no parenthesis follows or a backslash precedes it.
@@ -73,7 +67,7 @@ MOST_CALLS = 100  # substitutions in one text, including nested ones
 def parse(text: str) -> Template:
     """Parse a whole attribute value. Raises ValueError that states the column of the mistake."""
     if not text:
-        return (Text(""),)
+        return ("",)
     if text.count("$(") > MOST_CALLS:
         raise ValueError(f"{text.count('$(')} substitutions in one text; at most {MOST_CALLS}")
     parser = _Parser(text)
@@ -98,16 +92,16 @@ class _Parser:
 
     def template(self, quote: str) -> Template:
         """Parse text and substitutions up to the closing quote (or to the end)."""
-        parts: list[Text | Call] = []
+        parts: list[str | Call] = []
         while (part := self._part(_STRING[quote], quote)) is not None:
             parts.append(part)
         return tuple(parts)
 
-    def _part(self, plain: re.Pattern[str], quote: str) -> Text | Call | None:
+    def _part(self, plain: re.Pattern[str], quote: str) -> str | Call | None:
         match = plain.match(self.text, self.position)
         if match:
             self.position = match.end()
-            return Text(unescape(match.group()))
+            return unescape(match.group())
         if self.text.startswith("$(", self.position):
             return self._call(quote)
         return None
@@ -136,7 +130,7 @@ class _Parser:
                 raise self.mistake(f"the closing {opening}")
             self.position += 1
             return template
-        parts: list[Text | Call] = []
+        parts: list[str | Call] = []
         while (part := self._part(_WORD[quote], quote)) is not None:
             parts.append(part)
         if not parts:
@@ -156,32 +150,32 @@ def split(template: Template) -> list[Template]:
     unbalanced quotes.
     """
     words: list[Template] = []
-    word: list[Text | Call] = []
+    word: list[str | Call] = []
 
     def finish() -> None:
         words.append(tuple(word))
         word.clear()
 
     for part in template:
-        if not isinstance(part, Text):
+        if isinstance(part, Call):
             word.append(part)
             continue
         try:
-            tokens = shlex.split(part.value)
+            tokens = shlex.split(part)
         except ValueError as error:
             raise ValueError(
-                f"{error} in {part.value!r} (quotes cannot hold a substitution here)"
+                f"{error} in {part!r} (quotes cannot hold a substitution here)"
             ) from None
         if not tokens:
             finish()
             continue
-        if part.value[0].isspace() and word:
+        if part[0].isspace() and word:
             finish()
         for token in tokens[:-1]:
-            word.append(Text(token))
+            word.append(token)
             finish()
-        word.append(Text(tokens[-1]))
-        if part.value[-1].isspace():
+        word.append(tokens[-1])
+        if part[-1].isspace():
             finish()
     if word:
         finish()
@@ -385,7 +379,7 @@ class Scope:
 def check(template: Template) -> None:
     """Raise ValueError when a substitution is unknown or has a wrong number of arguments."""
     for part in template:
-        if isinstance(part, Text):
+        if isinstance(part, str):
             continue
         if part.name not in _KNOWN:
             raise ValueError(
@@ -405,9 +399,9 @@ def perform(template: Template, scope: Scope) -> str:
     return "".join(_part(part, scope) for part in template)
 
 
-def _part(part: Text | Call, scope: Scope) -> str:
-    if isinstance(part, Text):
-        return part.value
+def _part(part: str | Call, scope: Scope) -> str:
+    if isinstance(part, str):
+        return part
     arguments = [perform(argument, scope) for argument in part.arguments]
     try:
         return _KNOWN[part.name][0](scope, *arguments)
