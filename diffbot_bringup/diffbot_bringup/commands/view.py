@@ -16,7 +16,6 @@ from pathlib import Path
 from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError, command_parser
 from diffbot_bringup.xml_launch.resolver import find_executable
-from diffbot_description.files import RECORDING, dated_folder
 
 _EPILOG = """\
 Without PATH it shows the active `diffbot launch`, or the run in ROS_DOMAIN_ID, with a stop button.
@@ -113,6 +112,7 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     for path in options.paths:
         if not path.exists():
             raise UsageError(f"{path}: there is no such folder; give results of runs")
+    from diffbot_description.files import RECORDING, dated_folder
     from diffbot_report.compare_page import compare_page, read_run
     from diffbot_report.page import write_page
 
