@@ -25,6 +25,12 @@ def command_parser(command: str, description: str, epilog: str) -> argparse.Argu
     )
 
 
+def split_at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the words before the first `--`, and those after it, which are pytest's."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` when a known word is close to `word`, else nothing."""
     close = get_close_matches(word, list(known), n=1)

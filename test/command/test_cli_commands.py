@@ -14,6 +14,7 @@ import pytest
 
 from diffbot_bringup import cli
 from diffbot_bringup.commands import test as command
+from diffbot_bringup.usage import split_at_dashes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,9 +34,9 @@ def test_an_unknown_command_lists_the_others(capsys):
 
 
 def test_packages_and_pytest_arguments_are_told_apart():
-    assert command.split(["a", "b"]) == (["a", "b"], [])
-    assert command.split(["a", "--", "-k", "x", "--"]) == (["a"], ["-k", "x", "--"])
-    assert command.split(["--", "-x"]) == ([], ["-x"])
+    assert split_at_dashes(["a", "b"]) == (["a", "b"], [])
+    assert split_at_dashes(["a", "--", "-k", "x", "--"]) == (["a"], ["-k", "x", "--"])
+    assert split_at_dashes(["--", "-x"]) == ([], ["-x"])
 
 
 @pytest.fixture

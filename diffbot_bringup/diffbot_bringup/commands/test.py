@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from diffbot_bringup.kernels import Family, families
+from diffbot_bringup.usage import split_at_dashes
 from diffbot_bringup.workspace.packages import KERNELS, find_packages
 
 # Marks a test. In a string, as in a test of this module, it does not start a line.
@@ -31,7 +32,7 @@ def main(argv: list[str]) -> int:
     if not root:
         print("diffbot test: run it as ./diffbot test in a checkout, or use colcon test")
         return 2
-    names, pytest_arguments = split(argv)
+    names, pytest_arguments = split_at_dashes(argv)
     all_families = KERNELS in names
     names = [name for name in names if name != KERNELS]
     folders = list(map(str, test_folders(Path(root), names)))
@@ -104,14 +105,6 @@ def _pytest(
         text=True,
     )
     return process.returncode, process.stdout or ""
-
-
-def split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Return (packages, arguments for pytest), which a `--` separates."""
-    if "--" not in argv:
-        return argv, []
-    at = argv.index("--")
-    return argv[:at], argv[at + 1 :]
 
 
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from diffbot_bringup.usage import UsageError, check_one_of
+from diffbot_bringup.usage import UsageError, check_one_of, split_at_dashes
 from diffbot_bringup.workspace.environment import (
     Paths,
     Stamps,
@@ -266,7 +266,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
     if command == "launch":
         understand(words, _share_of(root, any_package))
     elif command == "test":
-        for word in words[: words.index("--")] if "--" in words else words:
+        for word in split_at_dashes(words)[0]:
             if word != KERNELS:
                 check_one_of("package", word, _package_names(root))
     elif command == "run":

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from diffbot_bringup.usage import split_at_dashes
 from diffbot_bringup.workspace.environment import (
     Stamps,
     SystemEnvironment,
@@ -389,7 +390,7 @@ def wants_study_packages(command: str, words: list[str]) -> bool:
     if {"-h", "--help"} & set(words):
         return False
     if command == "test":
-        packages = words[: words.index("--")] if "--" in words else words
+        packages, _ = split_at_dashes(words)
         return not packages or "diffbot_bringup" in packages
     if command == "python":
         return bool(words) and _runs_on_a_cluster(Path(words[0]))
