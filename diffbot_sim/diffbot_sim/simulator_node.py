@@ -46,9 +46,7 @@ class EngineParameters(SensorParameters, PacingParameters):
     payload_time: float = parameter(
         -1.0, "robot time at which the load is put on, s; below 0: never"
     )
-    slope: float = parameter(
-        0.0, "slope of the floor, degrees", minimum=0.0, maximum=STEEPEST
-    )
+    slope: float = parameter(0.0, "slope of the floor, degrees", minimum=0.0, maximum=STEEPEST)
     downhill: float = parameter(
         0.0, "direction in which the floor falls, in odom, degrees, counter-clockwise from x"
     )

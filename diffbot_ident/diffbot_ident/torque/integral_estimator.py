@@ -341,7 +341,7 @@ class IntegralEstimator:
         )
         if judged.state is not EstimateState.ESTIMATED:
             return judged
-        return replace(judged, warnings=regression.warnings(judged.delay))
+        return replace(judged, warnings=regression.warnings(judged))
 
 
 class _Opening:
@@ -568,6 +568,7 @@ class _Regression:
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
+            slope=self._slope(),
         ).with_values(values, covariance)
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
@@ -589,9 +590,16 @@ class _Regression:
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
-    def warnings(self, delay: float) -> tuple[str, ...]:
-        """Return warnings; the delay, control periods, is NaN where it is not sure."""
+    def _slope(self) -> tuple[float, float] | None:
+        if SLOPE not in self._patterns:
+            return None
+        others = self._extra(tuple(each for each in self._patterns if each is not SLOPE))
+        return floor_slope(self.sums.delayed(self._delay, is_spread(others)), others)
+
+    def warnings(self, estimate: Estimate) -> tuple[str, ...]:
+        """Return the warnings about an estimate."""
         found = []
+        delay = estimate.delay  # NaN where it is not sure
         if delay > 0.0:
             text = (
                 f"torque acts {delay:g} control period{'' if delay == 1.0 else 's'} "
@@ -606,13 +614,12 @@ class _Regression:
         if self._patterns:
             sums = self.sums.delayed(self._delay, spread=True)
             named = still_sure(sums, self._patterns, self._known)
-            found += [self._warning(pattern, sums) for pattern in named if pattern.warning]
+            found += [self._warning(pattern, estimate) for pattern in named if pattern.warning]
         return (*found, *self._residuals.warnings())
 
-    def _warning(self, pattern: ResidualPattern, sums: RowSums) -> str:
-        if pattern is SLOPE:
-            others = self._extra(tuple(each for each in self._patterns if each is not SLOPE))
-            slope, downhill = map(math.degrees, floor_slope(sums, others))
+    def _warning(self, pattern: ResidualPattern, estimate: Estimate) -> str:
+        if pattern is SLOPE and estimate.slope is not None:
+            slope, downhill = map(math.degrees, estimate.slope)
             return (
                 f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} degrees "
                 "from the first heading)"
