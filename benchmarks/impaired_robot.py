@@ -26,10 +26,9 @@ from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation, nominal_prior
 from diffbot_node.wheel_watch import WheelWatch
 from diffbot_sim.simulator import Simulator
+from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_study.driving import Law, simulate_drive
 from pose2d_trajectories import make_trajectory
-
-GRAVITY = 9.81  # m/s^2
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,7 @@ class ImpairedRobot:
 
     def __init__(self, engine: Simulator, robot: Robot, impairment: Impairment) -> None:
         self._engine, self._impairment = engine, impairment
-        model = robot.model
-        self._model = model
-        self._force = (model.mass_body + 2.0 * model.wheel_mass) * GRAVITY
-        self._force *= math.sin(math.radians(impairment.slope))
+        self._floor = SlopedFloor(robot, impairment.slope)
         self.reset()
 
     def __getattr__(self, name: str) -> object:
@@ -96,11 +92,7 @@ class ImpairedRobot:
             (a, b), (c, d) = self._impairment.wiring
             left, right = a * left + b * right, c * left + d * right
         self.log.append((*commanded, left, right, *self._engine.wheel_velocities()))
-        heading = self._engine.pose()[2]
-        r, b = self._model.wheel_radius, self._model.half_track
-        along = 0.5 * r * self._force * math.cos(heading)
-        across = -0.5 * r / b * self._force * self._model.com_offset * math.sin(heading)
-        self._engine.step((left + along - across, right + along + across), duration)
+        self._floor.step(self._engine, (left, right), duration)
 
     def wheel_angles(self) -> tuple[float, float]:
         """See Simulator.wheel_angles; as measured by the encoders."""

@@ -89,7 +89,7 @@ def outcome(
     if not friction:
         drawn = drawn.without_friction()
     if unmodelled is not None:
-        drawn = drawn.with_unmodelled_friction(unmodelled)
+        drawn = drawn.with_unmodelled_effect(unmodelled)
     if turning:
         drawn = drawn.with_turning(None if engine == "ideal" else folder)
     run = record_random(drawn, SECONDS, engine)

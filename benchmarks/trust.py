@@ -276,7 +276,7 @@ def main() -> None:
         "--engine", default="ideal", choices=ENGINES, help="engine of random robots"
     )
     parser.add_argument(
-        "--unmodelled", choices=UNMODELLED, help="additional friction of random robots"
+        "--unmodelled", choices=UNMODELLED, help="effect outside the model on random robots"
     )
     parser.add_argument(
         "--frictionless", action="store_true", help="random robots without friction"

@@ -43,6 +43,9 @@ class Model:
         delay: Control periods between a torque's report and its action, >= 0; d + a, d whole, means
             that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
         turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
+        sloped: Whether the floor is not level. The gravity along it is then fitted to the motion to
+            be predicted.
+        gravity: That gravity along the x and the y axis of the motion's first heading, m/s^2.
         doubts: Changes of [values, friction] by one standard deviation of the estimate in each of n
             independent directions, shape (n, 8); () if unknown.
     """
@@ -51,6 +54,8 @@ class Model:
     friction: Four = (0.0, 0.0, 0.0, 0.0)
     delay: float = 0.0
     turning: tuple[float, float] = (0.0, 0.0)
+    sloped: bool = False
+    gravity: tuple[float, float] = (0.0, 0.0)
     doubts: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
@@ -89,7 +94,10 @@ class Model:
                 )
             )
             turning = (a, b)
-        return cls(estimate.values, friction, delay, turning, _doubts(estimate))
+        sloped = estimate.slope is not None
+        return cls(
+            estimate.values, friction, delay, turning, sloped=sloped, doubts=_doubts(estimate)
+        )
 
     def moved(self, deviations: Array) -> Model:
         """Return the model moved by so many deviations along each of the doubts, shape (n,)."""
@@ -103,7 +111,9 @@ class Model:
             friction=(left, right, coulomb_left, coulomb_right),
         )
 
-    def _acceleration(self, velocity: Array, torque: Array, geometry: WheelGeometry) -> Array:
+    def _acceleration(
+        self, velocity: Array, heading: Array, torque: Array, geometry: WheelGeometry
+    ) -> Array:
         """Return [dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
         v, omega = velocity
         viscous, coulomb = np.array(self.friction[:2]), np.array(self.friction[2:])
@@ -113,6 +123,9 @@ class Model:
         found = np.array(accelerations(np.array(self.values), v, omega, left, right))
         if self.turning[0]:
             found[1] -= self.turning[0] / self._inertia(geometry) * omega
+        if self.gravity != (0.0, 0.0):
+            (x, y), cos, sin = self.gravity, np.cos(heading), np.sin(heading)
+            found += (x * cos + y * sin, self.values[1] * (x * sin - y * cos))
         return found
 
     def _inertia(self, geometry: WheelGeometry) -> float:
@@ -133,6 +146,7 @@ class Model:
         period: float,
         geometry: WheelGeometry,
         lengths: NDArray[np.int_] | None = None,
+        heading: Array | None = None,
     ) -> Array:
         """Predict the velocities [v, omega] at the ends of n predictions, shape (2, n).
 
@@ -142,6 +156,7 @@ class Model:
             period: Control period, s.
             geometry: Wheel radii and separation.
             lengths: Number of periods of each prediction, at most m, shape (n,); None: m.
+            heading: Initial headings, rad, for `gravity`, shape (n,); None: 0.
 
         Raises:
             ValueError: The shapes are not as specified.
@@ -152,14 +167,18 @@ class Model:
                 "(2, n) and (m, 2, n), for m periods of n predictions"
             )
         velocity = start
+        heading = np.zeros(np.shape(start)[1]) if heading is None else heading
         for step, acting in enumerate(torque):
             # The midpoint rule: products of velocities change little within a period.
-            half = velocity + 0.5 * period * self._acceleration(velocity, acting, geometry)
+            rate = self._acceleration(velocity, heading, acting, geometry)
+            half = velocity + 0.5 * period * rate
             if self.turning[1]:
                 half = self._held(half, 0.5 * period, geometry)
-            after = velocity + period * self._acceleration(half, acting, geometry)
+            middle = heading + 0.5 * period * velocity[1]
+            after = velocity + period * self._acceleration(half, middle, acting, geometry)
             if self.turning[1]:
                 after = self._held(after, period, geometry)
+            heading = heading + period * half[1]
             velocity = after if lengths is None else np.where(step < lengths, after, velocity)
         return velocity
 
@@ -212,13 +231,16 @@ class _Segment:
     """A motion without a gap.
 
     Samples are rows of [stamp in s, angles left, right in rad, torques left, right in N m], shape
-    (n, 5); the torques acted until the stamp.
+    (n, 5); the torques acted until the stamp. The heading at the first sample is in rad.
     """
 
-    def __init__(self, samples: Array, geometry: WheelGeometry) -> None:
+    def __init__(self, samples: Array, geometry: WheelGeometry, heading: float) -> None:
         paths = geometry.body_velocity(*turns(samples[:, 1:3]).T)
         self._periods: Array = np.diff(samples[:, 0])
         self._velocity: Array = np.array(paths) / self._periods
+        turned = np.array(paths[1])
+        # At the middle of each period, as the mean velocities.
+        self._heading: Array = heading + np.cumsum(turned) - 0.5 * turned
         self._torque = samples[1:, 3:5].T
         self._geometry = geometry
 
@@ -266,9 +288,15 @@ class _Segment:
             acting = np.array(
                 [0.5 * (late[:, starts + i] + late[:, starts + i + 1]) for i in range(steps)]
             )
-            begin = model.predict(begin, acting, period, self._geometry, lengths)
+            heading = self._heading[starts]
+            begin = model.predict(begin, acting, period, self._geometry, lengths, heading)
         errors: Array = end - begin
         return errors
+
+    def headings(self, predictions: _Predictions) -> Array:
+        """Return the headings at the middle of predictions over one period, rad, shape (n,)."""
+        starts = predictions.starts(self._velocity.shape[1])
+        return 0.5 * (self._heading[starts] + self._heading[starts + 1])
 
 
 # Duration of the long predictions, and time between the starts of two of them, s.
@@ -406,13 +434,16 @@ class HeldOutMotion:
         if not self.enough(delay):
             return self._undecided(self._too_short())
         far = self._far(math.ceil(delay))
-        segments = [
-            _Segment(np.array(kept), self._geometry) for kept in self._segments if len(kept) > 1
-        ]
+        near = _Predictions(1, 1, 1, far.late)
+        segments = self._made_segments()
+        if identified.sloped:
+            gravity = self._gravity(segments, identified, near)
+            identified, nominal = (
+                replace(model, gravity=gravity) for model in (identified, nominal)
+            )
         # All models are judged at the same instants.
         near_errors, far_errors = (
-            self._errors(segments, identified, nominal, predictions)
-            for predictions in (_Predictions(1, 1, 1, far.late), far)
+            self._errors(segments, identified, nominal, predictions) for predictions in (near, far)
         )
         if still := self._still(far_errors["none"]):
             return self._undecided(still)
@@ -430,6 +461,29 @@ class HeldOutMotion:
             horizon_no_model=far_errors["none"],
             horizon_nominal=far_errors["nominal"],
         )
+
+    def _made_segments(self) -> list[_Segment]:
+        """Return the segments with their headings; 0 at the first sample of all."""
+        kept = [np.array(each) for each in self._segments if len(each) > 1]
+        angles = np.concatenate(kept)[:, 1:3]
+        _, turned = self._geometry.body_velocity(*turns(angles).T)
+        headings = np.concatenate(([0.0], np.cumsum(turned)))
+        firsts = np.cumsum([0, *map(len, kept[:-1])])
+        return [
+            _Segment(samples, self._geometry, float(headings[first]))
+            for samples, first in zip(kept, firsts, strict=True)
+        ]
+
+    def _gravity(
+        self, segments: Sequence[_Segment], model: Model, near: _Predictions
+    ) -> tuple[float, float]:
+        """Return the gravity along the floor that the model's errors of one period show, m/s^2."""
+        lengths = [segment.lengths((model.values[1],), near) for segment in segments]
+        gained = self._all_errors(segments, model, near, lengths)[0]
+        heading = np.concatenate([segment.headings(near) for segment in segments])
+        columns = self.period * np.column_stack((np.cos(heading), np.sin(heading)))
+        x, y = np.linalg.lstsq(columns, gained)[0].tolist()
+        return x, y
 
     def _far(self, late: int) -> _Predictions:
         """Return the long predictions, with so many periods of torque before each start."""

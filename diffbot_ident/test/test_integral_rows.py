@@ -11,6 +11,7 @@ from test_regression import GEOMETRY, K7, K8, period, torque
 from test_regression import samples_of_linear_plant as linear_plant
 
 from diffbot_ident.torque.integral_rows import (
+    COS_HEADING,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -18,6 +19,7 @@ from diffbot_ident.torque.integral_rows import (
     OMEGA_SQUARED,
     SIGN_LEFT,
     SIGN_RIGHT,
+    SIN_HEADING,
     SUM,
     V_OMEGA,
     IntegralRows,
@@ -28,8 +30,8 @@ from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
 
 def samples_of_linear_plant(steps, wrap):
-    """Samples of the plant of test_regression, shape (n, 5)."""
-    return np.array([(s.stamp, *s.position, *s.effort) for s in linear_plant(steps, wrap)])
+    """Samples of the plant of test_regression, shape (n, 6), without headings."""
+    return np.array([(s.stamp, *s.position, *s.effort, 0.0) for s in linear_plant(steps, wrap)])
 
 
 @settings(max_examples=50, deadline=None)
@@ -77,7 +79,8 @@ def test_integrals_of_a_known_motion():
     time = h * np.arange(count)
     path = 0.5 * time + 0.3 / 4.0 * (1.0 - np.cos(4.0 * time))
     turn = 2.0 / 3.0 * np.sin(3.0 * time)
-    samples = np.column_stack((time, *GEOMETRY.wheel_velocity(path, turn), 0 * time, 0 * time))
+    angles = GEOMETRY.wheel_velocity(path, turn)
+    samples = np.column_stack((time, *angles, 0 * time, 0 * time, turn))
     maker = IntegralRows(GEOMETRY, window, smoothing)
     rows, _, _ = maker.make(samples)
 
@@ -101,6 +104,8 @@ def test_integrals_of_a_known_motion():
             (OMEGA, omega, 3e-4),
             (OMEGA_SQUARED, lambda t: omega(t) ** 2, 1e-3),
             (V_OMEGA, lambda t: v(t) * omega(t), 1e-3),
+            (COS_HEADING, lambda t: np.cos(2.0 / 3.0 * np.sin(3.0 * t)), 3e-4),
+            (SIN_HEADING, lambda t: np.sin(2.0 / 3.0 * np.sin(3.0 * t)), 3e-4),
         ):
             # Means of two periods' mean speeds are h^2 / 8 of the second derivative off.
             found, expected = rows[row, column], mean_integral(function, row)
@@ -127,7 +132,7 @@ def test_products_are_exact_where_the_slope_jumps_each_period(delay):
     torques = np.concatenate((np.zeros((delay, 2)), generator.uniform(-2.0, 2.0, (count, 2))))
     acting = torques[:count]
     samples = samples_of_linear_plant([(h, *pair) for pair in acting], False)
-    samples[1:, 3:] = torques[delay:]
+    samples[1:, 3:5] = torques[delay:]
     maker = IntegralRows(GEOMETRY, window, smoothing)
     rows, _, _ = maker.make(samples, TorqueResponse(K7, K8, delay))
     slopes = np.column_stack(
@@ -156,7 +161,7 @@ def test_products_are_not_raised_by_noise():
     """
     generator = np.random.default_rng(3)
     angles = 1e-3 * generator.standard_normal((5000, 2))
-    samples = np.column_stack((0.01 * np.arange(5000), angles, np.zeros((5000, 2))))
+    samples = np.column_stack((0.01 * np.arange(5000), angles, np.zeros((5000, 3))))
     rows, _, _ = IntegralRows(GEOMETRY, 10, 5).make(samples)
     _, omega = GEOMETRY.body_velocity(*(np.diff(angles, axis=0) / 0.01).T)
     mean = rows[:, OMEGA_SQUARED].mean() / 0.1
@@ -181,7 +186,7 @@ def test_delayed_columns_are_the_torques_reported_before():
 def test_signs_and_turning_round():
     """The left wheel turns forward all along, the right one turns round at sample 30."""
     angles = np.column_stack((0.02 * np.arange(60), 0.03 * np.abs(np.arange(60) - 30.0)))
-    samples = np.column_stack((0.01 * np.arange(60), angles, np.zeros((60, 2))))
+    samples = np.column_stack((0.01 * np.arange(60), angles, np.zeros((60, 3))))
     maker = IntegralRows(GEOMETRY, 5, 2)
     rows, turning, whole = maker.make(samples)
     np.testing.assert_allclose(rows[:, SIGN_LEFT], 0.05)
@@ -197,7 +202,7 @@ def test_signs_and_turning_round():
 def test_rows_in_which_a_sample_was_lost_are_told(fine, period, delay):
     """As long as the torque that was lost acts, and one window and smoothing before that."""
     stamps = np.delete(period / fine * np.arange(80 * fine + 1), 40 * fine + 1)
-    samples = np.column_stack((stamps, np.zeros((len(stamps), 4))))
+    samples = np.column_stack((stamps, np.zeros((len(stamps), 5))))
     maker = IntegralRows(GEOMETRY, 5, 2, fine, period)
     _, _, whole = maker.make(samples, TorqueResponse(K7, K8, delay))
     assert np.sum(~whole) == 5 + 2 - 1 + 1 + math.ceil(delay) and whole[0] and whole[-1]
@@ -205,7 +210,7 @@ def test_rows_in_which_a_sample_was_lost_are_told(fine, period, delay):
 
 def test_too_short_a_stretch_gives_no_row():
     maker = IntegralRows(GEOMETRY, 5, 2)
-    rows, turning, whole = maker.make(np.zeros((maker.overlap, 5)))
+    rows, turning, whole = maker.make(np.zeros((maker.overlap, 6)))
     assert rows.shape == (0, maker.columns) and turning.shape == whole.shape == (0,)
 
 

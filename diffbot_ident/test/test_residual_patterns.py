@@ -14,6 +14,7 @@ from diffbot_ident.torque import integral_estimator
 from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import (
+    COS_HEADING,
     DOMEGA,
     DRAG_OMEGA,
     DRAG_V,
@@ -49,7 +50,9 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     """Of rows whose outputs hold all regressors, noise, and some more columns."""
     generator = np.random.default_rng(seed)
     columns = TORQUES + 2 * delay_columns(1)
-    white = generator.standard_normal((columns, count + 39))
+    white = generator.standard_normal((columns - 2, count + 39))
+    headings = np.random.default_rng([seed, 1]).standard_normal((2, count + 39))
+    white = np.insert(white, [COS_HEADING] * 2, headings, axis=0)
     rows = np.array([np.convolve(w, np.ones(40) / 40.0**0.5, "valid") for w in white]).T
     rows[:, ONE] = 1.0
     for axis in (LINEAR, ANGULAR):

@@ -39,8 +39,8 @@ def late_samples(torques, delay, fine, h):
     small = np.repeat(torques, parts, axis=0)
     acting = np.concatenate((np.zeros((shift, 2)), small))[: len(small)]
     plant = samples_of_linear_plant([(h / fine / parts, *pair) for pair in acting], False)
-    kept = np.array([(s.stamp, *s.position, 0.0, 0.0) for s in plant])[::parts]
-    kept[1:, 3:] = torques
+    kept = np.array([(s.stamp, *s.position, 0.0, 0.0, 0.0) for s in plant])[::parts]
+    kept[1:, 3:5] = torques
     return kept
 
 
@@ -72,7 +72,7 @@ def test_torques_within_a_period_are_told_apart(fine):
 def test_groups_keep_the_last_angle_and_the_mean_torque(factor):
     decimation = Decimation(factor)
     assert factor % decimation.fine == 0 and decimation.fine <= FINEST
-    samples = np.arange(5.0 * 3 * factor).reshape(-1, 5)
+    samples = np.arange(6.0 * 3 * factor).reshape(-1, 6)
     # In two parts, the first of which ends within a group.
     parts = [decimation.take(samples[: factor + 1]), decimation.take(samples[factor + 1 :])]
     taken = np.concatenate(parts)

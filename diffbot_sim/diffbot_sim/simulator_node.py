@@ -29,6 +29,7 @@ from diffbot_sim.simulator_topics import (
     TruthTopics,
     closed_form_message,
 )
+from diffbot_sim.sloped_floor import STEEPEST, SlopedFloor
 from diffbot_sim.virtual_robot import PayloadSchedule, VirtualRobot, payload_from_text
 
 
@@ -44,6 +45,10 @@ class EngineParameters(SensorParameters, PacingParameters):
     )
     payload_time: float = parameter(
         -1.0, "robot time at which the load is put on, s; below 0: never"
+    )
+    slope: float = parameter(0.0, "slope of the floor, degrees", minimum=0.0, maximum=STEEPEST)
+    downhill: float = parameter(
+        0.0, "direction in which the floor falls, in odom, degrees, counter-clockwise from x"
     )
     gui: bool = parameter(False, "show the engine's own window (gazebo)")
     camera: bool = parameter(False, "put a camera into the world (gazebo)")
@@ -112,7 +117,8 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         pictures = values.pictures if values.camera else None
         engine = make_simulator(values.engine, robot, values.gui, pictures, values.seed)
         engine.reset(start)
-        return VirtualRobot(engine, actuator, encoders, values.period)
+        floor = SlopedFloor(robot, values.slope, values.downhill) if values.slope > 0.0 else None
+        return VirtualRobot(engine, actuator, encoders, values.period, floor)
 
     # A period.
 

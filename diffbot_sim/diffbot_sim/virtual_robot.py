@@ -18,6 +18,7 @@ from arc_odometry import JointSample
 from arc_odometry.geometry import within
 from diffbot_description import Robot
 from diffbot_sim.simulator import Simulator, check_payload
+from diffbot_sim.sloped_floor import SlopedFloor
 
 LONGEST_DELAY = 1000
 NOTHING = "none"
@@ -218,6 +219,7 @@ class VirtualRobot:
         actuator: Maps commanded to reported and acting torque.
         encoders: Maps wheel angles to measured angles and speeds.
         period: Control period, s.
+        floor: Floor on which the robot drives; None: a level one.
 
     Attributes:
         engine: As given.
@@ -225,9 +227,15 @@ class VirtualRobot:
     """
 
     def __init__(
-        self, engine: Simulator, actuator: Actuator, encoders: Encoders, period: float
+        self,
+        engine: Simulator,
+        actuator: Actuator,
+        encoders: Encoders,
+        period: float,
+        floor: SlopedFloor | None = None,
     ) -> None:
         self.engine = engine
+        self._floor = floor
         self._actuator = actuator
         self._encoders = encoders
         self._period = period
@@ -242,7 +250,10 @@ class VirtualRobot:
             ValueError: The command is not finite; nothing has moved.
         """
         reported, acting = self._actuator.apply(command)
-        self.engine.step(acting, self._period)
+        if self._floor is None:
+            self.engine.step(acting, self._period)
+        else:
+            self._floor.step(self.engine, acting, self._period)
         self._steps += 1
         self.sample = self._measure(reported)
         return self.sample

@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from diffbot_ident.excitation.excitations import excited_wheel_speed
 from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
+from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders
 from diffbot_study.recorded_runs import RecordedRun, make_run
 
@@ -46,7 +49,8 @@ MILLISECOND = 1e-3
 """Control periods and delays are whole multiples of it (s), like the engines' inner steps."""
 
 
-UNMODELLED = ("stribeck", "direction", "caster")
+UNMODELLED = ("stribeck", "direction", "caster", "slope")
+"""Effects beyond viscous and Coulomb friction; see RandomRobot.with_unmodelled_effect."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ class RandomRobot:
         period: Control period, s.
         delay: Control periods between a torque's command and its action, 0 to 3.5.
         noise: Standard deviation of the acting torque as a fraction of it.
+        slope: Slope of the floor, degrees.
+        downhill: Direction in which it falls, degrees from the robot's first heading.
     """
 
     robot: Robot
@@ -67,6 +73,8 @@ class RandomRobot:
     period: float
     delay: float
     noise: float
+    slope: float = 0.0
+    downhill: float = 0.0
 
     @property
     def coulomb_share(self) -> float:
@@ -83,14 +91,14 @@ class RandomRobot:
         free = replace(self.robot.friction, viscous=(0.0, 0.0), coulomb=(0.0, 0.0))
         return replace(self, robot=replace(self.robot, friction=free))
 
-    def with_unmodelled_friction(self, name: str) -> RandomRobot:
-        """Return the same robot with a friction that viscous and Coulomb friction cannot explain.
+    def with_unmodelled_effect(self, name: str) -> RandomRobot:
+        """Return the same robot with an effect that viscous and Coulomb friction cannot explain.
 
         Args:
             name: One of UNMODELLED: "stribeck", a breakaway torque of 1.5 times the Coulomb
                 friction that falls off within 5 % of the top speed; "direction", Coulomb friction
                 30 % less backward; "caster", casters that drag with a coefficient of 0.02, for
-                engines with casters.
+                engines with casters; "slope", a floor with a slope of 0.2 to 3 degrees.
 
         Raises:
             ValueError: There is no such kind.
@@ -107,9 +115,13 @@ class RandomRobot:
         elif name == "caster":
             contact = replace(robot.contact, caster_friction=0.02)
             return replace(self, robot=replace(robot, contact=contact))
+        elif name == "slope":
+            generator = np.random.default_rng([self.seed, 4])
+            slope = _logarithmic(generator, 0.2, 3.0)
+            return replace(self, slope=slope, downhill=float(generator.uniform(-180.0, 180.0)))
         else:
             raise ValueError(
-                f"unmodelled friction = {name!r}: must be one of {', '.join(UNMODELLED)}"
+                f"unmodelled effect = {name!r}: must be one of {', '.join(UNMODELLED)}"
             )
         return replace(self, robot=replace(robot, friction=friction))
 
@@ -302,12 +314,13 @@ def record_random(
     limit = excited_wheel_speed(robot)
     source = GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)
     motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
+    floor = SlopedFloor(robot, drawn.slope, drawn.downhill)
     encoders = Encoders(robot.encoder.counts, period, seed)
     position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
     samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
     speeds = (0.0, 0.0)
     for step in range(1, round(seconds / period) + 1):
-        reported = motors.drive(engine, source.torque(speeds), period)
+        reported = motors.drive(partial(floor.step, engine), source.torque(speeds), period)
         position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
         samples.append(JointSample(step * period, position, velocity, reported))
         before = samples[-2].position
@@ -325,13 +338,16 @@ class _DelayedMotors:
         self._pending = deque([(0.0, 0.0)] * (whole + 1), maxlen=whole + 2)
 
     def drive(
-        self, engine: Simulator, command: tuple[float, float], period: float
+        self,
+        step: Callable[[tuple[float, float], float], None],
+        command: tuple[float, float],
+        period: float,
     ) -> tuple[float, float]:
-        """Advance an engine by a period (s); return the reported torque, N m."""
+        """Advance an engine by its `step` for a period (s); return the reported torque, N m."""
         reported, acting = self._actuator.apply(command)
         self._pending.append(acting)
         before, now = self._pending[0], self._pending[1]
         if self._part > 0.0:
-            engine.step(before, self._part * period)
-        engine.step(now, (1.0 - self._part) * period)
+            step(before, self._part * period)
+        step(now, (1.0 - self._part) * period)
         return reported

@@ -118,7 +118,7 @@ def test_intervals_of_friction_hold_the_truth_of_robots_whose_casters_drag(tmp_p
     They held 58 to 78 % of 40 robots while the drag's roughness widened K5..K8 only.
     """
     seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:8]
-    robots = [draw(seed).written(tmp_path).with_unmodelled_friction("caster") for seed in seeds]
+    robots = [draw(seed).written(tmp_path).with_unmodelled_effect("caster") for seed in seeds]
     held = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
     assert held.sum() >= 0.85 * held.size, held
 

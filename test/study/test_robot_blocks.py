@@ -153,11 +153,11 @@ def test_a_block_drives_as_each_robot_alone(name, seconds):
 
 
 def test_what_a_block_does_not_know_is_refused_by_name():
-    stribeck = draw(100).with_unmodelled_friction("stribeck").robot
+    stribeck = draw(100).with_unmodelled_effect("stribeck").robot
     with pytest.raises(ValueError, match="random_100.*static friction"):
         IdealBlock([stribeck])
     with pytest.raises(ValueError, match="casters that drag"):
-        IdealBlock([draw(100).with_unmodelled_friction("caster").robot])
+        IdealBlock([draw(100).with_unmodelled_effect("caster").robot])
     with pytest.raises(ValueError, match="0 robots"):
         IdealBlock([])
     twil = load_robot("twil")

@@ -146,6 +146,8 @@ class Estimate:
         torque_difference: How much more a reported torque of the right wheel moves the robot than
             one of the left wheel, as a share of their sum, with its standard deviation
             (residual_patterns.torque_difference); NaN where it is not estimated.
+        slope: Slope of the floor and the heading that points downhill, rad, relative to the first
+            heading (residual_patterns.floor_slope); None where the floor counts as level.
     """
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
@@ -165,6 +167,7 @@ class Estimate:
     turning: TurningEstimate | None = None
     gyro: GyroFit | None = None
     torque_difference: tuple[float, float] = (math.nan, math.inf)
+    slope: tuple[float, float] | None = None
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:
@@ -212,6 +215,7 @@ class Estimate:
             turning=None,
             gyro=None,
             torque_difference=(math.nan, math.inf),
+            slope=None,
         )
 
 

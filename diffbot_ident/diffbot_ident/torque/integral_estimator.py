@@ -53,6 +53,7 @@ from diffbot_ident.torque.integral_rows import (
     IntegralRows,
     MotionScale,
     RowSums,
+    turns,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -64,9 +65,11 @@ from diffbot_ident.torque.judgement import (
 from diffbot_ident.torque.residual_patterns import (
     LAG,
     LAG_FLOOR,
+    SLOPE,
     UNEVEN,
     ResidualPattern,
     doubtful_pattern,
+    floor_slope,
     likely_patterns,
     still_sure,
     torque_difference,
@@ -74,7 +77,7 @@ from diffbot_ident.torque.residual_patterns import (
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
-# Numbers per sample: stamp, angles [left, right], torques [left, right].
+# Numbers per pending sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5
 # Samples after which the control period is known.
 PERIOD_SAMPLES = 12
@@ -206,6 +209,8 @@ class IntegralEstimator:
         # Count of pending numbers at which they are processed.
         self._block = FIELDS * PERIOD_SAMPLES
         self._regression: _Regression | None = None
+        self._angles: Array | None = None  # of the newest processed sample, shape (1, 2), rad
+        self._heading = 0.0  # at that sample, rad
         self._samples = 0
         self._estimate: Estimate | None = None
 
@@ -214,7 +219,8 @@ class IntegralEstimator:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
         newest = self._pending[-2 * FIELDS :]
         if len(newest) < 2 * FIELDS and self._regression is not None:
-            newest = [*self._regression.tail[-2:].ravel().tolist(), *newest][-2 * FIELDS :]
+            tail = self._regression.tail[-2:, :FIELDS].ravel().tolist()
+            newest = [*tail, *newest][-2 * FIELDS :]
         if len(newest) < 2 * FIELDS:
             return None
         before, after = newest[:FIELDS], newest[FIELDS:]
@@ -269,8 +275,16 @@ class IntegralEstimator:
             if len(samples) < PERIOD_SAMPLES:
                 return
             self._regression = self._begin(_median(np.diff(samples[:, 0])))
-        if self._regression.add(samples):
+        if self._regression.add(np.column_stack((samples, self._headings(samples[:, 1:3])))):
             self._estimate = None
+
+    def _headings(self, angles: Array) -> Array:
+        """Return the headings (rad, 0 at the first sample of all) of the next angles, (n, 2)."""
+        before = angles[:1] if self._angles is None else self._angles
+        _, turned = self._geometry.body_velocity(*turns(np.concatenate((before, angles))).T)
+        headings: Array = self._heading + np.cumsum(turned)
+        self._angles, self._heading = angles[-1:], float(headings[-1])
+        return headings
 
     def _begin(self, period: float) -> _Regression:
         """Return a regression with windows that suit the control period, s."""
@@ -327,14 +341,14 @@ class IntegralEstimator:
         )
         if judged.state is not EstimateState.ESTIMATED:
             return judged
-        return replace(judged, warnings=regression.warnings(judged.delay))
+        return replace(judged, warnings=regression.warnings(judged))
 
 
 class _Opening:
     """The newest samples of the opening.
 
     Attributes:
-        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 5).
+        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 6).
     """
 
     def __init__(self, most: int) -> None:
@@ -363,7 +377,7 @@ class _Regression:
 
     Attributes:
         sums: Sums over the rows so far.
-        tail: Newest decimated samples, with which the next rows begin, shape (n, 5).
+        tail: Newest decimated samples, with which the next rows begin, shape (n, 6).
     """
 
     def __init__(
@@ -410,7 +424,7 @@ class _Regression:
         self._coverage = Coverage(self._scale)
         self._residuals = ResidualCorrelation()
         self._seen = 0  # number of rows, including forgotten ones
-        self.tail = np.empty((0, 5))
+        self.tail = np.empty((0, 6))
 
     @property
     def has_rows(self) -> bool:
@@ -440,7 +454,7 @@ class _Regression:
         self._residuals.interrupt()
 
     def add(self, samples: Array) -> bool:
-        """Process samples, shape (n, 5); return whether they gave rows."""
+        """Process samples, shape (n, 6); return whether they gave rows."""
         samples = self._decimation.take(samples)
         learnt = False
         # The response is updated at fixed samples, whether or not estimates are requested between.
@@ -554,6 +568,7 @@ class _Regression:
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
+            slope=self._slope(),
         ).with_values(values, covariance)
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
@@ -575,9 +590,16 @@ class _Regression:
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
-    def warnings(self, delay: float) -> tuple[str, ...]:
-        """Return warnings; the delay, control periods, is NaN where it is not sure."""
+    def _slope(self) -> tuple[float, float] | None:
+        if SLOPE not in self._patterns:
+            return None
+        others = self._extra(tuple(each for each in self._patterns if each is not SLOPE))
+        return floor_slope(self.sums.delayed(self._delay, is_spread(others)), others)
+
+    def warnings(self, estimate: Estimate) -> tuple[str, ...]:
+        """Return the warnings about an estimate."""
         found = []
+        delay = estimate.delay  # NaN where it is not sure
         if delay > 0.0:
             text = (
                 f"torque acts {delay:g} control period{'' if delay == 1.0 else 's'} "
@@ -590,11 +612,18 @@ class _Regression:
             )
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
-            named = still_sure(self.sums.delayed(self._delay, True), self._patterns, self._known)
-            found += [self._warning(pattern) for pattern in named if pattern.warning]
+            sums = self.sums.delayed(self._delay, spread=True)
+            named = still_sure(sums, self._patterns, self._known)
+            found += [self._warning(pattern, estimate) for pattern in named if pattern.warning]
         return (*found, *self._residuals.warnings())
 
-    def _warning(self, pattern: ResidualPattern) -> str:
+    def _warning(self, pattern: ResidualPattern, estimate: Estimate) -> str:
+        if pattern is SLOPE and estimate.slope is not None:
+            slope, downhill = map(math.degrees, estimate.slope)
+            return (
+                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} degrees "
+                "from the first heading)"
+            )
         if pattern is not UNEVEN or not abs(self._difference[0]) < 1.0:
             return pattern.warning
         ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])

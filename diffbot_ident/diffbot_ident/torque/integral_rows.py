@@ -65,9 +65,11 @@ OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
 # wheels differ; the second differences of the torques' sum and difference, which enter if torques
 # change within a period.
 ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED, BENT_SUM, BENT_DIFFERENCE = range(8, 16)
+# Cosine and sine of the heading, along which gravity acts if the floor is not level.
+COS_HEADING, SIN_HEADING = 16, 17
 # Sign of the yaw rate; 0 unless the robot has skid steer.
-SIGN_OMEGA = 16
-TORQUES = 17
+SIGN_OMEGA = 18
+TORQUES = 19
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 # Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
@@ -137,8 +139,8 @@ class IntegralRows:
         """Build the rows of a segment of consecutive samples.
 
         Args:
-            samples: Stamp (s), angles [left, right] (rad) and torques [left, right] (N m) that
-                acted over the period that ends with the sample, shape (n fine, 5).
+            samples: Stamp (s), angles [left, right] (rad), torques [left, right] (N m) that acted
+                over the period that ends with the sample, and heading (rad), shape (n fine, 6).
             response: Response of the velocities to the torques.
 
         Returns:
@@ -190,6 +192,9 @@ class IntegralRows:
         steps[:, V] = _halves(length)[at]
         steps[:, OMEGA] = _halves(angle)[at]
         steps[:, ONE] = gap
+        heading = kept[1:-1, 5][at]
+        steps[:, COS_HEADING] = gap * np.cos(heading)
+        steps[:, SIN_HEADING] = gap * np.sin(heading)
         wheels = wheel_speeds(
             turned / period[:, None], period, late, response, self._geometry, self._side
         )

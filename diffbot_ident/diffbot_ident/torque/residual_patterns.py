@@ -6,6 +6,7 @@ Each leaves a pattern in the residuals that certain columns of the rows explain:
 direction    the duration: friction that is larger forward than backward, or a constant torque
 breakaway    the signs of the wheels' speeds at low speed: static friction and the Stribeck effect
 drag         the direction of the motion over the floor: casters that drag
+slope        the heading: a floor that is not level
 uneven       the other axis's torque and products of velocities: wheels that differ
 
 The last one follows from (41) of Lages (2017). Let the right radius be larger than the left one by
@@ -30,6 +31,14 @@ integral thus grows, per second, by
 
 Neglecting c makes K7 and K8 some tenths of a per cent too large for held commands. The second
 difference of the means approximates that of the commands (integral_rows.BENT_SUM).
+
+On a floor that slopes downhill towards the heading theta_0, gravity adds
+
+    dv/dt     = g sin(slope) cos(theta_0 - theta) m / M_e
+    domega/dt = -K6 g sin(slope) sin(theta_0 - theta)
+
+with the robot's mass m and its equivalent mass M_e, which exceeds m by the wheels' inertia. Both
+are combinations of the cosine and the sine of the heading, which odometry provides.
 
 A motor that follows its command with a lag, or through a filter, bends the torque the other way:
 c < 0. Treated as a delay, a lag of one control period makes K7 and K8 0.5 % too small, one of two
@@ -56,6 +65,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_ident.torque.axis_fit import (
     ANGULAR,
     LINEAR,
@@ -68,11 +78,13 @@ from diffbot_ident.torque.axis_fit import (
 from diffbot_ident.torque.integral_rows import (
     BENT_DIFFERENCE,
     BENT_SUM,
+    COS_HEADING,
     DIFFERENCE,
     DRAG_OMEGA,
     DRAG_V,
     OMEGA_SQUARED,
     ONE,
+    SIN_HEADING,
     SLOW_LEFT,
     SLOW_RIGHT,
     SPREAD_DIFFERENCE,
@@ -122,13 +134,18 @@ DRAG = ResidualPattern(
     floor=1.5e-3,
     friction_factor=3.5,
 )
+SLOPE = ResidualPattern(
+    ((COS_HEADING, SIN_HEADING), (COS_HEADING, SIN_HEADING)),
+    "the floor is not level: the estimate takes it into account; a level floor gives narrower "
+    "intervals",
+)
 UNEVEN = ResidualPattern(
     ((DIFFERENCE.start, V_OMEGA), (SUM.start, OMEGA_SQUARED, V_SQUARED)),
     "the wheels are not alike: their radii or the scales of their torques differ, or the centre of "
     "mass lies beside the middle; the estimate takes it into account; compare the radii (diffbot "
     "calibrate) and the torques of both motors",
 )
-PATTERNS = (DIRECTION, BREAKAWAY, DRAG, UNEVEN)
+PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN)
 # Torques that change within a period. This is no friction and needs no warning: ros2_control's
 # hardware reports the mean torque of a period in which a new command starts to act.
 WITHIN = ResidualPattern(((BENT_SUM,), (BENT_DIFFERENCE,)), "")
@@ -250,6 +267,21 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
         return math.nan, math.inf
     # The difference of the torques is left minus right.
     return -weighted / weight, 1.0 / math.sqrt(weight)
+
+
+def floor_slope(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
+    """Return the slope of the floor and the heading that points downhill, rad.
+
+    The heading is relative to that of the first sample. The slope neglects the inertia of the
+    wheels and is therefore a few per cent too small.
+
+    Args:
+        sums: Sums of the rows, with the torques of one delay and those spread about it.
+        others: Columns that are part of the fit, without those of SLOPE.
+    """
+    fitted = fit(sums, LINEAR, None, (*others[0], *SLOPE.columns[0]))
+    ahead, left = fitted.theta[-2:].tolist()
+    return math.asin(min(math.hypot(ahead, left) / GRAVITY, 1.0)), math.atan2(left, ahead)
 
 
 # Probability from which on a pattern is worth a second fit.

@@ -140,22 +140,22 @@ class Decimation:
 
     def interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
-        self._left = np.empty((0, 5))
+        self._left = np.empty((0, 6))
 
     def take(self, samples: Array) -> Array:
-        """Return the complete groups of samples of nearly even periods, shape (groups x fine, 5).
+        """Return the complete groups of samples of nearly even periods, shape (groups x fine, 6).
 
         Args:
-            samples: Stamp, angles and torques, shape (n, 5).
+            samples: Stamp, angles, torques and heading, shape (n, 6).
         """
         if self.factor == 1:
             return samples
         samples = np.concatenate((self._left, samples))
         whole = len(samples) - len(samples) % self.factor
-        parts = samples[:whole].reshape(-1, self.factor // self.fine, 5)
+        parts = samples[:whole].reshape(-1, self.factor // self.fine, 6)
         self._left = samples[whole:]
         kept = parts[:, -1].copy()
-        kept[:, 3:] = parts[:, :, 3:].mean(axis=1)
+        kept[:, 3:5] = parts[:, :, 3:5].mean(axis=1)
         return kept
 
 
