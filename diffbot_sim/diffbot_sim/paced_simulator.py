@@ -34,7 +34,7 @@ from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.robot_messages import NOTHING, Presence, answers, create_wall_timer
 from diffbot_node.running import say_last_words
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
-from diffbot_sim.simulator_parameters import SimulatorParameters
+from diffbot_sim.simulator_parameters import SimulatorParameters, check_lengths
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
 
@@ -281,6 +281,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._own_run = OwnRun(self, ROBOT)
         self.exit_code: int | None = None
         self.values: S_co = declare(self, parameters)
+        check_lengths(self.values)
         if not self.values.lock_step and self.values.speed == 0.0:
             raise ValueError(
                 "parameter 'speed' = 0.0: must be > 0 without lock_step, which alone can go as "

@@ -13,10 +13,11 @@ where * composes poses in the plane. Equal seeds give equal readings.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -105,20 +106,36 @@ def _cubic(share: float, step: float, start: float, end: float, up: float, down:
     )
 
 
-class _Clock:
-    """Times of a sensor's readings: k / rate, s."""
+R_co = TypeVar("R_co", covariant=True)
 
-    def __init__(self, rate: float) -> None:
-        self._rate = rate
+
+class _Sensor(ABC, Generic[R_co]):
+    """Takes readings of a robot's motion at the times k / rate.
+
+    Args:
+        rate: Readings per second, Hz.
+        delay: Delay of the motion that a reading shows behind its stamp, s.
+        seed: Seed of its random numbers.
+    """
+
+    def __init__(self, rate: float, delay: float, seed: tuple[int, int]) -> None:
+        self._rate, self._delay = rate, delay
+        self._generator = np.random.default_rng(seed)
+        self._history = MotionHistory(delay + 1.0 / rate)
         self._count = 0
 
-    def due(self, stamp: float) -> list[float]:
-        """Return the times up to a stamp (s) that were not returned before."""
-        times = []
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[R_co]:
+        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
+        self._history.note(stamp, pose, velocity)
+        readings = []
         while (time := self._count / self._rate) <= stamp + ROUNDING:
-            times.append(time)
+            readings.append(self._read(time, *self._history.at(time - self._delay)))
             self._count += 1
-        return times
+        return readings
+
+    @abstractmethod
+    def _read(self, time: float, pose: Pose, velocity: Velocity) -> R_co:
+        """Return the reading with a stamp, s, of the motion that it shows."""
 
 
 def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
@@ -179,7 +196,7 @@ class GyroReading(NamedTuple):
     rate: float
 
 
-class SimulatedGyro:
+class SimulatedGyro(_Sensor[GyroReading]):
     """Measures the yaw rate of a robot.
 
     Args:
@@ -188,20 +205,12 @@ class SimulatedGyro:
     """
 
     def __init__(self, errors: GyroErrors, seed: int = 0) -> None:
+        super().__init__(errors.rate, errors.delay, (seed, 2))
         self._errors = errors
-        self._generator = np.random.default_rng((seed, 2))
-        self._history = MotionHistory(errors.delay + 1.0 / errors.rate)
-        self._clock = _Clock(errors.rate)
         self._bias = errors.bias
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[GyroReading]:
-        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
-        self._history.note(stamp, pose, velocity)
-        return [self._read(time) for time in self._clock.due(stamp)]
-
-    def _read(self, time: float) -> GyroReading:
+    def _read(self, time: float, pose: Pose, velocity: Velocity) -> GyroReading:
         errors = self._errors
-        _, velocity = self._history.at(time - errors.delay)
         noise, walk = self._generator.standard_normal(2).tolist()
         rate = errors.scale * velocity.omega + self._bias + errors.noise * noise
         self._bias += errors.bias_walk * math.sqrt(1.0 / errors.rate) * walk
@@ -268,7 +277,7 @@ class PoseReading(NamedTuple):
     yaw: float
 
 
-class SimulatedPoses:
+class SimulatedPoses(_Sensor[PoseReading]):
     """Measures the pose of a sensor that is mounted on a robot, in the source's own frame.
 
     Args:
@@ -277,26 +286,18 @@ class SimulatedPoses:
     """
 
     def __init__(self, errors: PoseErrors, seed: int = 0) -> None:
+        super().__init__(errors.rate, errors.delay, (seed, 3))
         self._errors = errors
-        self._generator = np.random.default_rng((seed, 3))
-        self._history = MotionHistory(errors.delay + 1.0 / errors.rate)
-        self._clock = _Clock(errors.rate)
         self._frame = Pose(*errors.frame)
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[PoseReading]:
-        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
-        self._history.note(stamp, pose, velocity)
-        return [self._read(time) for time in self._clock.due(stamp)]
-
-    def _read(self, time: float) -> PoseReading:
+    def _read(self, time: float, pose: Pose, velocity: Velocity) -> PoseReading:
         errors = self._errors
         # Draw the same count of numbers for every reading: settings do not affect each other.
         chance, jumps = self._generator.random(2).tolist()
         noise, outlier, jump = self._generator.standard_normal((3, 3)).tolist()
         if errors.jump_interval and jumps < 1.0 / (errors.rate * errors.jump_interval):
             self._frame = composed(self._frame, _scaled(jump, errors.jump_size))
-        robot, _ = self._history.at(time - errors.delay)
-        x, y, yaw = composed(composed(self._frame, robot), errors.mounting)
+        x, y, yaw = composed(composed(self._frame, pose), errors.mounting)
         off = _scaled(noise, (errors.position_noise, errors.heading_noise))
         x, y, yaw = x + off[0], y + off[1], yaw + off[2]
         if chance < errors.outliers:

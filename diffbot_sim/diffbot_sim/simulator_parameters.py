@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from diffbot_description import Robot
 from diffbot_node import RobotParameters, parameter
@@ -55,6 +55,16 @@ def refuse_unsupported(values: ExternalParameters) -> None:
             raise ValueError(
                 f"parameter '{name}' = true: this simulator does not offer it; leave it out, or "
                 "use sim:=gazebo"
+            )
+
+
+def check_lengths(values: SimulatorParameters) -> None:
+    """Raise ValueError when a list has another number of numbers than its default, not empty."""
+    for each in fields(values):
+        default, given = each.default, getattr(values, each.name)
+        if isinstance(default, tuple) and default and len(given) != len(default):
+            raise ValueError(
+                f"parameter '{each.name}' = {list(given)}: must be {len(default)} numbers"
             )
 
 

@@ -31,7 +31,7 @@ from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import NoiseParameters
 from diffbot_sim.simulator_topics import JointTopic, OnCommand, TruthTopics
-from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, VelocityRobot
+from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"
@@ -111,10 +111,6 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
 
 
-PAIRS = ("dead_band", "wheel_dead_band", "command_noise", "velocity_noise")
-LENGTHS = {"sigma": 4, "pose_noise": 3, **dict.fromkeys(PAIRS, 2)}
-
-
 class VelocityTopic:
     """Subscription to `cmd_vel`, linear.x in m/s and angular.z in rad/s.
 
@@ -164,7 +160,7 @@ class OdometryTopics:
         self._transform.header.frame_id = odom_frame
         self.publishers = (self._odom, self._clock)
 
-    def publish(self, stamp: float, odometry: DriverOdometry) -> None:
+    def publish(self, stamp: float, odometry: VelocityOdometry) -> None:
         """Publish the robot's odometry at a stamp, s, and the clock."""
         now = to_stamp(stamp)
         fill_odometry(self._odometry, now, odometry)
@@ -185,10 +181,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def __init__(self) -> None:
         super().__init__("velocity_simulator", VelocitySimulatorParameters)
-        for name, length in LENGTHS.items():
-            values = getattr(self.values, name)
-            if len(values) != length:
-                raise ValueError(f"parameter '{name}' = {list(values)}: must be {length} numbers")
         if self.values.lock_step and not self.values.stamped:
             raise ValueError(
                 "parameter 'stamped' = false: a Twist cannot name the odometry that it answers, "
@@ -230,26 +222,18 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
-        counts, geometry = robot.encoder.counts_or(values.encoder_counts), robot.geometry
         self._odometry = VelocityOdometry(
             self._robot,
             values.period,
-            geometry,
-            counts=counts,
+            robot.geometry,
+            counts=robot.encoder.counts_or(values.encoder_counts),
             velocity_noise=values.velocity_noise,
             pose_noise=values.pose_noise,
             seed=values.seed,
             wheels=wheels,
+            path_noise=values.path_noise,
         )
-        self._measured = DriverOdometry(
-            geometry,
-            values.path_noise,
-            counts,
-            values.period,
-            values.velocity_noise,
-            values.pose_noise,
-        )
-        self._measured.take(*self._odometry.read())
+        self._odometry.read()
 
     @property
     def stamp(self) -> float:
@@ -272,7 +256,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._robot.step(command, self.values.period)
         self._steps += 1
         self._silent += self.values.period
-        self._measured.take(*self._odometry.read())
+        self._odometry.read()
         self._read_sensors()
 
     def _read_sensors(self) -> None:
@@ -286,7 +270,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def publish_state(self) -> None:
         """Publish clock, odometry, sensors and true motion."""
-        self._topics.publish(self.stamp, self._measured)
+        self._topics.publish(self.stamp, self._odometry)
         if self._joints is not None:
             angles, speeds = self._odometry.wheels
             self._joints.publish(JointSample(self.stamp, angles, speeds, (0.0, 0.0)))
