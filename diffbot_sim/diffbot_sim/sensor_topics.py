@@ -89,7 +89,7 @@ class GyroAndPoseParameters:
     )
 
 
-def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: float) -> E:
+def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
     """Return the errors that the parameters describe; `own`: those with parameters of other names.
 
     Raises:

@@ -272,7 +272,7 @@ class VelocityOdometry:
     @property
     def covariance(self) -> Array:
         """Covariance of the pose, (3, 3), m and rad."""
-        return self._spread.matrix() + self._pose_noise
+        return np.asarray(self._spread.matrix() + self._pose_noise)
 
     def read(self) -> tuple[Pose, Velocity]:
         """Return the measured pose and velocity (m/s, rad/s)."""

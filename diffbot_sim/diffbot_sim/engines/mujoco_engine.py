@@ -44,16 +44,14 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arc_odometry import Velocity
-from diffbot_description import DynamicParameters, Robot, closed_form, urdf
+from diffbot_description import Robot, urdf
 from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.contact_engine import ContactEngine
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
-    check_duration,
     check_payload,
     check_pose,
-    check_torque,
     roll_pitch_yaw,
 )
 
@@ -100,7 +98,7 @@ class ContactSettings:
     wheel_friction: float | None = None
 
 
-class MujocoSimulator:
+class MujocoSimulator(ContactEngine):
     """A robot with contacts, pitch and roll; see Simulator for the interface.
 
     Runs are bit-identical: nothing in it is random, and reset clears the solver's memory.
@@ -114,12 +112,10 @@ class MujocoSimulator:
     """
 
     def __init__(self, robot: Robot, settings: ContactSettings | None = None) -> None:
-        self._robot = robot
         self._settings = settings or ContactSettings()
+        super().__init__("MuJoCo", robot, self._settings.inner_step)
         left, right = robot.joints.first
         text = urdf(robot)
-        self._bare = robot.model
-        self._payload = (0.0, 0.0, 0.0, 0.0)
         self._model = build_model(robot, text, self._settings)
         self._data = mujoco.MjData(self._model)
         joints = [self._model.joint(name) for name in (left, right)]
@@ -145,25 +141,20 @@ class MujocoSimulator:
         self.time = 0.0
         self._theta = theta
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
-        """See Simulator.step; the inner step divides duration evenly."""
-        left, right = check_torque(torque)
-        duration = check_duration(duration)
-        count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
-        self._set_inner_step(duration / count)
+    def _do_steps(
+        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         if self._drag.exists:
-            for _ in range(count):
-                self._pull_casters((left, right))
-                self._friction.step(self._data, (left, right), 1)
-        else:
-            self._friction.step(self._data, (left, right), count)
-        if self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
-            raise FloatingPointError(
-                f"MuJoCo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
-                "lower the torque"
-            )
-        self._theta += math.remainder(self._yaw() - self._theta, math.tau)
-        self.time += duration
+            force, moment = drag
+            c, s = math.cos(self._yaw()), math.sin(self._yaw())
+            # The force acts on the ground, below the origin of the free body, hence a pitching
+            # moment in the body's frame.
+            lever = -self._bare.wheel_radius * force
+            self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
+        self._friction.step(self._data, torque, count)
+
+    def _is_lost(self) -> bool:
+        return bool(self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
 
     def wheel_angles(self) -> tuple[float, float]:
         """See Simulator.wheel_angles.
@@ -189,10 +180,6 @@ class MujocoSimulator:
         x, y = (self._data.qpos[:2] - half_step * self._data.qvel[:2]).tolist()
         return x, y, self._theta - half_step * self.velocity()[1]
 
-    def velocity(self) -> tuple[float, float]:
-        """See Simulator.velocity; v lies along the heading, omega about the vertical."""
-        return self._velocity(self._theta)
-
     def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _, *spin = self._data.qvel[:6].tolist()
         w, x, y, z = self._data.qpos[3:7].tolist()
@@ -200,23 +187,6 @@ class MujocoSimulator:
         up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
         v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, sum(a * b for a, b in zip(up, spin, strict=True))
-
-    def _pull_casters(self, torque: tuple[float, float]) -> None:
-        """Apply the casters' drag for one inner step; torque [left, right] in N m."""
-        yaw = self._yaw()
-        force, moment = self._drag.wrench(
-            Velocity(*self._velocity(yaw)), torque, self._model.opt.timestep
-        )
-        c, s, height = math.cos(yaw), math.sin(yaw), self._bare.wheel_radius
-        # The force acts on the ground, below the origin of the free body, hence a pitching moment
-        # in the body's frame.
-        lever = -height * force
-        self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
-
-    def parameters(self) -> DynamicParameters:
-        """See Simulator.parameters."""
-        mass, x, _, yaw_inertia = self._payload
-        return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
 
     def close(self) -> None:
         """See Simulator.close."""
@@ -250,7 +220,7 @@ class MujocoSimulator:
     def _set_inner_step(self, inner_step: float) -> None:
         if inner_step == self._inner_step:
             return
-        self._inner_step = inner_step
+        super()._set_inner_step(inner_step)
         set_inner_step(self._model, inner_step, self._settings)
         self._friction.set_inner_step(inner_step)
 
