@@ -21,7 +21,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import REST, Pose, Velocity
 
 Triple = tuple[float, float, float]
 """x in m, y in m, heading in rad."""
@@ -50,9 +50,7 @@ class MotionHistory:
 
     def __init__(self, length: float) -> None:
         self._length = length
-        self._stamps: list[float] = []
-        self._poses: list[Pose] = []
-        self._velocities: list[Velocity] = []
+        self._states: list[tuple[float, Pose, Velocity]] = []
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
         """Add the motion at an instant later than all before.
@@ -65,29 +63,27 @@ class MotionHistory:
         Raises:
             ValueError: It is not later.
         """
-        if self._stamps and stamp <= self._stamps[-1]:
+        states = self._states
+        if states and stamp <= states[-1][0]:
             raise ValueError(
-                f"stamp = {stamp} s after {self._stamps[-1]} s: must be later; begin a new history "
+                f"stamp = {stamp} s after {states[-1][0]} s: must be later; begin a new history "
                 "when a robot is reset"
             )
-        self._stamps.append(stamp)
-        self._poses.append(Pose(*pose))
-        self._velocities.append(Velocity(*velocity))
-        while len(self._stamps) > 2 and self._stamps[1] < stamp - self._length:
-            del self._stamps[0], self._poses[0], self._velocities[0]
+        states.append((stamp, Pose(*pose), Velocity(*velocity)))
+        while len(states) > 2 and states[1][0] < stamp - self._length:
+            del states[0]
 
     def at(self, time: float) -> tuple[Pose, Velocity]:
         """Return pose and velocity at a time, s; before the first instant at rest at its pose."""
-        stamps = self._stamps
-        if time < stamps[0]:
-            return self._poses[0], Velocity(0.0, 0.0)
-        index = bisect_right(stamps, time) - 1
-        if index + 1 == len(stamps):
-            return self._poses[-1], self._velocities[-1]
-        step = stamps[index + 1] - stamps[index]
-        share = (time - stamps[index]) / step
-        a, b = self._poses[index], self._poses[index + 1]
-        u, w = self._velocities[index], self._velocities[index + 1]
+        index = bisect_right(self._states, time, key=lambda state: state[0]) - 1
+        if index < 0:
+            return self._states[0][1], REST
+        start, a, u = self._states[index]
+        if index + 1 == len(self._states):
+            return a, u
+        end, b, w = self._states[index + 1]
+        step = end - start
+        share = (time - start) / step
         pose = Pose(
             _cubic(share, step, a.x, b.x, u.v * math.cos(a.theta), w.v * math.cos(b.theta)),
             _cubic(share, step, a.y, b.y, u.v * math.sin(a.theta), w.v * math.sin(b.theta)),
