@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 N = TypeVar("N", float, Array)
 
+# Below this x, the first term that the series of sinc omits, x^6 / 7!, is under 4e-18.
+SINC_SWITCH = 5e-3
 # Below this x, the first term that the series of the derivative omits is 1e-17 of its value.
 DERIVATIVE_SWITCH = 0.5
 # sinc'(x) = x * sum_n c_n x^(2 n), c_n = (-1)^(n+1) (2 n + 2) / (2 n + 3)!, highest power first.
@@ -42,7 +44,7 @@ _DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) fo
 
 def sinc(x: float) -> float:
     """Return sin(x) / x, which is 1 at x = 0; x in rad. Relative error <= 3e-16."""
-    return math.sin(x) / x if x else 1.0
+    return _sinc_series(x) if abs(x) < SINC_SWITCH else math.sin(x) / x
 
 
 def sinc_derivative(x: float) -> float:
@@ -55,6 +57,11 @@ def sinc_derivative(x: float) -> float:
     return (math.cos(x) - math.sin(x) / x) / x
 
 
+def _sinc_series(x: N) -> N:
+    square = x * x
+    return 1.0 - square / 6.0 * (1.0 - square / 20.0)
+
+
 def _derivative_series(x: N) -> N:
     square = x * x
     total = 0.0 * square
@@ -65,7 +72,8 @@ def _derivative_series(x: N) -> N:
 
 def sincs(x: Array) -> Array:
     """Return sinc of each of many angles."""
-    return np.sinc(x / np.pi)
+    near = np.abs(x) < SINC_SWITCH
+    return np.where(near, _sinc_series(x), np.sin(x) / np.where(near, 1.0, x))
 
 
 def sinc_derivatives(x: Array) -> Array:

@@ -25,7 +25,7 @@ def exact(x, order):
 sizes = st.one_of(
     st.floats(1e-9, 8.0),
     st.floats(1e-4, 0.02),
-    st.just(series.DERIVATIVE_SWITCH),
+    st.sampled_from([series.SINC_SWITCH, series.DERIVATIVE_SWITCH]),
 )
 small = st.builds(math.copysign, sizes, st.sampled_from([1.0, -1.0]))
 
@@ -47,7 +47,7 @@ def test_values_at_and_near_zero(x):
     assert sinc_derivative(x) == pytest.approx(-x / 3.0, rel=1e-15)
 
 
-@pytest.mark.parametrize("switch", [5e-3, series.DERIVATIVE_SWITCH])
+@pytest.mark.parametrize("switch", [series.SINC_SWITCH, series.DERIVATIVE_SWITCH])
 @pytest.mark.parametrize("function", [sinc, sinc_derivative])
 def test_there_is_no_step_where_the_series_ends(switch, function):
     below, above = math.nextafter(switch, 0.0), switch
