@@ -30,7 +30,7 @@ from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import NoiseParameters
-from diffbot_sim.simulator_topics import JointTopic, OnCommand, TruthTopics
+from diffbot_sim.simulator_topics import JointTopic, TruthTopics
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
@@ -111,37 +111,6 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
 
 
-class VelocityTopic:
-    """Subscription to `cmd_vel`, linear.x in m/s and angular.z in rad/s.
-
-    Args:
-        node: The node that subscribes.
-        stamped: Whether it is a TwistStamped; otherwise a Twist.
-        on_command: Called with every command; with zero for one that is not finite, as a robot's
-            driver would stop.
-    """
-
-    def __init__(self, node: Node, stamped: bool, on_command: OnCommand) -> None:
-        self._node = node
-        self._on_command = on_command
-        self._stamped = stamped
-        kind = TwistStamped if stamped else Twist
-        node.create_subscription(kind, COMMANDS, WithSender(self._receive), 10)
-
-    def _receive(self, message: Twist | TwistStamped, sender: object) -> None:
-        named = named_by(message) if self._stamped else None
-        twist = message.twist if self._stamped else message
-        command = (twist.linear.x, twist.angular.z)
-        if not all(map(math.isfinite, command)):
-            self._node.get_logger().warning(
-                f"command v = {command[0]} m/s, omega = {command[1]} rad/s refused: must be "
-                "finite; zero is commanded",
-                throttle_duration_sec=1.0,
-            )
-            command = (0.0, 0.0)
-        self._on_command(command, named, sender)
-
-
 class OdometryTopics:
     """Publishers of `odom`, `clock` and, if selected, odom -> base_link on `/tf`.
 
@@ -196,7 +165,8 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._topics = OdometryTopics(self, self.values.publish_tf, self.values.frame_prefix)
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters, self.resume)
-        VelocityTopic(self, self.values.stamped, self._on_command)
+        kind = TwistStamped if self.values.stamped else Twist
+        self.create_subscription(kind, COMMANDS, WithSender(self._on_command), 10)
         self._publish_parameters()
         self.run(self._topics.publishers, COMMANDS, "velocity")
 
@@ -241,9 +211,18 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return self._steps * self.values.period
 
-    def _on_command(
-        self, command: tuple[float, float], named: float | None, sender: object
-    ) -> None:
+    def _on_command(self, message: Twist | TwistStamped, sender: object) -> None:
+        """Take a command; zero for one that is not finite, as a robot's driver would stop."""
+        named = named_by(message) if self.values.stamped else None
+        twist = message.twist if self.values.stamped else message
+        command = (twist.linear.x, twist.angular.z)
+        if not all(map(math.isfinite, command)):
+            self.get_logger().warning(
+                f"command v = {command[0]} m/s, omega = {command[1]} rad/s refused: must be "
+                "finite; zero is commanded",
+                throttle_duration_sec=1.0,
+            )
+            command = (0.0, 0.0)
         self._silent = 0.0
         self.take_command(command, named, sender)
 

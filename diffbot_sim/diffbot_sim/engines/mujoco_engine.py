@@ -128,11 +128,9 @@ class MujocoSimulator(ContactEngine):
     def __init__(self, robot: Robot, settings: ContactSettings | None = None) -> None:
         self._settings = settings or ContactSettings()
         super().__init__("MuJoCo", robot, self._settings.inner_step)
-        left, right = robot.joints.first
-        text = urdf(robot)
-        self._model = build_model(robot, text, self._settings)
+        self._model = _build_model(robot, self._settings)
         self._data = mujoco.MjData(self._model)
-        joints = [self._model.joint(name) for name in (left, right)]
+        joints = [self._model.joint(name) for name in robot.joints.first]
         self._angle = [int(joint.qposadr[0]) for joint in joints]
         self._speed = [int(joint.dofadr[0]) for joint in joints]
         self._wheels = [int(joint.bodyid[0]) for joint in joints]
@@ -227,7 +225,12 @@ class MujocoSimulator(ContactEngine):
 
     def _load(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         self._payload = (mass, x, z, yaw_inertia)
-        set_payload_mass(self._model, *self._payload)
+        body = self._model.body(PAYLOAD)
+        body.mass[:] = mass
+        body.ipos[:] = (x, 0.0, z)
+        # Only the yaw inertia is known; equal inertias about the other axes are always physical.
+        body.inertia[:] = yaw_inertia
+        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
         self._friction.load(self.parameters(), mass, x)
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
 
@@ -235,7 +238,10 @@ class MujocoSimulator(ContactEngine):
         if inner_step == self._inner_step:
             return
         super()._set_inner_step(inner_step)
-        set_inner_step(self._model, inner_step, self._settings)
+        self._model.opt.timestep = inner_step
+        # The time constant of wheel slip must be stable with the step.
+        stable = max(self._settings.friction_time_constant, 2.0 * inner_step)
+        self._model.pair_solreffriction[:, 0] = stable
         self._friction.set_inner_step(inner_step)
 
     def _yaw(self) -> float:
@@ -345,15 +351,13 @@ def _contact_loads(
     return loads[0], loads[1], loads[2]
 
 
-def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujoco.MjModel:
+def _build_model(robot: Robot, settings: ContactSettings) -> mujoco.MjModel:
     """Compile the robot's URDF with a floor at z = 0, a free base and an empty payload body.
-
-    The URDF gives masses, joints and shapes; `robot` gives joint names and viscous friction.
 
     Raises:
         ValueError: The URDF lacks a wheel joint, or a wheel has no collision shape.
     """
-    spec = mujoco.MjSpec.from_string(_without_visuals(urdf_text))
+    spec = mujoco.MjSpec.from_string(_without_visuals(urdf(robot)))
     _set_options(spec, settings)
     base = spec.worldbody.first_body()
     base.add_freejoint(name=FREE_JOINT)
@@ -374,27 +378,7 @@ def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujo
     for geom in wheels:
         geom.conaffinity = 0
         _add_wheel_pair(spec, geom.name, robot, settings)
-    model = spec.compile()
-    set_inner_step(model, settings.inner_step, settings)
-    return model
-
-
-def set_inner_step(model: mujoco.MjModel, inner_step: float, settings: ContactSettings) -> None:
-    """Set the integration step (s), and a wheel slip time constant that is stable with it."""
-    model.opt.timestep = inner_step
-    model.pair_solreffriction[:, 0] = max(settings.friction_time_constant, 2.0 * inner_step)
-
-
-def set_payload_mass(
-    model: mujoco.MjModel, mass: float, x: float, z: float, yaw_inertia: float
-) -> None:
-    """Write a payload into a compiled model; arguments as in Simulator.set_payload."""
-    body = model.body(PAYLOAD)
-    body.mass[:] = mass
-    body.ipos[:] = (x, 0.0, z)
-    # Only the yaw inertia is known; equal inertias about the other axes are always physical.
-    body.inertia[:] = yaw_inertia
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    return spec.compile()
 
 
 def _without_visuals(text: str) -> str:
