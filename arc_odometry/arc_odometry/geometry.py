@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+N = TypeVar("N", float, Array)
 
 # Below this x, the first term that the series of sinc omits, x^6 / 7!, is under 4e-18.
 SINC_SWITCH = 5e-3
@@ -43,10 +44,7 @@ _DERIVATIVE = tuple((-1) ** (n + 1) * (2 * n + 2) / math.factorial(2 * n + 3) fo
 
 def sinc(x: float) -> float:
     """Return sin(x) / x, which is 1 at x = 0; x in rad. Relative error <= 3e-16."""
-    if abs(x) < SINC_SWITCH:
-        square = x * x
-        return 1.0 - square / 6.0 * (1.0 - square / 20.0)
-    return math.sin(x) / x
+    return _sinc_series(x) if abs(x) < SINC_SWITCH else math.sin(x) / x
 
 
 def sinc_derivative(x: float) -> float:
@@ -55,32 +53,37 @@ def sinc_derivative(x: float) -> float:
     The error is <= 2e-15 of min(|x|, 1), the size of the function's terms.
     """
     if abs(x) < DERIVATIVE_SWITCH:
-        square, total = x * x, 0.0
-        for coefficient in _DERIVATIVE:
-            total = total * square + coefficient
-        return x * total
+        return _derivative_series(x)
     return (math.cos(x) - math.sin(x) / x) / x
+
+
+def _sinc_series(x: N) -> N:
+    square = x * x
+    return 1.0 - square / 6.0 * (1.0 - square / 20.0)
+
+
+def _derivative_series(x: N) -> N:
+    square = x * x
+    total = 0.0 * square
+    for coefficient in _DERIVATIVE:
+        total = total * square + coefficient
+    return x * total
 
 
 def sincs(x: Array) -> Array:
     """Return sinc of each of many angles."""
     near = np.abs(x) < SINC_SWITCH
-    square = x * x
-    return np.where(
-        near, 1.0 - square / 6.0 * (1.0 - square / 20.0), np.sin(x) / np.where(near, 1.0, x)
-    )
+    return np.where(near, _sinc_series(x), np.sin(x) / np.where(near, 1.0, x))
 
 
 def sinc_derivatives(x: Array) -> Array:
     """Return sinc_derivative of each of many angles."""
     near = np.abs(x) < DERIVATIVE_SWITCH
-    square, total = x * x, np.zeros_like(x)
-    for coefficient in _DERIVATIVE:
-        total = total * square + coefficient
+    series = _derivative_series(x)
     if near.all():
-        return x * total
+        return series
     divisor = np.where(near, 1.0, x)
-    return np.where(near, x * total, (np.cos(x) - np.sin(x) / divisor) / divisor)
+    return np.where(near, series, (np.cos(x) - np.sin(x) / divisor) / divisor)
 
 
 class Pose(NamedTuple):

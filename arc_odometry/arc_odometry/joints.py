@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of the two wheels: read by name from joint states, unwrapped, decimated and checked.
 
-A side may have several wheels; see side_wheels.
+Several wheels on one side, such as a skid-steer robot's, are combined into one. Angle and speed of
+the side are the means over its joints, its effort is their sum. Joint angles start anywhere and may
+wrap, each at its own moment. So the mean angle is computed from the first joint's angle and the
+others' leads over it, from which wraps are removed.
+
+Wheels of one side turn alike apart from a little slip. One that does not has a stuck or reset
+encoder, is blocked, or has left the ground: then the mean is not the angle that the side rolls by.
 """
 
 from __future__ import annotations
@@ -9,8 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-from arc_odometry.side_wheels import SideWheels
 
 # Largest plausible magnitudes for any robot, rad, rad/s, N m; larger values are garbage.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
@@ -51,6 +55,89 @@ class JointSample:
         return replace(self, effort=(left, right))
 
 
+# The wheels are compared each time one of them has turned this far, forward plus backward, rad.
+PATH = 1.0
+# Largest difference between two wheels, as a share of that path; slip on loose ground is smaller.
+SHARE = 0.5
+# Consecutive failed comparisons until a disagreement is reported: a wheel may jump over a bump.
+FAILURES = 2
+
+
+class SideWheels:
+    """The wheels of one side.
+
+    Args:
+        names: Names of their joints, one or more. The side's angle is that of the first joint plus
+            the mean lead of all joints over it.
+
+    Attributes:
+        disagreement: Which joints do not turn alike, with numbers and what to check; empty if they
+            agree. It stays until `compare_anew`.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._ahead = [0.0] * len(names)
+        self._last: tuple[float, ...] | None = None
+        self.compare_anew()
+
+    def compare_anew(self) -> None:
+        """Clear the disagreement and start a new comparison; the angles are kept."""
+        self.disagreement = ""
+        self._failures = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._turned = [0.0] * len(self._names)
+        self._paths = [0.0] * len(self._names)
+
+    def angle(self, angles: Sequence[float]) -> float:
+        """Return the angle of the side, rad, from its joints'; call it with every reading."""
+        first = angles[0]
+        if self._last is None:
+            self._ahead = [angle - first for angle in angles]
+        else:
+            self._ahead = [
+                ahead + math.remainder(angle - first - ahead, math.tau)
+                for ahead, angle in zip(self._ahead, angles, strict=True)
+            ]
+            self._compare(self._last, angles)
+        self._last = tuple(angles)
+        return first + sum(self._ahead) / len(angles)
+
+    def _compare(self, before: Sequence[float], after: Sequence[float]) -> None:
+        for i, (old, new) in enumerate(zip(before, after, strict=True)):
+            turn = math.remainder(new - old, math.tau)
+            self._turned[i] += turn
+            self._paths[i] += abs(turn)
+        if max(self._paths) < PATH:
+            return
+        least, most = min(self._turned), max(self._turned)
+        if most - least > SHARE * max(self._paths):
+            self._failures += 1
+            if self._failures >= FAILURES and not self.disagreement:
+                self.disagreement = self._sentence()
+        else:
+            self._failures = 0
+        self._begin()
+
+    def _sentence(self) -> str:
+        """Describe which joints disagree; one whose angle did not change is named as stuck."""
+        turned = ", ".join(
+            f"'{name}' by {turn:.2f} rad"
+            for name, turn in zip(self._names, self._turned, strict=True)
+        )
+        still = [
+            f"'{name}'" for name, path in zip(self._names, self._paths, strict=True) if path == 0.0
+        ]
+        who = f"joint {' and '.join(still)} keeps the same angle while others" if still else "they"
+        return (
+            f"the wheels of one side do not turn alike, {who} turn: {turned}; must agree to "
+            f"{SHARE:.0%}; check the encoders' cables and signs, and whether a wheel is blocked or "
+            "off the ground"
+        )
+
+
 class JointReader:
     """Extracts the two wheels from joint states.
 
@@ -81,19 +168,17 @@ class JointReader:
         self._torque_of_unit = torque_of_unit
         # Last list of names and the wheels' indices in it; drivers send the same names each time.
         self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
-        # None where each side has one joint: then there is nothing to combine.
-        several = len(self._names) > 2
-        self._sides = tuple(SideWheels(side) for side in sides) if several else None
-        self._left = len(sides[0])
+        self._sides = tuple(SideWheels(side) for side in sides)
+        self._parts = (slice(len(sides[0])), slice(len(sides[0]), None))
 
     @property
     def disagreement(self) -> str:
         """Which joints of a side do not turn alike, and what to check; empty if they agree."""
-        return next(filter(None, (side.disagreement for side in self._sides or ())), "")
+        return next(filter(None, (side.disagreement for side in self._sides)), "")
 
     def compare_anew(self) -> None:
         """Clear a disagreement, for example after its cause was removed, and compare again."""
-        for side in self._sides or ():
+        for side in self._sides:
             side.compare_anew()
 
     def concerns(self, names: Sequence[str]) -> bool:
@@ -126,14 +211,13 @@ class JointReader:
             self._values(field, values, indices)
             for field, values in zip(self.FIELDS, (position, velocity, effort), strict=True)
         )
-        if self._sides is not None:
-            angles, speeds, efforts = self._combined(self._sides, angles, speeds, efforts)
+        (first, left), (second, right) = zip(self._sides, self._parts, strict=True)
         unit = self._torque_of_unit
         return JointSample(
             stamp,
-            (angles[0], angles[1]),
-            (speeds[0], speeds[1]),
-            (unit[0] * efforts[0], unit[1] * efforts[1]),
+            (first.angle(angles[left]), second.angle(angles[right])),
+            (sum(speeds[left]) / len(speeds[left]), sum(speeds[right]) / len(speeds[right])),
+            (unit[0] * sum(efforts[left]), unit[1] * sum(efforts[right])),
         )
 
     def _places(self, names: Sequence[str]) -> tuple[int, ...]:
@@ -149,36 +233,20 @@ class JointReader:
             places.append(found[0])
         return tuple(places)
 
-    def _combined(
-        self,
-        sides: tuple[SideWheels, ...],
-        angles: Sequence[float],
-        speeds: Sequence[float],
-        efforts: Sequence[float],
-    ) -> tuple[tuple[float, ...], ...]:
-        """Return angles, speeds and efforts [left, right], combined from those of all joints."""
-        parts = (slice(self._left), slice(self._left, None))
-        both = tuple(zip(sides, parts, strict=True))
-        return (
-            tuple(side.angle(angles[part]) for side, part in both),
-            tuple(sum(speeds[part]) / len(speeds[part]) for part in parts),
-            tuple(sum(efforts[part]) for part in parts),
-        )
-
     def _values(
         self, field: str, values: Sequence[float], indices: Sequence[int]
     ) -> tuple[float, ...]:
-        if field not in self._required:
-            if max(indices) >= len(values):
-                return (0.0,) * len(indices)
-            found = tuple([float(values[index]) for index in indices])
-            return found if all(map(math.isfinite, found)) else (0.0,) * len(indices)
+        required, nothing = field in self._required, (0.0,) * len(indices)
         if max(indices) >= len(values):
+            if not required:
+                return nothing
             raise ValueError(
                 f"joint states hold {len(values)} values of {field}: must hold one per joint; "
                 f"add the {field} state interface"
             )
         found = tuple([float(values[index]) for index in indices])
+        if not required:
+            return found if all(map(math.isfinite, found)) else nothing
         if sum([value * value for value in found]) <= _SQUARES[field]:
             return found  # quick check; if it fails, the loop below decides and names the value
         for name, value in zip(self._names, found, strict=True):

@@ -179,6 +179,14 @@ class DiffOdometry:
         max_wheel_speed: Faster changes of a wheel's angle are rejected as jumps, rad/s, > 0;
             math.inf rejects none and does not detect encoders that wrap after several turns.
         pose: Start pose (x in m, y in m, theta in rad).
+
+    Attributes:
+        pose: Pose (x in m, y in m, theta in rad, not wrapped) in the odom frame.
+        velocity: Body velocity, mean over the last step; 0 before the first step.
+        time: Stamp of the last reading, s; None before the first one and after a restart.
+        angles: Wheel angles of the last reading [left, right], rad.
+        geometry: Radii and separation of the wheels; see set_geometry.
+        path_noise: Variance of a wheel's path per path driven, m^2/m; see set_path_noise.
     """
 
     def __init__(
@@ -202,61 +210,31 @@ class DiffOdometry:
     # State.
 
     @property
-    def pose(self) -> Pose:
-        """Pose (x in m, y in m, theta in rad, not wrapped) in the odom frame."""
-        return self._pose
-
-    @property
     def covariance(self) -> Array:
         """Covariance of [x, y, theta], (3, 3), m and rad, in the odom frame; a copy."""
         self.settle()
         return self._spread.matrix()
 
     @property
-    def velocity(self) -> Velocity:
-        """Body velocity, mean over the last step; 0 before the first step."""
-        return self._velocity
-
-    @property
     def velocity_covariance(self) -> Array:
         """Covariance of (v, omega), (2, 2), m/s and rad/s, over the last step."""
         left, right = self._speed_variances
-        b2 = self._geometry.separation
+        b2 = self.geometry.separation
         mixed = 0.5 * (right - left) / b2
         return np.array([[0.25 * (left + right), mixed], [mixed, (left + right) / b2**2]])
-
-    @property
-    def time(self) -> float | None:
-        """Stamp of the last reading, s; None before the first one and after a restart."""
-        return self._time
-
-    @property
-    def angles(self) -> tuple[float, float]:
-        """Wheel angles of the last reading [left, right], rad."""
-        return self._angles
-
-    @property
-    def geometry(self) -> WheelGeometry:
-        """Radii and separation of the wheels."""
-        return self._geometry
-
-    @property
-    def path_noise(self) -> float:
-        """Variance of a wheel's path per path driven, m^2/m."""
-        return self._path_noise
 
     # Settings, which may change at any time.
 
     def set_geometry(self, geometry: WheelGeometry) -> None:
         """Change radii and separation from the last reading on; the pose stays."""
         self.settle()
-        self._geometry = geometry
+        self.geometry = geometry
 
     def set_path_noise(self, path_noise: float) -> None:
         """Change the path noise, m^2/m, from the last reading on."""
         if not (math.isfinite(path_noise) and path_noise >= 0.0):
             raise ValueError(f"path_noise = {path_noise} m^2/m: must be finite and >= 0")
-        self._path_noise = float(path_noise)
+        self.path_noise = float(path_noise)
 
     def set_pose(self, pose: Sequence[float], covariance: object = None) -> None:
         """Set the pose; odometry continues from there.
@@ -270,7 +248,7 @@ class DiffOdometry:
         if len(values) != 3 or not all(map(math.isfinite, values)):
             raise ValueError(f"pose = {values}: must be finite x, y in m and theta in rad")
         spread = KNOWN if covariance is None else Spread.of(_checked_covariance(covariance))
-        self._pose, self._spread = Pose(*values), spread
+        self.pose, self._spread = Pose(*values), spread
         self._unsettled = None
 
     def restart(self) -> None:
@@ -278,9 +256,9 @@ class DiffOdometry:
 
         The next reading is a new start: motion between the two readings is not counted.
         """
-        self._time: float | None = None
-        self._angles = (0.0, 0.0)
-        self._velocity = REST
+        self.time: float | None = None
+        self.angles = (0.0, 0.0)
+        self.velocity = REST
         self._speed_variances = (0.0, 0.0)
 
     # Updates.
@@ -297,7 +275,7 @@ class DiffOdometry:
             self._unsettled = None
 
     def _propagated(self, start: Pose, arc: Arc, variances: tuple[float, float]) -> Spread:
-        return propagate(self._spread, start, arc, variances, self._geometry.separation)
+        return propagate(self._spread, start, arc, variances, self.geometry.separation)
 
     def update(self, time: float, angles: tuple[float, float]) -> None:
         """Process a reading of both encoders; the first one only sets the starting angles.
@@ -314,20 +292,20 @@ class DiffOdometry:
             raise ValueError(
                 f"wheel angles {tuple(angles)} rad at {time} s: must be finite; check the driver"
             )
-        if self._time is not None:
-            if time <= self._time:
+        if self.time is not None:
+            if time <= self.time:
                 raise ValueError(
-                    f"time = {time} s: must be later than {self._time} s, the last reading's; "
+                    f"time = {time} s: must be later than {self.time} s, the last reading's; "
                     "restart after a reset of time"
                 )
-            period = time - self._time
+            period = time - self.time
             limit = self._max_wheel_speed * max(period, SHORTEST_PERIOD)
             left, right = (
                 wheel_turn(name, before, after, limit)
-                for name, before, after in zip(("left", "right"), self._angles, angles, strict=True)
+                for name, before, after in zip(("left", "right"), self.angles, angles, strict=True)
             )
             self.advance((left, right), period)
-        self._time, self._angles = time, (float(angles[0]), float(angles[1]))
+        self.time, self.angles = time, (float(angles[0]), float(angles[1]))
 
     def advance(self, turns: tuple[float, float], duration: float) -> None:
         """Advance along one arc; for callers that have increments of angles instead of angles.
@@ -343,18 +321,18 @@ class DiffOdometry:
             raise ValueError(f"duration = {duration} s: must be finite and > 0")
         self.settle()
         left, right = turns
-        arc = Arc(*self._geometry.body_velocity(left, right))
+        arc = Arc(*self.geometry.body_velocity(left, right))
         if not (abs(arc.length) <= LARGEST and abs(arc.turn) <= LARGEST):
             raise ValueError(
                 f"wheels turned by {tuple(turns)} rad: must be finite, and path (m) and turn (rad) "
                 f"of the robot <= {LARGEST:g}"
             )
-        paths = (self._geometry.left_radius * left, self._geometry.right_radius * right)
-        variances = (self._path_noise * abs(paths[0]), self._path_noise * abs(paths[1]))
-        pose = arc.end(self._pose)
+        paths = (self.geometry.left_radius * left, self.geometry.right_radius * right)
+        variances = (self.path_noise * abs(paths[0]), self.path_noise * abs(paths[1]))
+        pose = arc.end(self.pose)
         velocity = Velocity(arc.length / duration, arc.turn / duration)
         speed_variances = (variances[0] / duration / duration, variances[1] / duration / duration)
-        unsettled = (self._pose, arc, variances)
+        unsettled = (self.pose, arc, variances)
         spread, waits = self._spread, sum(variances) + self._spread.trace < LARGEST_SPREAD
         if not waits:
             spread = self._propagated(*unsettled)
@@ -363,9 +341,9 @@ class DiffOdometry:
                 f"wheels turned by {tuple(turns)} rad in {duration} s from {pose}: beyond the "
                 "numbers that a computer holds; check the encoders"
             )
-        self._pose, self._spread = pose, spread
+        self.pose, self._spread = pose, spread
         self._unsettled = unsettled if waits else None
-        self._velocity, self._speed_variances = velocity, speed_variances
+        self.velocity, self._speed_variances = velocity, speed_variances
 
 
 # Default of the longest time between two stamps that is not reported as a gap, s.

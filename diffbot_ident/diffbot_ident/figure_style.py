@@ -43,6 +43,22 @@ def quiet(axes: Axes) -> None:
     axes.tick_params(colors=INK, labelsize=9, length=3, color="#BBBBBB")
 
 
+def panels(figure: Figure, rows: int, columns: int, **edges: Any) -> list[Axes]:
+    """Return rows x columns quiet panels, row by row.
+
+    Args:
+        figure: The figure.
+        rows: Number of rows.
+        columns: Number of columns.
+        edges: Edges and spaces of the grid, see Figure.add_gridspec.
+    """
+    grid = figure.add_gridspec(rows, columns, **edges)
+    found = [figure.add_subplot(grid[k // columns, k % columns]) for k in range(rows * columns)]
+    for axes in found:
+        quiet(axes)
+    return found
+
+
 def panel_title(axes: Axes, bold: str, rest: str) -> None:
     """Put a panel's title at its upper left in bold, and its unit or value at its upper right."""
     axes.annotate(

@@ -495,13 +495,10 @@ def _driving_figure(steps: OmniRecording, title: str, until: float, duty: bool) 
     return figure
 
 
-def _three_panels(title: str, subtitle: str, height: float = 3.6) -> tuple[Figure, list[Axes]]:
-    figure = style.new_figure(title, subtitle, height)
-    grid = figure.add_gridspec(1, 3, left=0.06, right=0.985, top=0.74, bottom=0.15, wspace=0.24)
-    panels = [figure.add_subplot(grid[0, i]) for i in range(3)]
-    for axes in panels:
-        style.quiet(axes)
-    return figure, panels
+def _three_panels(title: str, subtitle: str) -> tuple[Figure, list[Axes]]:
+    figure = style.new_figure(title, subtitle, 3.6)
+    edges = {"left": 0.06, "right": 0.985, "top": 0.74, "bottom": 0.15, "wspace": 0.24}
+    return figure, style.panels(figure, 1, 3, **edges)
 
 
 def _lines_figure(fits: list[SteadyFit]) -> Figure:
@@ -534,15 +531,13 @@ def _coasting_figure(recording: OmniRecording, robot: OmniRobot) -> Figure:
     figure = style.new_figure(
         "Coasting to standstill", "one simulated run of each axis, readings every 40 ms", 5.6
     )
-    grid = figure.add_gridspec(
-        2, 3, left=0.06, right=0.985, top=0.83, bottom=0.085, hspace=0.45, wspace=0.2
+    panels = style.panels(
+        figure, 2, 3, left=0.06, right=0.985, top=0.83, bottom=0.085, hspace=0.45, wspace=0.2
     )
     for i, (name, unit, _) in enumerate(_AXES):
         run = coasting_of(recording, 0, i)
         ours, old = fit_coasting([run]), fit_coasting_published([run])
-        upper, lower = (figure.add_subplot(grid[row, i]) for row in range(2))
-        style.quiet(upper)
-        style.quiet(lower)
+        upper, lower = panels[i::3]
         style.panel_title(upper, name, unit)
         seen = recording.velocity[0, i, :, i]
         upper.plot(np.arange(len(seen)) - DRIVEN, seen, ".", ms=3, color=style.QUIET)

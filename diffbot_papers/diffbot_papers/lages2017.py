@@ -268,12 +268,10 @@ def _history_figure(run: IdentificationRun, plain: IdentificationRun) -> Figure:
         "mujoco, seed 0, 4096 counts, 1 % torque noise, viscous and Coulomb friction",
         6.0,
     )
-    grid = figure.add_gridspec(
-        2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
+    panels = style.panels(
+        figure, 2, 2, left=0.085, right=0.985, top=0.835, bottom=0.085, hspace=0.32, wspace=0.20
     )
-    for i, (name, unit) in enumerate(zip(_NAMES, _UNITS, strict=True)):
-        axes = figure.add_subplot(grid[i // 2, i % 2])
-        style.quiet(axes)
+    for i, (axes, name, unit) in enumerate(zip(panels, _NAMES, _UNITS, strict=True)):
         style.panel_title(axes, name, unit)
         axes.plot(plain.times, plain.history[:, i], color=style.ORANGE, label="RLS, as the paper's")
         axes.plot(run.times, run.history[:, i], color=style.BLUE, label="integral")

@@ -171,10 +171,8 @@ def _steps_figure(parked: Parked) -> Figure:
     figure = style.new_figure(
         "Set points", "distance of the true pose from the goal, engine ideal", 3.6
     )
-    grid = figure.add_gridspec(1, 2, left=0.085, right=0.985, top=0.74, bottom=0.14, wspace=0.2)
-    for column, (name, goal) in enumerate(_GOALS.items()):
-        axes = figure.add_subplot(grid[0, column])
-        style.quiet(axes)
+    panels = style.panels(figure, 1, 2, left=0.085, right=0.985, top=0.74, bottom=0.14, wspace=0.2)
+    for axes, (name, goal) in zip(panels, _GOALS.items(), strict=True):
         style.panel_title(axes, f"step in {name}0", "m")
         for law in _PARKING_LAWS:
             run, _ = parked[law, name]

@@ -90,8 +90,12 @@ def matches(
     allowed = max(relative * abs(published), absolute)
     # False for NaN, too.
     same = abs(ours - published) <= allowed
-    verdict = RowVerdict.REPRODUCED if same else RowVerdict.NOT_REACHED
-    return ComparisonRow(quantity, unit, published, ours, verdict, why, spread)
+    return ComparisonRow(quantity, unit, published, ours, verdict_of(same), why, spread)
+
+
+def verdict_of(holds: bool) -> RowVerdict:
+    """Return the verdict on a value that is reproduced if a test holds."""
+    return RowVerdict.REPRODUCED if holds else RowVerdict.NOT_REACHED
 
 
 def improves(
@@ -162,8 +166,7 @@ def shows(
         holds: Whether the measurement confirms the claim.
         why: What was tested.
     """
-    verdict = RowVerdict.REPRODUCED if holds else RowVerdict.NOT_REACHED
-    return ComparisonRow(quantity, unit, published, ours, verdict, why)
+    return ComparisonRow(quantity, unit, published, ours, verdict_of(holds), why)
 
 
 def cannot_be(

@@ -432,8 +432,8 @@ def _sigma_picture(
         "velocities with noise of 5 mm/s and 10 mrad/s; the adaptation laws get the same data",
         6.4,
     )
-    grid = figure.add_gridspec(
-        2, 2, left=0.065, right=0.985, top=0.835, bottom=0.085, hspace=0.34, wspace=0.16
+    panels = style.panels(
+        figure, 2, 2, left=0.065, right=0.985, top=0.835, bottom=0.085, hspace=0.34, wspace=0.16
     )
     lines = {
         "RLS": (random.time, random.estimate, style.ORANGE),
@@ -441,9 +441,9 @@ def _sigma_picture(
         "(6) as printed": (random.time, laws["published"], style.PURPLE),
         "(6) corrected": (random.time, laws["corrected"], style.BLUE),
     }
-    for index, (name, unit, truth) in enumerate(zip(NAMES, UNITS, TRUE.as_array(), strict=True)):
-        axes = figure.add_subplot(grid[index // 2, index % 2])
-        style.quiet(axes)
+    for index, (axes, name, unit, truth) in enumerate(
+        zip(panels, NAMES, UNITS, TRUTH, strict=True)
+    ):
         style.panel_title(axes, name, unit)
         axes.axhline(truth, color=style.INK, linestyle=":", linewidth=1.2, label="truth")
         for label, (time, values, colour) in lines.items():
@@ -467,12 +467,12 @@ def _published_law_picture(printed: VelocityDrive, right: VelocityDrive) -> Pape
         "exact σ, no noise, commands of 0.7 m/s and π rad/s at most; from rest on the first pose",
         3.6,
     )
-    grid = figure.add_gridspec(1, 2, left=0.065, right=0.985, top=0.72, bottom=0.15, wspace=0.2)
+    path, distance = style.panels(
+        figure, 1, 2, left=0.065, right=0.985, top=0.72, bottom=0.15, wspace=0.2
+    )
     lines = {"printed": (printed, style.PURPLE), "right signs": (right, style.GREEN)}
-    path, distance = (figure.add_subplot(grid[0, column]) for column in range(2))
-    for axes, title in ((path, ("path", "m")), (distance, ("distance", "from the reference, m"))):
-        style.quiet(axes)
-        style.panel_title(axes, *title)
+    style.panel_title(path, "path", "m")
+    style.panel_title(distance, "distance", "from the reference, m")
     path.plot(*right.reference[:, :2].T, color=style.QUIET, linewidth=4.0, alpha=0.35)
     for label, (run, colour) in lines.items():
         path.plot(*run.pose[:, :2].T, color=colour, linewidth=1.3, label=label)

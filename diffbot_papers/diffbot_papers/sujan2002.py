@@ -28,13 +28,13 @@ from diffbot_papers.page import (
     PaperPicture,
     PaperSection,
     Report,
-    RowVerdict,
     cannot_be,
     improves,
     lies_within,
     matches,
     picture,
     shows,
+    verdict_of,
 )
 
 # Printed values for constant and variable excitation; Table 1 in the order of NAMES.
@@ -200,8 +200,7 @@ def intervals_table(found: Mapping[str, Ensemble]) -> ComparisonTable:
             f"error {size:.2f} of the deviations (rms); the paper's filter on the same "
             f"measurements: {'; '.join(beside)} samples; {_RANGE[0]:g} to {_RANGE[1]:g} % allowed"
         )
-        good = _RANGE[0] <= held <= _RANGE[1]
-        verdict = RowVerdict.REPRODUCED if good else RowVerdict.NOT_REACHED
+        verdict = verdict_of(_RANGE[0] <= held <= _RANGE[1])
         rows.append(
             ComparisonRow(f"truth inside the 95 % interval, {name}", "%", None, held, verdict, why)
         )
@@ -310,7 +309,7 @@ def _exact_row() -> ComparisonRow:
     (run,) = ensemble(TABLE_1, None, [0], silent).runs
     worst = float(mean_error(pseudo_inverse(run.measured), TABLE_1))
     worst = max(worst, float(mean_error(run.estimates[-1], TABLE_1)))
-    verdict = RowVerdict.REPRODUCED if worst < _MAX_ERROR else RowVerdict.NOT_REACHED
+    verdict = verdict_of(worst < _MAX_ERROR)
     why = f"pseudo-inverse and errors in variables; {_MAX_ERROR:g} % allowed"
     return ComparisonRow("average error without noise", "%", None, worst, verdict, why)
 

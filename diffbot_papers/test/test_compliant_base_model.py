@@ -118,7 +118,7 @@ def test_foresight_agrees_with_the_simulation():
     state = before[:, -1, [2, 5, 3, 6]].reshape(3, 12)
     foresight = Foresight(TABLE_1, Arm(), REST, float(arm.angle[-1]), state, 0.005)
     motion = go_on.motion(np.concatenate(([0.0], times)))
-    foreseen = foresight.sense(ArmMotion(*(each[None] for each in vars(motion).values())))[:, :, 0]
+    foreseen = foresight.sense(ArmMotion(*(each[None] for each in motion)))[:, :, 0]
     size = np.sqrt((true**2).mean(axis=(0, 1)))
     error = np.sqrt(((foreseen - true) ** 2).mean(axis=(0, 1)))
     print(error / size)

@@ -34,7 +34,7 @@ from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.robot_messages import NOTHING, Presence, answers, create_wall_timer
 from diffbot_node.running import say_last_words
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
-from diffbot_sim.simulator_parameters import SimulatorParameters
+from diffbot_sim.simulator_parameters import SimulatorParameters, check_lengths
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
 
 
@@ -91,10 +91,6 @@ class Pacer:
             longer one the schedule restarts, so that no burst follows a stall.
         clock: Monotonic wall clock, s.
 
-    Attributes:
-        largest_lag: Largest lag behind the schedule since the restart, s of wall time.
-        stalls: Number of times since then that the schedule was given up.
-
     Raises:
         ValueError: An argument is outside its range.
     """
@@ -118,33 +114,18 @@ class Pacer:
 
     def restart(self, robot_time: float) -> None:
         """Restart the schedule at this robot time (s) now."""
-        self._begin = (self._clock(), robot_time)
-        self._anchor = self._begin
-        self._last = robot_time
-        self.largest_lag = 0.0
-        self.stalls = 0
+        self._anchor = (self._clock(), robot_time)
 
     def delay(self, robot_time: float) -> float:
         """Return the wall time (s, >= 0) to wait until robot_time (s) is due; 0 means now."""
-        self._last = robot_time
         if self._speed == 0.0:
             return 0.0
         wall, start = self._anchor
         now = self._clock()
         ahead = wall + (robot_time - start) / self._speed - now
-        if ahead >= 0.0:
-            return ahead
-        self.largest_lag = max(self.largest_lag, -ahead)
         if -ahead > self._largest_lag:
-            self.stalls += 1
             self._anchor = (now, robot_time)
-        return 0.0
-
-    def real_time_factor(self) -> float:
-        """Return robot time per wall time since the restart; nan before any time has passed."""
-        wall, start = self._begin
-        passed = self._clock() - wall
-        return (self._last - start) / passed if passed > 0.0 else math.nan
+        return max(ahead, 0.0)
 
 
 class CommandPublishers:
@@ -281,6 +262,7 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         self._own_run = OwnRun(self, ROBOT)
         self.exit_code: int | None = None
         self.values: S_co = declare(self, parameters)
+        check_lengths(self.values)
         if not self.values.lock_step and self.values.speed == 0.0:
             raise ValueError(
                 "parameter 'speed' = 0.0: must be > 0 without lock_step, which alone can go as "

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, TypeVar
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.node import Node
 from sensor_msgs.msg import Imu
 
+from arc_odometry.odometry_messages import quaternion
 from diffbot_node import KeptTopic, parameter, to_stamp
 from diffbot_sim.simulated_sensors import (
     LONGEST_DELAY,
@@ -30,6 +31,8 @@ IMU_FRAME, POSE_FRAME = "imu_link", "map"
 POSE_DIAGONAL, RATE_Z = (0, 7, 35), 8
 # First covariance element of a quantity that is not measured (REP-145).
 NOT_MEASURED = -1.0
+
+E = TypeVar("E", GyroErrors, PoseErrors)
 
 
 @dataclass(frozen=True)
@@ -86,54 +89,14 @@ class GyroAndPoseParameters:
     )
 
 
-LENGTHS = {
-    "pose_source_noise": 2,
-    "pose_source_mounting": 3,
-    "pose_source_frame": 3,
-    "pose_source_outlier_size": 2,
-    "pose_source_jump_size": 2,
-}
-
-
-def gyro_errors(values: GyroAndPoseParameters) -> GyroErrors:
-    """Return the gyro errors that the parameters describe.
+def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
+    """Return the errors that the parameters describe; `own`: those with parameters of other names.
 
     Raises:
         ValueError: A value is outside its range.
     """
-    return GyroErrors(
-        rate=values.imu_rate,
-        noise=values.imu_noise,
-        bias=values.imu_bias,
-        bias_walk=values.imu_bias_walk,
-        scale=values.imu_scale,
-        delay=values.imu_delay,
-    )
-
-
-def pose_errors(values: GyroAndPoseParameters) -> PoseErrors:
-    """Return the errors of the pose source that the parameters describe.
-
-    Raises:
-        ValueError: A list is too short or too long, or a value is outside its range.
-    """
-    for name, length in LENGTHS.items():
-        numbers = getattr(values, name)
-        if len(numbers) != length:
-            raise ValueError(f"parameter '{name}' = {list(numbers)}: must be {length} numbers")
-    position, heading = values.pose_source_noise
-    return PoseErrors(
-        rate=values.pose_source_rate,
-        position_noise=position,
-        heading_noise=heading,
-        delay=values.pose_source_delay,
-        mounting=values.pose_source_mounting,
-        frame=values.pose_source_frame,
-        outliers=values.pose_source_outliers,
-        outlier_size=values.pose_source_outlier_size,
-        jump_interval=values.pose_source_jump_interval,
-        jump_size=values.pose_source_jump_size,
-    )
+    names = [each.name for each in fields(kind) if each.name not in own]
+    return kind(**own, **{name: getattr(values, prefix + name) for name in names})
 
 
 class SensorTopics:
@@ -163,12 +126,14 @@ class SensorTopics:
         self.kept: list[KeptTopic] = []
         self._sensors: list[tuple[KeptTopic, Any, Callable[[Any], Any]]] = []
         if values.imu:
-            gyro = SimulatedGyro(gyro_errors(values), seed)
-            self._add(KeptTopic(node, Imu, IMU_TOPIC, resume), gyro, self._imu(values))
+            gyro = SimulatedGyro(_errors(GyroErrors, values, "imu_"), seed)
+            self._add(KeptTopic(node, Imu, IMU_TOPIC, resume), gyro, partial(_imu, values))
         if values.pose_source:
-            poses = SimulatedPoses(pose_errors(values), seed)
+            position, heading = values.pose_source_noise
+            own = {"position_noise": position, "heading_noise": heading}
+            poses = SimulatedPoses(_errors(PoseErrors, values, "pose_source_", **own), seed)
             topic = KeptTopic(node, PoseWithCovarianceStamped, POSE_TOPIC, resume)
-            self._add(topic, poses, self._pose(values))
+            self._add(topic, poses, partial(_pose, values))
         self._waiting: list[tuple[KeptTopic, Any]] = []
 
     def _add(self, topic: KeptTopic, sensor: Any, fill: Callable[[Any], Any]) -> None:
@@ -194,36 +159,26 @@ class SensorTopics:
         """Return why lock-step must not continue; empty if it may."""
         return next(filter(None, (topic.holds() for topic in self.kept)), "")
 
-    @staticmethod
-    def _imu(values: GyroAndPoseParameters) -> Callable[[GyroReading], Imu]:
-        def fill(reading: GyroReading) -> Imu:
-            message = Imu()
-            message.header.frame_id = IMU_FRAME
-            message.header.stamp = to_stamp(reading.stamp)
-            message.angular_velocity.z = reading.rate
-            message.angular_velocity_covariance[RATE_Z] = values.imu_noise**2
-            message.orientation_covariance[0] = NOT_MEASURED
-            message.linear_acceleration_covariance[0] = NOT_MEASURED
-            return message
 
-        return fill
+def _imu(values: GyroAndPoseParameters, reading: GyroReading) -> Imu:
+    message = Imu()
+    message.header.frame_id = IMU_FRAME
+    message.header.stamp = to_stamp(reading.stamp)
+    message.angular_velocity.z = reading.rate
+    message.angular_velocity_covariance[RATE_Z] = values.imu_noise**2
+    message.orientation_covariance[0] = NOT_MEASURED
+    message.linear_acceleration_covariance[0] = NOT_MEASURED
+    return message
 
-    @staticmethod
-    def _pose(
-        values: GyroAndPoseParameters,
-    ) -> Callable[[PoseReading], PoseWithCovarianceStamped]:
-        position, heading = values.pose_source_noise
 
-        def fill(reading: PoseReading) -> PoseWithCovarianceStamped:
-            message = PoseWithCovarianceStamped()
-            message.header.frame_id = POSE_FRAME
-            message.header.stamp = to_stamp(reading.stamp)
-            pose = message.pose.pose
-            pose.position.x, pose.position.y = reading.x, reading.y
-            pose.orientation.z = math.sin(0.5 * reading.yaw)
-            pose.orientation.w = math.cos(0.5 * reading.yaw)
-            for place, deviation in zip(POSE_DIAGONAL, (position, position, heading), strict=True):
-                message.pose.covariance[place] = deviation**2
-            return message
-
-        return fill
+def _pose(values: GyroAndPoseParameters, reading: PoseReading) -> PoseWithCovarianceStamped:
+    message = PoseWithCovarianceStamped()
+    message.header.frame_id = POSE_FRAME
+    message.header.stamp = to_stamp(reading.stamp)
+    pose = message.pose.pose
+    pose.position.x, pose.position.y = reading.x, reading.y
+    pose.orientation = quaternion(reading.yaw)
+    position, heading = values.pose_source_noise
+    for place, deviation in zip(POSE_DIAGONAL, (position, position, heading), strict=True):
+        message.pose.covariance[place] = deviation**2
+    return message

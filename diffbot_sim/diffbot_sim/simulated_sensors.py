@@ -13,14 +13,15 @@ where * composes poses in the plane. Equal seeds give equal readings.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from arc_odometry import Pose, Velocity
+from arc_odometry import REST, Pose, Velocity
 
 Triple = tuple[float, float, float]
 """x in m, y in m, heading in rad."""
@@ -49,9 +50,7 @@ class MotionHistory:
 
     def __init__(self, length: float) -> None:
         self._length = length
-        self._stamps: list[float] = []
-        self._poses: list[Pose] = []
-        self._velocities: list[Velocity] = []
+        self._states: list[tuple[float, Pose, Velocity]] = []
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
         """Add the motion at an instant later than all before.
@@ -64,29 +63,27 @@ class MotionHistory:
         Raises:
             ValueError: It is not later.
         """
-        if self._stamps and stamp <= self._stamps[-1]:
+        states = self._states
+        if states and stamp <= states[-1][0]:
             raise ValueError(
-                f"stamp = {stamp} s after {self._stamps[-1]} s: must be later; begin a new history "
+                f"stamp = {stamp} s after {states[-1][0]} s: must be later; begin a new history "
                 "when a robot is reset"
             )
-        self._stamps.append(stamp)
-        self._poses.append(Pose(*pose))
-        self._velocities.append(Velocity(*velocity))
-        while len(self._stamps) > 2 and self._stamps[1] < stamp - self._length:
-            del self._stamps[0], self._poses[0], self._velocities[0]
+        states.append((stamp, Pose(*pose), Velocity(*velocity)))
+        while len(states) > 2 and states[1][0] < stamp - self._length:
+            del states[0]
 
     def at(self, time: float) -> tuple[Pose, Velocity]:
         """Return pose and velocity at a time, s; before the first instant at rest at its pose."""
-        stamps = self._stamps
-        if time < stamps[0]:
-            return self._poses[0], Velocity(0.0, 0.0)
-        index = bisect_right(stamps, time) - 1
-        if index + 1 == len(stamps):
-            return self._poses[-1], self._velocities[-1]
-        step = stamps[index + 1] - stamps[index]
-        share = (time - stamps[index]) / step
-        a, b = self._poses[index], self._poses[index + 1]
-        u, w = self._velocities[index], self._velocities[index + 1]
+        index = bisect_right(self._states, time, key=lambda state: state[0]) - 1
+        if index < 0:
+            return self._states[0][1], REST
+        start, a, u = self._states[index]
+        if index + 1 == len(self._states):
+            return a, u
+        end, b, w = self._states[index + 1]
+        step = end - start
+        share = (time - start) / step
         pose = Pose(
             _cubic(share, step, a.x, b.x, u.v * math.cos(a.theta), w.v * math.cos(b.theta)),
             _cubic(share, step, a.y, b.y, u.v * math.sin(a.theta), w.v * math.sin(b.theta)),
@@ -105,20 +102,36 @@ def _cubic(share: float, step: float, start: float, end: float, up: float, down:
     )
 
 
-class _Clock:
-    """Times of a sensor's readings: k / rate, s."""
+R_co = TypeVar("R_co", covariant=True)
 
-    def __init__(self, rate: float) -> None:
-        self._rate = rate
+
+class _Sensor(ABC, Generic[R_co]):
+    """Takes readings of a robot's motion at the times k / rate.
+
+    Args:
+        rate: Readings per second, Hz.
+        delay: Delay of the motion that a reading shows behind its stamp, s.
+        seed: Seed of its random numbers.
+    """
+
+    def __init__(self, rate: float, delay: float, seed: tuple[int, int]) -> None:
+        self._rate, self._delay = rate, delay
+        self._generator = np.random.default_rng(seed)
+        self._history = MotionHistory(delay + 1.0 / rate)
         self._count = 0
 
-    def due(self, stamp: float) -> list[float]:
-        """Return the times up to a stamp (s) that were not returned before."""
-        times = []
+    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[R_co]:
+        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
+        self._history.note(stamp, pose, velocity)
+        readings = []
         while (time := self._count / self._rate) <= stamp + ROUNDING:
-            times.append(time)
+            readings.append(self._read(time, *self._history.at(time - self._delay)))
             self._count += 1
-        return times
+        return readings
+
+    @abstractmethod
+    def _read(self, time: float, pose: Pose, velocity: Velocity) -> R_co:
+        """Return the reading with a stamp, s, of the motion that it shows."""
 
 
 def _check(what: str, settings: object, limits: dict[str, tuple[float, float]]) -> None:
@@ -179,7 +192,7 @@ class GyroReading(NamedTuple):
     rate: float
 
 
-class SimulatedGyro:
+class SimulatedGyro(_Sensor[GyroReading]):
     """Measures the yaw rate of a robot.
 
     Args:
@@ -188,20 +201,12 @@ class SimulatedGyro:
     """
 
     def __init__(self, errors: GyroErrors, seed: int = 0) -> None:
+        super().__init__(errors.rate, errors.delay, (seed, 2))
         self._errors = errors
-        self._generator = np.random.default_rng((seed, 2))
-        self._history = MotionHistory(errors.delay + 1.0 / errors.rate)
-        self._clock = _Clock(errors.rate)
         self._bias = errors.bias
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[GyroReading]:
-        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
-        self._history.note(stamp, pose, velocity)
-        return [self._read(time) for time in self._clock.due(stamp)]
-
-    def _read(self, time: float) -> GyroReading:
+    def _read(self, time: float, pose: Pose, velocity: Velocity) -> GyroReading:
         errors = self._errors
-        _, velocity = self._history.at(time - errors.delay)
         noise, walk = self._generator.standard_normal(2).tolist()
         rate = errors.scale * velocity.omega + self._bias + errors.noise * noise
         self._bias += errors.bias_walk * math.sqrt(1.0 / errors.rate) * walk
@@ -268,7 +273,7 @@ class PoseReading(NamedTuple):
     yaw: float
 
 
-class SimulatedPoses:
+class SimulatedPoses(_Sensor[PoseReading]):
     """Measures the pose of a sensor that is mounted on a robot, in the source's own frame.
 
     Args:
@@ -277,26 +282,18 @@ class SimulatedPoses:
     """
 
     def __init__(self, errors: PoseErrors, seed: int = 0) -> None:
+        super().__init__(errors.rate, errors.delay, (seed, 3))
         self._errors = errors
-        self._generator = np.random.default_rng((seed, 3))
-        self._history = MotionHistory(errors.delay + 1.0 / errors.rate)
-        self._clock = _Clock(errors.rate)
         self._frame = Pose(*errors.frame)
 
-    def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> list[PoseReading]:
-        """Return the readings since the last instant; see MotionHistory.note for the arguments."""
-        self._history.note(stamp, pose, velocity)
-        return [self._read(time) for time in self._clock.due(stamp)]
-
-    def _read(self, time: float) -> PoseReading:
+    def _read(self, time: float, pose: Pose, velocity: Velocity) -> PoseReading:
         errors = self._errors
         # Draw the same count of numbers for every reading: settings do not affect each other.
         chance, jumps = self._generator.random(2).tolist()
         noise, outlier, jump = self._generator.standard_normal((3, 3)).tolist()
         if errors.jump_interval and jumps < 1.0 / (errors.rate * errors.jump_interval):
             self._frame = composed(self._frame, _scaled(jump, errors.jump_size))
-        robot, _ = self._history.at(time - errors.delay)
-        x, y, yaw = composed(composed(self._frame, robot), errors.mounting)
+        x, y, yaw = composed(composed(self._frame, pose), errors.mounting)
         off = _scaled(noise, (errors.position_noise, errors.heading_noise))
         x, y, yaw = x + off[0], y + off[1], yaw + off[2]
         if chance < errors.outliers:

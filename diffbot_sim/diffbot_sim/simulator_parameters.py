@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from diffbot_description import Robot
 from diffbot_node import RobotParameters, parameter
@@ -38,23 +38,13 @@ class SensorParameters(NoiseParameters):
     torque_delay: int = parameter(0, "control periods between command and torque", minimum=0)
 
 
-@dataclass(frozen=True)
-class ExternalParameters(SimulatorParameters):
-    """Parameters that simulators in programs of their own do not support, and refuse."""
-
-    paused: bool = parameter(False, "must be false: time goes on as soon as all is ready")
-    camera: bool = parameter(False, "must be false: there is none")
-    imu: bool = parameter(False, "must be false: there is no gyro")
-    pose_source: bool = parameter(False, "must be false: there is none")
-
-
-def refuse_unsupported(values: ExternalParameters) -> None:
-    """Raise ValueError when a parameter of ExternalParameters is true."""
-    for name in ("paused", "camera", "imu", "pose_source"):
-        if getattr(values, name):
+def check_lengths(values: SimulatorParameters) -> None:
+    """Raise ValueError when a list has another number of numbers than its default, not empty."""
+    for each in fields(values):
+        default, given = each.default, getattr(values, each.name)
+        if isinstance(default, tuple) and default and len(given) != len(default):
             raise ValueError(
-                f"parameter '{name}' = true: this simulator does not offer it; leave it out, or "
-                "use sim:=gazebo"
+                f"parameter '{each.name}' = {list(given)}: must be {len(default)} numbers"
             )
 
 

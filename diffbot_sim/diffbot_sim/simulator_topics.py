@@ -15,12 +15,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from arc_odometry import JointSample
+from arc_odometry.odometry_messages import quaternion
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
-from diffbot_msgs.msg import (
-    DynamicParameters,
-    VelocityParameters,
-)
+from diffbot_msgs.msg import DynamicParameters, VelocityParameters
 from diffbot_node import KeptTopic, to_stamp
 from diffbot_node.robot_messages import WithSender, named_by
 
@@ -67,8 +65,7 @@ class TruthTopics:
         x, y, theta = pose
         message.header.stamp = to_stamp(stamp)
         message.pose.pose.position.x, message.pose.pose.position.y = float(x), float(y)
-        message.pose.pose.orientation.z = math.sin(0.5 * theta)
-        message.pose.pose.orientation.w = math.cos(0.5 * theta)
+        message.pose.pose.orientation = quaternion(theta)
         message.twist.twist.linear.x = float(velocity[0])
         message.twist.twist.angular.z = float(velocity[1])
         self.motion.publish(message)

@@ -8,8 +8,8 @@ Commands are held, limited by the robot's driver, and act after a dead time and 
 band (drive_dead_band.py). Each piece of a step with a constant command is integrated by the Taylor
 series of order 18 of the ideal engine, to float accuracy for steps of any length.
 
-The odometry has the sensors' errors (`VelocityOdometry`), and covariances as a robot's driver
-publishes them (`DriverOdometry`).
+The odometry (`VelocityOdometry`) has the sensors' errors, and covariances as a robot's driver
+publishes them.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_seri
 from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
 
+Array = NDArray[np.float64]
 Velocity = tuple[float, float]
 """v in m/s and omega in rad/s, or commands of them."""
 
@@ -202,7 +203,8 @@ class VelocityOdometry:
     """Reads a VelocityRobot once per period.
 
     The wheel encoders give the pose by dead reckoning, and the mean velocity over the last period.
-    Noise is added to both.
+    Noise is added to both. The covariance of the pose grows with the driven path, as in
+    DiffOdometry, plus that of noise.
 
     Args:
         robot: The robot to read; at rest, at the initial pose of the odometry.
@@ -214,8 +216,12 @@ class VelocityOdometry:
         seed: Seed of noise and encoders, >= 0; equal seeds give equal readings.
         wheels: True wheel geometry if it differs from `geometry`; without effect on exact pose and
             velocity.
+        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0, for the covariance.
 
     Attributes:
+        pose: Pose by the last reading, m and rad.
+        velocity: v in m/s and omega in rad/s by the last reading.
+        velocity_covariance: Its covariance, (2, 2).
         wheels: Angles (rad) and speeds (rad/s) of the wheels [left, right] by the encoders at the
             last reading.
 
@@ -234,6 +240,7 @@ class VelocityOdometry:
         pose_noise: tuple[float, float, float] = (0.0, 0.0, 0.0),
         seed: int = 0,
         wheels: WheelGeometry | None = None,
+        path_noise: float = 0.0,
     ) -> None:
         for name, noise in (("velocity_noise", velocity_noise), ("pose_noise", pose_noise)):
             if not all(0.0 <= deviation < math.inf for deviation in noise):
@@ -243,94 +250,65 @@ class VelocityOdometry:
         self._exact = counts == 0
         self._encoders = Encoders(counts, period, seed)
         self._noise = (*velocity_noise, *pose_noise)
+        self._path_noise, self._pose_noise = path_noise, np.diag(np.square(pose_noise))
+        # Difference of two readings, each with a uniformly distributed error of half a count.
+        count = math.tau / counts if counts else 0.0
+        speeds = (geometry.left_radius * count / period) ** 2 / 6.0
+        quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
+        self.velocity_covariance: Array = np.diag(quantised + np.square(velocity_noise))
         self._generator = np.random.default_rng((seed, 1))
         self.reset()
 
     def reset(self) -> None:
         """Restart at the robot's true pose, as after a stop there."""
-        self._pose = Pose(*self._robot.pose())
-        self._angles: tuple[float, float] | None = None
+        self.pose = self._reckoned = Pose(*self._robot.pose())
+        self.velocity: Velocity = (0.0, 0.0)
+        self._spread = KNOWN
+        self._met = False  # whether it has been read
         angles = self._true_angles()
         self._encoders.reset(angles)
         self.wheels: tuple[tuple[float, float], tuple[float, float]] = (angles, (0.0, 0.0))
 
-    def read(self) -> tuple[tuple[float, float, float], Velocity]:
-        """Return the measured pose (x, y in m, theta in rad) and velocity (m/s, rad/s)."""
-        if self._exact:
-            pose, velocity = Pose(*self._robot.pose()), self._robot.velocity()
-            self.wheels = self._true_angles(), self._true_geometry.wheel_velocity(*velocity)
-        else:
-            angles, speeds = self._encoders.read(self._true_angles(), (0.0, 0.0))
-            before = self._angles or angles
-            turned = (angles[0] - before[0], angles[1] - before[1])
-            self._pose = Arc(*self._geometry.body_velocity(*turned)).end(self._pose)
-            self._angles = angles
-            self.wheels = angles, speeds
-            pose, velocity = self._pose, self._geometry.body_velocity(*speeds)
-        if not any(self._noise):
-            return (pose.x, pose.y, pose.theta), velocity
-        values = (*velocity, *pose) + self._generator.standard_normal(5) * self._noise
-        v, omega, x, y, theta = values.tolist()
-        return (x, y, theta), (v, omega)
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the pose, (3, 3), m and rad."""
+        return np.asarray(self._spread.matrix() + self._pose_noise)
 
-    def _true_angles(self) -> tuple[float, float]:
-        # Distances and turns convert into each other like velocities.
-        return self._true_geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])
-
-
-class DriverOdometry:
-    """The newest reading of a VelocityOdometry, with covariances as a robot's driver gives them.
-
-    The covariance of the pose grows with the driven path, as in DiffOdometry, plus that of noise.
-
-    Args:
-        geometry: Wheel radii and separation.
-        path_noise: Variance of a wheel's path per path driven, m^2/m, >= 0.
-        counts: Encoder counts per turn of a wheel; 0: exact encoders.
-        period: Time between two readings, s, > 0.
-        velocity_noise: Standard deviations of (v, omega), m/s and rad/s.
-        pose_noise: Standard deviations of (x, y, theta), m and rad.
-
-    Attributes:
-        pose: x, y in m and theta in rad.
-        velocity: v in m/s and omega in rad/s.
-        covariance: Covariance of the pose, (3, 3), m and rad.
-        velocity_covariance: Covariance of the velocity, (2, 2), m/s and rad/s.
-    """
-
-    def __init__(
-        self,
-        geometry: WheelGeometry,
-        path_noise: float,
-        counts: int,
-        period: float,
-        velocity_noise: tuple[float, float],
-        pose_noise: tuple[float, float, float],
-    ) -> None:
-        self._geometry, self._path_noise = geometry, path_noise
-        self._pose_noise = np.diag(np.square(pose_noise))
-        # Difference of two readings, each with a uniformly distributed error of half a count.
-        count = math.tau / counts if counts else 0.0
-        speeds = (geometry.left_radius * count / period) ** 2 / 6.0
-        quantised = np.array([0.5, 2.0 / geometry.separation**2]) * speeds
-        self._grown = KNOWN
-        self._met = False
-        self.pose, self.velocity = Pose(0.0, 0.0, 0.0), (0.0, 0.0)
-        self.covariance: NDArray[np.float64] = self._pose_noise
-        self.velocity_covariance: NDArray[np.float64] = np.diag(
-            quantised + np.square(velocity_noise)
-        )
-
-    def take(self, pose: tuple[float, float, float], velocity: Velocity) -> None:
-        """Process the next reading."""
-        before, self.pose, self.velocity = self.pose, Pose(*pose), velocity
-        if self._met:
+    def read(self) -> tuple[Pose, Velocity]:
+        """Return the measured pose and velocity (m/s, rad/s)."""
+        before = self.pose
+        self.pose, self.velocity = self._disturbed(*self._measured())
+        if self._met and self._path_noise:
             separation = self._geometry.separation
             turn = self.pose.theta - before.theta
             chord = math.hypot(self.pose.x - before.x, self.pose.y - before.y)
             left = self._path_noise * abs(chord - 0.5 * turn * separation)
             right = self._path_noise * abs(chord + 0.5 * turn * separation)
-            arc = Arc(math.copysign(chord, velocity[0]), turn)
-            self._grown = propagate(self._grown, before, arc, (left, right), separation)
+            arc = Arc(math.copysign(chord, self.velocity[0]), turn)
+            self._spread = propagate(self._spread, before, arc, (left, right), separation)
         self._met = True
-        self.covariance = self._grown.matrix() + self._pose_noise
+        return self.pose, self.velocity
+
+    def _measured(self) -> tuple[Pose, Velocity]:
+        """Return pose and velocity by the encoders, or exactly, without noise."""
+        if self._exact:
+            velocity = self._robot.velocity()
+            self.wheels = self._true_angles(), self._true_geometry.wheel_velocity(*velocity)
+            return Pose(*self._robot.pose()), velocity
+        angles, speeds = self._encoders.read(self._true_angles(), (0.0, 0.0))
+        before = self.wheels[0] if self._met else angles
+        turned = (angles[0] - before[0], angles[1] - before[1])
+        self._reckoned = Arc(*self._geometry.body_velocity(*turned)).end(self._reckoned)
+        self.wheels = angles, speeds
+        return self._reckoned, self._geometry.body_velocity(*speeds)
+
+    def _disturbed(self, pose: Pose, velocity: Velocity) -> tuple[Pose, Velocity]:
+        if not any(self._noise):
+            return pose, velocity
+        values = (*velocity, *pose) + self._generator.standard_normal(5) * self._noise
+        v, omega, x, y, theta = values.tolist()
+        return Pose(x, y, theta), (v, omega)
+
+    def _true_angles(self) -> tuple[float, float]:
+        # Distances and turns convert into each other like velocities.
+        return self._true_geometry.wheel_velocity(self._robot.way, self._robot.pose()[2])

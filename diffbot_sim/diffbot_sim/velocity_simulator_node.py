@@ -30,8 +30,8 @@ from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
 from diffbot_sim.simulator_parameters import NoiseParameters
-from diffbot_sim.simulator_topics import JointTopic, OnCommand, TruthTopics
-from diffbot_sim.velocity_robot import DriverOdometry, VelocityOdometry, VelocityRobot
+from diffbot_sim.simulator_topics import JointTopic, TruthTopics
+from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import TOLERANCE
 
 COMMANDS = "cmd_vel"
@@ -111,41 +111,6 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
 
 
-PAIRS = ("dead_band", "wheel_dead_band", "command_noise", "velocity_noise")
-LENGTHS = {"sigma": 4, "pose_noise": 3, **dict.fromkeys(PAIRS, 2)}
-
-
-class VelocityTopic:
-    """Subscription to `cmd_vel`, linear.x in m/s and angular.z in rad/s.
-
-    Args:
-        node: The node that subscribes.
-        stamped: Whether it is a TwistStamped; otherwise a Twist.
-        on_command: Called with every command; with zero for one that is not finite, as a robot's
-            driver would stop.
-    """
-
-    def __init__(self, node: Node, stamped: bool, on_command: OnCommand) -> None:
-        self._node = node
-        self._on_command = on_command
-        self._stamped = stamped
-        kind = TwistStamped if stamped else Twist
-        node.create_subscription(kind, COMMANDS, WithSender(self._receive), 10)
-
-    def _receive(self, message: Twist | TwistStamped, sender: object) -> None:
-        named = named_by(message) if self._stamped else None
-        twist = message.twist if self._stamped else message
-        command = (twist.linear.x, twist.angular.z)
-        if not all(map(math.isfinite, command)):
-            self._node.get_logger().warning(
-                f"command v = {command[0]} m/s, omega = {command[1]} rad/s refused: must be "
-                "finite; zero is commanded",
-                throttle_duration_sec=1.0,
-            )
-            command = (0.0, 0.0)
-        self._on_command(command, named, sender)
-
-
 class OdometryTopics:
     """Publishers of `odom`, `clock` and, if selected, odom -> base_link on `/tf`.
 
@@ -164,7 +129,7 @@ class OdometryTopics:
         self._transform.header.frame_id = odom_frame
         self.publishers = (self._odom, self._clock)
 
-    def publish(self, stamp: float, odometry: DriverOdometry) -> None:
+    def publish(self, stamp: float, odometry: VelocityOdometry) -> None:
         """Publish the robot's odometry at a stamp, s, and the clock."""
         now = to_stamp(stamp)
         fill_odometry(self._odometry, now, odometry)
@@ -185,10 +150,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def __init__(self) -> None:
         super().__init__("velocity_simulator", VelocitySimulatorParameters)
-        for name, length in LENGTHS.items():
-            values = getattr(self.values, name)
-            if len(values) != length:
-                raise ValueError(f"parameter '{name}' = {list(values)}: must be {length} numbers")
         if self.values.lock_step and not self.values.stamped:
             raise ValueError(
                 "parameter 'stamped' = false: a Twist cannot name the odometry that it answers, "
@@ -204,7 +165,8 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._topics = OdometryTopics(self, self.values.publish_tf, self.values.frame_prefix)
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters, self.resume)
-        VelocityTopic(self, self.values.stamped, self._on_command)
+        kind = TwistStamped if self.values.stamped else Twist
+        self.create_subscription(kind, COMMANDS, WithSender(self._on_command), 10)
         self._publish_parameters()
         self.run(self._topics.publishers, COMMANDS, "velocity")
 
@@ -230,26 +192,18 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             seed=values.seed,
         )
         self._robot.reset(pose_from_text("start", values.start))
-        counts, geometry = robot.encoder.counts_or(values.encoder_counts), robot.geometry
         self._odometry = VelocityOdometry(
             self._robot,
             values.period,
-            geometry,
-            counts=counts,
+            robot.geometry,
+            counts=robot.encoder.counts_or(values.encoder_counts),
             velocity_noise=values.velocity_noise,
             pose_noise=values.pose_noise,
             seed=values.seed,
             wheels=wheels,
+            path_noise=values.path_noise,
         )
-        self._measured = DriverOdometry(
-            geometry,
-            values.path_noise,
-            counts,
-            values.period,
-            values.velocity_noise,
-            values.pose_noise,
-        )
-        self._measured.take(*self._odometry.read())
+        self._odometry.read()
 
     @property
     def stamp(self) -> float:
@@ -257,9 +211,18 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return self._steps * self.values.period
 
-    def _on_command(
-        self, command: tuple[float, float], named: float | None, sender: object
-    ) -> None:
+    def _on_command(self, message: Twist | TwistStamped, sender: object) -> None:
+        """Take a command; zero for one that is not finite, as a robot's driver would stop."""
+        named = named_by(message) if self.values.stamped else None
+        twist = message.twist if self.values.stamped else message
+        command = (twist.linear.x, twist.angular.z)
+        if not all(map(math.isfinite, command)):
+            self.get_logger().warning(
+                f"command v = {command[0]} m/s, omega = {command[1]} rad/s refused: must be "
+                "finite; zero is commanded",
+                throttle_duration_sec=1.0,
+            )
+            command = (0.0, 0.0)
         self._silent = 0.0
         self.take_command(command, named, sender)
 
@@ -272,7 +235,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._robot.step(command, self.values.period)
         self._steps += 1
         self._silent += self.values.period
-        self._measured.take(*self._odometry.read())
+        self._odometry.read()
         self._read_sensors()
 
     def _read_sensors(self) -> None:
@@ -286,7 +249,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def publish_state(self) -> None:
         """Publish clock, odometry, sensors and true motion."""
-        self._topics.publish(self.stamp, self._measured)
+        self._topics.publish(self.stamp, self._odometry)
         if self._joints is not None:
             angles, speeds = self._odometry.wheels
             self._joints.publish(JointSample(self.stamp, angles, speeds, (0.0, 0.0)))

@@ -27,42 +27,32 @@ def test_waits_for_the_wall_clock(clock, speed):
         clock.now += 0.001
         clock.now += pacer.delay(0.01 * k)
     assert clock.now - 100.0 == pytest.approx(1.0 / speed)
-    assert pacer.real_time_factor() == pytest.approx(speed)
-    assert (pacer.largest_lag, pacer.stalls) == (0.0, 0)
 
 
 def test_speed_zero_never_waits(clock):
     pacer = Pacer(0.0, clock=clock)
     assert pacer.delay(1000.0) == 0.0
-    clock.now += 10.0
-    assert pacer.real_time_factor() == pytest.approx(100.0)
 
 
-def test_small_lag_is_made_up_for_and_reported(clock):
+def test_small_lag_is_made_up_for(clock):
     pacer = Pacer(1.0, largest_lag=0.1, clock=clock)
     clock.now += 0.06
     assert pacer.delay(0.01) == 0.0
-    assert pacer.largest_lag == pytest.approx(0.05)
     assert pacer.delay(0.1) == pytest.approx(0.04)
-    assert pacer.stalls == 0
 
 
 def test_after_a_stall_the_schedule_starts_anew(clock):
     pacer = Pacer(1.0, largest_lag=0.1, clock=clock)
     clock.now += 5.0
     assert pacer.delay(0.01) == 0.0
-    assert pacer.stalls == 1
     assert pacer.delay(0.02) == pytest.approx(0.01)
-    assert pacer.largest_lag == pytest.approx(4.99)
 
 
-def test_restart_clears_the_report(clock):
+def test_restart_begins_a_new_schedule(clock):
     pacer = Pacer(1.0, clock=clock)
     clock.now += 5.0
     pacer.delay(0.01)
     pacer.restart(7.0)
-    assert (pacer.largest_lag, pacer.stalls) == (0.0, 0)
-    assert math.isnan(pacer.real_time_factor())
     assert pacer.delay(7.5) == pytest.approx(0.5)
 
 

@@ -67,7 +67,7 @@ def test_a_history_forgets_what_is_too_old_and_keeps_what_is_asked_for():
     history = MotionHistory(0.05)
     for k in range(1000):
         history.note(k * PERIOD, *truth(0.0))
-    assert len(history._stamps) < 10
+    assert len(history._states) < 10
     assert history.at(9.99 - 0.05)[1] == (V, OMEGA)
 
 

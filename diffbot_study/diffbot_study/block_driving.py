@@ -27,7 +27,7 @@ from diffbot_controllers.laws.block_drivetrain import BlockFirstReading
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_sim.engines.ideal_block import IdealBlock
-from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
+from diffbot_sim.virtual_robot import BlockActuator, BlockEncoders
 from diffbot_study.driving import PERIOD
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from diffbot_description import Robot, closed_form
 from diffbot_ident.excitation.excitations import excited_wheel_speed
 from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_sim.engines.ideal_block import IdealBlock
-from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
+from diffbot_sim.virtual_robot import BlockActuator, BlockEncoders
 from diffbot_study.driving import PERIOD
 from diffbot_study.recorded_runs import RecordedRun, RunSetting, make_run, record
 

@@ -13,19 +13,16 @@ Motions that identify each quantity, from poses of a sensor anywhere on the robo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from numbers import Integral
 
-from pose2d_trajectories.paths import PathPoint, SpotTurn, Straight
-from pose2d_trajectories.reference import Reference, Trajectory, positive
+from pose2d_trajectories.reference import Trajectory, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SPEED,
     TURN_ACCELERATION,
     TURN_RATE,
     Chain,
-    PathTrajectory,
-    RampLaw,
+    Route,
     TrajectoryLimits,
 )
 
@@ -43,123 +40,7 @@ ELEMENTS = (
 FEWEST, SMALLEST, GENTLY, HALVINGS = 2, 0.3, 0.9, 20
 
 
-@dataclass(frozen=True)
-class CircularArc:
-    """A circular arc; the parameter is the path, m. It is driven from rest to rest.
-
-    Attributes:
-        x: Start, m.
-        y: Start, m.
-        heading: Heading at the start, rad.
-        radius: Radius, m, > 0.
-        turn: Turn, rad, counter-clockwise positive.
-    """
-
-    x: float
-    y: float
-    heading: float
-    radius: float
-    turn: float
-
-    @property
-    def length(self) -> float:
-        """Length of the arc, m."""
-        return self.radius * abs(self.turn)
-
-    def at(self, p: float) -> PathPoint:
-        """Return the point p m from the start."""
-        curvature = math.copysign(1.0 / self.radius, self.turn)
-        heading = self.heading + curvature * p
-        return PathPoint(
-            self.x + (math.sin(heading) - math.sin(self.heading)) / curvature,
-            self.y - (math.cos(heading) - math.cos(self.heading)) / curvature,
-            heading,
-            1.0,
-            0.0,
-            curvature,
-            0.0,
-        )
-
-
-@dataclass(frozen=True)
-class Reversed:
-    """A trajectory driven backwards: the same points with the robot facing the other way.
-
-    Attributes:
-        forwards: The same trajectory driven forwards.
-    """
-
-    forwards: Trajectory
-
-    @property
-    def duration(self) -> float:
-        """Duration, s."""
-        return self.forwards.duration
-
-    def at(self, t: float) -> Reference:
-        """Return the reference at time t, s."""
-        now = self.forwards.at(t)
-        return Reference(now.x, now.y, now.theta - math.pi, -now.v, now.omega, -now.dv, now.domega)
-
-
-class Route:
-    """A sequence of straights, arcs and turns on the spot, each from rest to rest.
-
-    Args:
-        limits: Limits of speed and acceleration, all finite.
-
-    Attributes:
-        parts: Parts added so far.
-        duration: Their total duration, s.
-    """
-
-    def __init__(self, limits: TrajectoryLimits) -> None:
-        self._limits = limits
-        self._x = self._y = self._heading = 0.0
-        self.parts: list[Trajectory] = []
-        self.duration = 0.0
-
-    def straight(self, way: float) -> None:
-        """Add a straight of this length, m; negative: backwards."""
-        limits, back = self._limits, way < 0.0
-        path = Straight(self._x, self._y, self._heading + (math.pi if back else 0.0), abs(way))
-        law = RampLaw.between(
-            path.length, 0.0, limits.linear_velocity, 0.0, limits.linear_acceleration
-        )
-        self._add(PathTrajectory(path, law), back)
-
-    def arc(self, radius: float, turn: float, back: bool = False) -> None:
-        """Add an arc of a radius (m) and a turn (rad, counter-clockwise positive)."""
-        limits = self._limits
-        path = CircularArc(
-            self._x, self._y, self._heading + (math.pi if back else 0.0), radius, turn
-        )
-        law = RampLaw.between(
-            path.length,
-            0.0,
-            min(limits.linear_velocity, limits.angular_velocity * radius),
-            0.0,
-            min(limits.linear_acceleration, limits.angular_acceleration * radius),
-        )
-        self._add(PathTrajectory(path, law), back)
-
-    def turn(self, angle: float) -> None:
-        """Add a turn on the spot, rad, counter-clockwise positive."""
-        limits = self._limits
-        law = RampLaw.between(
-            abs(angle), 0.0, limits.angular_velocity, 0.0, limits.angular_acceleration
-        )
-        self._add(PathTrajectory(SpotTurn(self._x, self._y, self._heading, angle), law), False)
-
-    def _add(self, part: Trajectory, back: bool) -> None:
-        part = Reversed(part) if back else part
-        end = part.at(part.duration)
-        self._x, self._y, self._heading = end.x, end.y, end.theta
-        self.parts.append(part)
-        self.duration += part.duration
-
-
-def crossings(half: float, count: int, limits: TrajectoryLimits) -> Route:
+def crossings(half: float, count: int, limits: TrajectoryLimits) -> Chain:
     """Return the route from a square's centre to a corner, with crossings to the opposite corner.
 
     Before each crossing there is a whole turn on the spot. Crossings are straight or S-shaped with
@@ -170,25 +51,25 @@ def crossings(half: float, count: int, limits: TrajectoryLimits) -> Route:
         count: Number of crossings there and back, >= 1.
         limits: Limits of speed and acceleration, all finite.
     """
-    diagonal = math.sqrt(2.0) * half
+    diagonal, quarter = math.sqrt(2.0) * half, 2.0 * EIGHTH
     route = Route(limits)
-    route.turn(EIGHTH)
-    route.straight(diagonal)
+    route.drive(turn=EIGHTH)
+    route.drive(diagonal)
     for index in range(count):
         sense, curved, way = ELEMENTS[index % len(ELEMENTS)]
         if not curved:
-            route.turn(sense * 8.0 * EIGHTH)
-            route.straight(2.0 * way * diagonal)
+            route.drive(turn=sense * 8.0 * EIGHTH)
+            route.drive(2.0 * way * diagonal)
             continue
         # The S starts and ends along a side, which is an eighth of a turn off the diagonal.
-        route.turn(sense * 8.0 * EIGHTH - EIGHTH)
-        route.arc(half, 2.0 * EIGHTH, way < 0.0)
-        route.arc(half, -2.0 * EIGHTH, way < 0.0)
-        route.turn(EIGHTH)
-    return route
+        route.drive(turn=sense * 8.0 * EIGHTH - EIGHTH)
+        route.drive(way * half * quarter, quarter)
+        route.drive(way * half * quarter, -quarter)
+        route.drive(turn=EIGHTH)
+    return Chain(route.parts)
 
 
-def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Route:
+def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Chain:
     """Return as many crossings as end in time, at least two; they may be smaller to fill the time.
 
     Args:
@@ -248,7 +129,7 @@ def calibration(
     """
     half = 0.5 * positive("side", side, "m")
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
-    return Chain(calibration_route(half, positive("time", time, "s"), within).parts)
+    return calibration_route(half, positive("time", time, "s"), within)
 
 
 def umbmark(
@@ -284,6 +165,6 @@ def umbmark(
         raise ValueError(f"laps = {laps!r}: must be a whole number >= 1 for umbmark")
     route = Route(limits.within(speed, acceleration, turn_rate, turn_acceleration))
     for _ in range(4 * laps):
-        route.straight(length)
-        route.turn(0.5 * math.pi if sense == "ccw" else -0.5 * math.pi)
+        route.drive(length)
+        route.drive(turn=0.5 * math.pi if sense == "ccw" else -0.5 * math.pi)
     return Chain(route.parts)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arc_odometry import Arc, Pose
 from pose2d_trajectories.reference import finite
 
 
@@ -29,7 +30,7 @@ class PathPoint(NamedTuple):
         x: Position, m.
         y: Position, m.
         theta: Direction of the tangent, rad; continuous in p.
-        ds: s', path length per parameter, m, >= 0.
+        ds: s', path length per parameter, m; negative: driven backwards.
         dds: s'', m.
         dtheta: theta', rad.
         ddtheta: theta'', rad.
@@ -84,26 +85,28 @@ def step_integral(u: Number) -> Number:
 
 
 @dataclass(frozen=True)
-class Circle:
-    """A counter-clockwise circle around the origin; the parameter is the heading, rad.
+class ArcPath:
+    """A circular arc, which may be a straight line, a turn on the spot or a whole circle.
 
-    It starts at (0, -radius).
+    The parameter is mostly the path, m; of a turn on the spot and of a circle it is the angle
+    turned, rad. A full circle may be driven on, at any p.
 
     Attributes:
-        radius: Radius, m, > 0.
+        start: Pose at its start.
+        ds: Path per parameter, m; negative: driven backwards; 0: a turn on the spot.
+        dtheta: Turn per parameter, rad, counter-clockwise positive; 0: a straight line.
+        length: Parameter at the end, > 0.
     """
 
-    radius: float
-
-    @property
-    def length(self) -> float:
-        """Parameter of one lap, rad."""
-        return 2.0 * math.pi
+    start: Pose
+    ds: float
+    dtheta: float
+    length: float
 
     def at(self, p: float) -> PathPoint:
-        """Return the point at p, rad; any p."""
-        r = self.radius
-        return PathPoint(r * math.sin(p), -r * math.cos(p), p, r, 0.0, 1.0, 0.0)
+        """Return the point at parameter p."""
+        x, y, theta = Arc(self.ds * p, self.dtheta * p).end(self.start)
+        return PathPoint(x, y, theta, self.ds, 0.0, self.dtheta, 0.0)
 
 
 @dataclass(frozen=True)
@@ -180,28 +183,6 @@ _NODES, _WEIGHTS = 0.5 * (_GAUSS[0] + 1.0), 0.5 * _GAUSS[1]
 
 
 @dataclass(frozen=True)
-class Straight:
-    """A straight line; the parameter is the path, m.
-
-    Attributes:
-        x: Start, m.
-        y: Start, m.
-        heading: Heading, rad.
-        length: Length, m.
-    """
-
-    x: float
-    y: float
-    heading: float
-    length: float
-
-    def at(self, p: float) -> PathPoint:
-        """Return the point p m from the start."""
-        x, y = self.x + p * math.cos(self.heading), self.y + p * math.sin(self.heading)
-        return PathPoint(x, y, self.heading, 1.0, 0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
 class Corner:
     """A rounded corner; the parameter is the path, m.
 
@@ -209,16 +190,12 @@ class Corner:
     0 at both ends. A circular arc would need a jump of the yaw rate.
 
     Attributes:
-        x: Start, m.
-        y: Start, m.
-        heading: Heading at the start, rad.
+        start: Pose at its start.
         turn: Turn, rad, |turn| < pi, counter-clockwise positive.
         length: Length, m, > 0.
     """
 
-    x: float
-    y: float
-    heading: float
+    start: Pose
     turn: float
     length: float
 
@@ -248,43 +225,17 @@ class Corner:
     def at(self, p: float) -> PathPoint:
         """Return the point p m from the start; its error by quadrature is 1e-15 of the length."""
         u = p / self.length
-        angles = self.heading + self.turn * step(u * _NODES)
+        x, y, heading = self.start
+        angles = heading + self.turn * step(u * _NODES)
         return PathPoint(
-            self.x + p * float(np.dot(_WEIGHTS, np.cos(angles))),
-            self.y + p * float(np.dot(_WEIGHTS, np.sin(angles))),
-            self.heading + self.turn * step(u),
+            x + p * float(np.dot(_WEIGHTS, np.cos(angles))),
+            y + p * float(np.dot(_WEIGHTS, np.sin(angles))),
+            heading + self.turn * step(u),
             1.0,
             0.0,
             self.turn * step_slope(u) / self.length,
             self.turn * step_curvature(u) / self.length**2,
         )
-
-
-@dataclass(frozen=True)
-class SpotTurn:
-    """A turn on the spot; the parameter is the angle turned, rad.
-
-    Attributes:
-        x: Position, m.
-        y: Position, m.
-        heading: Heading at the start, rad.
-        turn: Turn, rad, counter-clockwise positive.
-    """
-
-    x: float
-    y: float
-    heading: float
-    turn: float
-
-    @property
-    def length(self) -> float:
-        """Size of the turn, rad."""
-        return abs(self.turn)
-
-    def at(self, p: float) -> PathPoint:
-        """Return the point after a turn of p rad."""
-        sign = math.copysign(1.0, self.turn)
-        return PathPoint(self.x, self.y, self.heading + sign * p, 0.0, 0.0, sign, 0.0)
 
 
 # Largest turn that can be rounded, rad: in a sharper one the robot would almost turn on the spot.
@@ -293,24 +244,10 @@ SHARPEST = math.radians(160.0)
 STRAIGHT_ON = 1e-9
 
 
-class Leg(NamedTuple):
-    """The line from one point to the next.
+def legs(points: Sequence[Sequence[float]]) -> list[ArcPath]:
+    """Return the lines between points (x, y) in m; their headings are continuous.
 
-    Attributes:
-        x: Start, m.
-        y: Start, m.
-        heading: Heading, rad; continuous over the legs, each turn being between -pi and pi.
-        length: Length, m, > 0.
-    """
-
-    x: float
-    y: float
-    heading: float
-    length: float
-
-
-def legs(points: Sequence[Sequence[float]]) -> list[Leg]:
-    """Return the legs between points (x, y) in m.
+    Each turn from one to the next is between -pi and pi.
 
     Raises:
         ValueError: There are fewer than two points, a point is not two finite numbers, or two
@@ -319,7 +256,7 @@ def legs(points: Sequence[Sequence[float]]) -> list[Leg]:
     checked = [_point(index, point) for index, point in enumerate(points)]
     if len(checked) < 2:
         raise ValueError(f"points = {checked}: must be at least 2 points (x, y) in m")
-    found: list[Leg] = []
+    found: list[ArcPath] = []
     for index, ((x, y), (x2, y2)) in enumerate(zip(checked, checked[1:], strict=False)):
         length = math.hypot(x2 - x, y2 - y)
         if length < 1e-6:
@@ -329,9 +266,9 @@ def legs(points: Sequence[Sequence[float]]) -> list[Leg]:
             )
         heading = math.atan2(y2 - y, x2 - x)
         if found:
-            before = found[-1].heading
+            before = found[-1].start.theta
             heading = before + math.remainder(heading - before, 2.0 * math.pi)
-        found.append(Leg(x, y, heading, length))
+        found.append(ArcPath(Pose(x, y, heading), 1.0, 0.0, length))
     return found
 
 
@@ -343,15 +280,7 @@ def _point(index: int, point: Sequence[float]) -> tuple[float, float]:
     return finite(f"x of point {index}", x, "m"), finite(f"y of point {index}", y, "m")
 
 
-def half_leg_roundings(lines: Sequence[Leg], rounding: float) -> list[float]:
-    """Return the rounding of each corner, m: the desired one, or half of a shorter adjacent leg."""
-    return [
-        min(rounding, 0.5 * before.length, 0.5 * after.length)
-        for before, after in zip(lines, lines[1:], strict=False)
-    ]
-
-
-def rounded(lines: Sequence[Leg], roundings: Sequence[float]) -> list[Straight | Corner]:
+def rounded(lines: Sequence[ArcPath], roundings: Sequence[float]) -> list[ArcPath | Corner]:
     """Return straights and smooth corners along the legs.
 
     Args:
@@ -362,11 +291,11 @@ def rounded(lines: Sequence[Leg], roundings: Sequence[float]) -> list[Straight |
     Raises:
         ValueError: A turn is too sharp to be rounded.
     """
-    pieces: list[Straight | Corner] = []
+    pieces: list[ArcPath | Corner] = []
     begun = 0.0  # distance along the leg at which its straight begins, m
     for index, leg in enumerate(lines):
-        cos, sin = math.cos(leg.heading), math.sin(leg.heading)
-        turn = lines[index + 1].heading - leg.heading if index + 1 < len(lines) else 0.0
+        last = index + 1 == len(lines)
+        turn = 0.0 if last else lines[index + 1].start.theta - leg.start.theta
         if abs(turn) > SHARPEST:
             raise ValueError(
                 f"turn of {math.degrees(turn):.0f} deg at point {index + 1}: must be <= "
@@ -376,17 +305,9 @@ def rounded(lines: Sequence[Leg], roundings: Sequence[float]) -> list[Straight |
         rounding = roundings[index] if abs(turn) > STRAIGHT_ON else 0.0
         length = leg.length - begun - rounding
         if length > 1e-12 * leg.length:
-            pieces.append(Straight(leg.x + begun * cos, leg.y + begun * sin, leg.heading, length))
+            pieces.append(replace(leg, start=Arc(begun, 0.0).end(leg.start), length=length))
         if rounding > 0.0:
-            way = leg.length - rounding
-            pieces.append(
-                Corner(
-                    leg.x + way * cos,
-                    leg.y + way * sin,
-                    leg.heading,
-                    turn,
-                    Corner.length_for(turn, rounding),
-                )
-            )
+            begin = Arc(leg.length - rounding, 0.0).end(leg.start)
+            pieces.append(Corner(begin, turn, Corner.length_for(turn, rounding)))
         begun = rounding
     return pieces

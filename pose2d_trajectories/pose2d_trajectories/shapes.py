@@ -14,18 +14,20 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from arc_odometry import Pose
 from pose2d_trajectories.calibration_motion import calibration, umbmark
-from pose2d_trajectories.paths import Circle, Lissajous, Loop, half_leg_roundings, legs, rounded
+from pose2d_trajectories.paths import STRAIGHT_ON, ArcPath, Lissajous, Loop, legs, rounded
 from pose2d_trajectories.reference import Reference, Trajectory, finite, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SPEED,
     TURN_ACCELERATION,
     TURN_RATE,
+    Chain,
+    Route,
     TrajectoryLimits,
     drive_laps,
     drive_through,
-    stop_and_turn,
 )
 
 RAMP_TIME = 2.0  # default of ramp_up and ramp_down, s
@@ -115,8 +117,9 @@ def circle(
         radius: Radius, m, > 0.
         speed: Speed, m/s, > 0.
     """
-    path = Circle(positive("radius", radius, "m"))
-    rate = positive("speed", speed, "m/s") / path.radius
+    radius = positive("radius", radius, "m")
+    path = ArcPath(Pose(0.0, -radius, 0.0), radius, 1.0, 2.0 * math.pi)
+    rate = positive("speed", speed, "m/s") / radius
     return drive_laps(path, rate, laps, ramp_up, ramp_down, limits)
 
 
@@ -164,8 +167,9 @@ def line(
         speed: Maximum speed, m/s, > 0; not reached if the line is too short.
         acceleration: Maximum acceleration, m/s^2, > 0.
     """
-    lines = legs([(0.0, 0.0), (positive("length", length, "m"), 0.0)])
-    return stop_and_turn(lines, limits.within(speed, acceleration))
+    route = Route(limits.within(speed, acceleration))
+    route.drive(positive("length", length, "m"))
+    return Chain(route.parts)
 
 
 def waypoints(
@@ -200,8 +204,18 @@ def waypoints(
     if corners not in CORNERS:
         raise ValueError(f"corners = {corners!r}: must be one of {', '.join(CORNERS)}")
     if corners == "stop":
-        return stop_and_turn(lines, within)
-    roundings = half_leg_roundings(lines, positive("rounding", rounding, "m"))
+        route = Route(within, lines[0].start)
+        for leg in lines:
+            turn = leg.start.theta - route.end.theta
+            if abs(turn) > STRAIGHT_ON:
+                route.drive(turn=turn)
+            route.drive(leg.length)
+        return Chain(route.parts)
+    rounding = positive("rounding", rounding, "m")
+    roundings = [
+        min(rounding, 0.5 * before.length, 0.5 * after.length)
+        for before, after in zip(lines, lines[1:], strict=False)
+    ]
     return drive_through(rounded(lines, roundings), within)
 
 

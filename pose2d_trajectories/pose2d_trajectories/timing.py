@@ -2,8 +2,8 @@
 """Time laws: trajectories from paths, within limits of speed and acceleration.
 
 A RampLaw defines the path's parameter over time: it ramps up to a rate, keeps it, and ramps down
-again. Within limits, the speeds are chosen corner by corner (`drive_through`), leg by leg
-(`stop_and_turn`) or lap by lap (`drive_laps`).
+again. Within limits, the speeds are chosen corner by corner (`drive_through`), piece by
+piece (`Route`) or lap by lap (`drive_laps`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from itertools import accumulate
 from numbers import Integral
 from typing import NamedTuple
 
+from arc_odometry import Pose
 from pose2d_trajectories.paths import (
     MAX_SLOPE,
-    STRAIGHT_ON,
+    ArcPath,
     Corner,
-    Leg,
     Path,
-    SpotTurn,
-    Straight,
     step,
     step_integral,
     step_slope,
@@ -243,10 +241,13 @@ class Chain:
 
     Args:
         parts: Parts, at least one; all but the last have an end.
+
+    Attributes:
+        parts: As given.
     """
 
     def __init__(self, parts: Sequence[Trajectory]) -> None:
-        self._parts = tuple(parts)
+        self.parts = tuple(parts)
         *self._starts, self._duration = accumulate((part.duration for part in parts), initial=0.0)
 
     @property
@@ -258,9 +259,9 @@ class Chain:
         """Return the reference at time t, s."""
         if t >= self._duration:
             # Use the last part's own end, as rounding may make the sum of the durations smaller.
-            return self._parts[-1].at(self._parts[-1].duration)
+            return self.parts[-1].at(self.parts[-1].duration)
         index = max(bisect_right(self._starts, t) - 1, 0)
-        return self._parts[index].at(t - self._starts[index])
+        return self.parts[index].at(t - self._starts[index])
 
 
 def corner_speed(corner: Corner, limits: TrajectoryLimits) -> float:
@@ -272,7 +273,7 @@ def corner_speed(corner: Corner, limits: TrajectoryLimits) -> float:
     )
 
 
-def joint_speeds(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) -> list[float]:
+def joint_speeds(pieces: Sequence[ArcPath | Corner], limits: TrajectoryLimits) -> list[float]:
     """Return the speeds at the ends of n pieces, m/s: n + 1 values, 0 at both ends.
 
     Corners have a constant speed. The usual two passes: in the forward pass no straight may gain,
@@ -297,7 +298,7 @@ def joint_speeds(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) 
     return speeds
 
 
-def drive_through(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits) -> Chain:
+def drive_through(pieces: Sequence[ArcPath | Corner], limits: TrajectoryLimits) -> Chain:
     """Return a trajectory from rest to rest without a stop, slower in corners if limits require it.
 
     Args:
@@ -317,28 +318,45 @@ def drive_through(pieces: Sequence[Straight | Corner], limits: TrajectoryLimits)
     return Chain(parts)
 
 
-def stop_and_turn(lines: Sequence[Leg], limits: TrajectoryLimits) -> Chain:
-    """Return a trajectory from rest to rest along each leg, with turns on the spot between legs.
+class Route:
+    """Straights, arcs and turns on the spot, each from rest to rest.
 
     Args:
-        lines: The legs.
-        limits: Limits, all finite.
+        limits: Limits of speed and acceleration, all finite.
+        start: Pose at its start.
+
+    Attributes:
+        end: Pose at the end of what was added so far.
+        parts: Parts added so far.
     """
-    parts = []
-    for index, leg in enumerate(lines):
-        if index:
-            before = lines[index - 1].heading
-            turn = leg.heading - before
-            if abs(turn) > STRAIGHT_ON:
-                law = RampLaw.between(
-                    abs(turn), 0.0, limits.angular_velocity, 0.0, limits.angular_acceleration
-                )
-                parts.append(PathTrajectory(SpotTurn(leg.x, leg.y, before, turn), law))
+
+    def __init__(self, limits: TrajectoryLimits, start: Pose = Pose(0.0, 0.0, 0.0)) -> None:  # noqa: B008
+        self._limits = limits
+        self.end = start
+        self.parts: list[PathTrajectory] = []
+
+    def drive(self, length: float = 0.0, turn: float = 0.0) -> None:
+        """Add an arc.
+
+        Args:
+            length: Path, m; negative: backwards; 0: a turn on the spot.
+            turn: Turn, rad, counter-clockwise positive; 0: a straight line.
+        """
+        limits, total = self._limits, abs(length) or abs(turn)
+        path = ArcPath(self.end, length / total, turn / total, total)
+        ds, dtheta = abs(path.ds), abs(path.dtheta)
         law = RampLaw.between(
-            leg.length, 0.0, limits.linear_velocity, 0.0, limits.linear_acceleration
+            total,
+            0.0,
+            min(_share(limits.linear_velocity, ds), _share(limits.angular_velocity, dtheta)),
+            0.0,
+            min(
+                _share(limits.linear_acceleration, ds),
+                _share(limits.angular_acceleration, dtheta),
+            ),
         )
-        parts.append(PathTrajectory(Straight(*leg), law))
-    return Chain(parts)
+        self.parts.append(PathTrajectory(path, law))
+        self.end = Pose(*path.at(total)[:3])
 
 
 SAMPLES = 4096  # number of intervals at which peaks are searched

@@ -9,7 +9,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from pose2d_trajectories import TrajectoryLimits, make_trajectory
-from pose2d_trajectories.calibration_motion import Route, calibration_route
+from pose2d_trajectories.calibration_motion import calibration_route
+from pose2d_trajectories.timing import Route
 
 QUICK = (Phase.reuse, Phase.generate)
 WITHIN = TrajectoryLimits(0.5, 1.5, 0.5, 2.0)
@@ -93,8 +94,8 @@ def test_short_times_shrink_the_crossings():
     assert len(little.parts) == len(smallest.parts) == 2 + 2 + 4 < len(whole.parts)
     assert smallest.duration <= little.duration
     two = Route(WITHIN)
-    two.straight(1.0)
-    two.straight(-1.0)
+    two.drive(1.0)
+    two.drive(-1.0)
     end = two.parts[-1].at(two.parts[-1].duration)
     assert (end.x, end.y, end.theta) == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from arc_odometry import Pose
 from pose2d_trajectories import TrajectoryLimits, make_trajectory
-from pose2d_trajectories.paths import Circle, Lissajous
+from pose2d_trajectories.paths import ArcPath, Lissajous
 from pose2d_trajectories.timing import PathTrajectory, Peaks, RampLaw, drive_laps, find_peaks
 
 LIMIT_FIELDS = (
@@ -63,7 +64,7 @@ def test_limits_hold(shape, limits, seed):
 
 
 paths = st.one_of(
-    st.builds(Circle, sizes),
+    st.builds(lambda r: ArcPath(Pose(0.0, -r, 0.0), r, 1.0, 2.0 * math.pi), sizes),
     st.builds(Lissajous, sizes, sizes),
     st.builds(lambda width, height: Lissajous(width, -height), sizes, sizes),
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from arc_odometry import Pose
 from pose2d_trajectories import TrajectoryLimits, make_trajectory
 from pose2d_trajectories.paths import Corner, legs
 
@@ -69,7 +70,7 @@ def test_line():
 
 @pytest.mark.parametrize("turn", [-2.7, -0.5, 1e-6, 1.0, math.pi / 2.0, 2.7])
 def test_the_end_of_a_corner_against_simpson(turn):
-    corner = Corner(1.0, 2.0, 0.7, turn, Corner.length_for(turn, 0.4))
+    corner = Corner(Pose(1.0, 2.0, 0.7), turn, Corner.length_for(turn, 0.4))
     number = 20_000
     u = np.linspace(0.0, 1.0, number + 1)
     headings = 0.7 + turn * (6.0 * u**5 - 15.0 * u**4 + 10.0 * u**3)
@@ -117,7 +118,7 @@ def test_waypoints_with_stops_rest_at_every_point(points):
 @settings(max_examples=40, deadline=None)
 @given(ways.filter(far_apart), st.floats(0.05, 3.0))
 def test_smooth_waypoints_pass_near_every_point_and_do_not_stop(points, rounding):
-    headings = [leg.heading for leg in legs(points)]
+    headings = [leg.start.theta for leg in legs(points)]
     turns = [b - a for a, b in zip(headings, headings[1:], strict=False)]
     assume(all(abs(turn) < math.radians(150.0) for turn in turns))
     limits = TrajectoryLimits(linear_velocity=0.6, angular_velocity=0.8)

@@ -16,9 +16,9 @@ from diffbot_bringup.xml_launch.resolver import ParameterText, Resolver
 from diffbot_description import load_robot, urdf
 from diffbot_node.parameters import table
 from diffbot_sim.gz import launches
+from diffbot_sim.gz.external_simulator import ExternalParameters, refuse_unsupported
 from diffbot_sim.gz.gz_simulator_node import SIDES, GzParameters
 from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
-from diffbot_sim.simulator_parameters import ExternalParameters, refuse_unsupported
 
 BRINGUP = Path(get_package_share_directory("diffbot_bringup"))
 TWIL = load_robot("twil")

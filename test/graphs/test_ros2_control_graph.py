@@ -11,6 +11,7 @@ import fake_gz  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 
 from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
+from diffbot_sim.gz import external_simulator  # noqa: E402
 from diffbot_sim.gz import ros2_control_simulator_node as simulator  # noqa: E402
 
 
@@ -29,7 +30,7 @@ class StartingLaunch:
 @pytest.fixture
 def node(monkeypatch, domain):
     monkeypatch.setenv(VARIABLE, "one")
-    monkeypatch.setattr(simulator, "check_installed", lambda sim: None)
+    monkeypatch.setattr(external_simulator, "check_installed", lambda sim: None)
     monkeypatch.setattr(simulator, "launch_ros2_control", lambda *arguments: StartingLaunch())
     fake_gz.start("leave_when_alone:=true", "patience:=1.0")
     made = simulator.Ros2ControlSimulatorNode()

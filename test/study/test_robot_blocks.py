@@ -16,8 +16,7 @@ from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import closed_form, load_robot
 from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.engines.ideal_block import IdealBlock
-from diffbot_sim.virtual_block import BlockActuator, BlockEncoders
-from diffbot_sim.virtual_robot import Actuator, Encoders
+from diffbot_sim.virtual_robot import Actuator, BlockActuator, BlockEncoders, Encoders
 from diffbot_study.block_driving import simulate_drives
 from diffbot_study.driving import simulate_drive
 from diffbot_study.random_robots import draw

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arc_odometry.side_wheels import SideWheels
+from arc_odometry.joints import SideWheels
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:

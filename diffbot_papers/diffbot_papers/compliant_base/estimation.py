@@ -34,8 +34,8 @@ is 1. For errors in variables it only has to be short compared with the motion.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -106,21 +106,41 @@ def draw_prior(
     return ParameterPrior(start, deviation)
 
 
-class ParameterEstimator(Protocol):
-    """Interface of an estimator for the experiment and the planner."""
+class ParameterEstimator(ABC):
+    """An estimate in units of the prior deviations, improved interval by interval.
+
+    Args:
+        prior: Initial knowledge.
+        window: Number of samples whose rows are averaged, >= 1.
+
+    Raises:
+        ValueError: The window is not >= 1.
+    """
+
+    def __init__(self, prior: ParameterPrior, window: int) -> None:
+        if window < 1:
+            raise ValueError(f"window = {window}: must be 1 or more samples")
+        self._prior, self._window = prior, window
+        self._theta: Array = np.zeros(SIZE)
+        self._information: Array = np.eye(SIZE)
 
     @property
     def estimate(self) -> Array:
         """Estimated parameters, shape (22,)."""
+        return self._prior.start + self._prior.deviation * self._theta
 
     @property
     def deviation(self) -> Array:
         """Standard deviations of the estimate, shape (22,)."""
+        variances = np.diag(np.linalg.inv(self._information))
+        return np.asarray(self._prior.deviation * np.sqrt(variances))
 
     @property
     def information(self) -> Array:
         """Inverse covariance in units of the prior deviations, shape (22, 22)."""
+        return self._information
 
+    @abstractmethod
     def update(self, measured: Array, noise: Array) -> None:
         """Process n samples of all modes.
 
@@ -162,39 +182,7 @@ class PublishedFilter:
             raise ValueError(f"caution = {self.caution}: must be finite and > 0")
 
 
-class _Scaled:
-    """An estimate in units of the prior deviations.
-
-    Args:
-        prior: Initial knowledge.
-        window: Number of samples whose rows are averaged, >= 1.
-
-    Raises:
-        ValueError: The window is not >= 1.
-    """
-
-    def __init__(self, prior: ParameterPrior, window: int) -> None:
-        self._prior, self._window = prior, _checked(window)
-        self._theta: Array = np.zeros(SIZE)
-        self._information: Array = np.eye(SIZE)
-
-    @property
-    def estimate(self) -> Array:
-        """Estimated parameters, shape (22,)."""
-        return self._prior.start + self._prior.deviation * self._theta
-
-    @property
-    def deviation(self) -> Array:
-        """Standard deviations of the estimate, shape (22,)."""
-        return _deviation(self._prior, self._information)
-
-    @property
-    def information(self) -> Array:
-        """Inverse covariance in units of the prior deviations, shape (22, 22)."""
-        return self._information
-
-
-class ParameterKalmanFilter(_Scaled):
+class ParameterKalmanFilter(ParameterEstimator):
     """The paper's filter, with all rows of an update at once, which is equivalent without drift.
 
     Args:
@@ -232,7 +220,7 @@ class ParameterKalmanFilter(_Scaled):
 _STEPS, _HALVINGS, _SMALL = 20, 12, 1e-4
 
 
-class ErrorsInVariables(_Scaled):
+class ErrorsInVariables(ParameterEstimator):
     """Parameters from rows in which all channels are noisy, see the module's description.
 
     It stores second moments of the rows, one set per update, so the time of an update does not
@@ -310,16 +298,6 @@ class ErrorsInVariables(_Scaled):
         values, axes = np.linalg.eigh((gram - excess)[:SIZE, :SIZE])
         information = np.eye(SIZE) + (axes * np.maximum(values, 0.0)) @ axes.T
         return cost, (own - noise)[:SIZE] + theta, information
-
-
-def _checked(window: int) -> int:
-    if window < 1:
-        raise ValueError(f"window = {window}: must be 1 or more samples")
-    return window
-
-
-def _deviation(prior: ParameterPrior, information: Array) -> Array:
-    return np.asarray(prior.deviation * np.sqrt(np.diag(np.linalg.inv(information))))
 
 
 def averaged(values: Array, window: int) -> Array:

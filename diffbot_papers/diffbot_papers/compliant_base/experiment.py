@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_papers.compliant_base import model
 from diffbot_papers.compliant_base.estimation import (
     FACTOR,
@@ -36,9 +37,6 @@ from diffbot_papers.compliant_base.simulation import (
 
 # Components of a state of the base, in the order that predictions use.
 STATE = (model.POSITION, model.ANGLE, model.VELOCITY, model.RATE)
-
-# Half width of a 95 % interval in standard deviations.
-NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,11 @@ def run(
         raise ValueError(f"metric = {metric!r}: must be None or one of {list(METRICS)}")
     random = np.random.default_rng([seed, 0])
     base = CompliantBase(truth, settings.arm, REST, settings.period)
-    estimator = make_estimator(prior, settings)
+    estimator: ParameterEstimator = (
+        ErrorsInVariables(prior, settings.window)
+        if settings.published_filter is None
+        else ParameterKalmanFilter(prior, settings.window, settings.published_filter)
+    )
     planner = None
     if metric is not None:
         planner = ExcitationPlanner(METRICS[metric], prior, REST, settings, seed)
@@ -134,21 +136,10 @@ def run(
         deviations=np.array(deviations),
         shares=np.array(known),
         sinusoids=sinusoids,
-        motion=ArmMotion(
-            np.concatenate([motion.angle for motion in motions]),
-            np.concatenate([motion.speed for motion in motions]),
-            np.concatenate([motion.acceleration for motion in motions]),
-        ),
+        motion=ArmMotion(*(np.concatenate(parts) for parts in zip(*motions, strict=True))),
         measured=np.concatenate(measurements, axis=1),
         noise=np.array(noises),
     )
-
-
-def make_estimator(prior: ParameterPrior, settings: ExperimentSettings) -> ParameterEstimator:
-    """Return a new estimator according to the settings."""
-    if settings.published_filter is None:
-        return ErrorsInVariables(prior, settings.window)
-    return ParameterKalmanFilter(prior, settings.window, settings.published_filter)
 
 
 def _settle(base: CompliantBase, settings: ExperimentSettings) -> tuple[Sinusoid, Sinusoid]:

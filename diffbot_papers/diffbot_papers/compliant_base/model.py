@@ -71,8 +71,7 @@ SIZE = len(NAMES)
 MASS = 0
 INERTIA, PRODUCTS = slice(1, 7), slice(4, 7)
 ARM_BASE = slice(7, 10)
-LINEAR_DAMPING, ANGULAR_DAMPING = slice(10, 13), slice(13, 16)
-LINEAR_STIFFNESS, ANGULAR_STIFFNESS = slice(16, 19), slice(19, 22)
+DAMPING, STIFFNESS = slice(10, 16), slice(16, 22)
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class BaseParameters:
             raise ValueError(f"{name} is not finite: give a number")
         xx, yy, zz, yz, zx, xy = x[INERTIA]
         inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
-        return cls(float(x[MASS]), inertia, x[ARM_BASE], x[10:16], x[16:22])
+        return cls(float(x[MASS]), inertia, x[ARM_BASE], x[DAMPING], x[STIFFNESS])
 
     def check_physical(self) -> None:
         """Refuse physically impossible parameters.
@@ -370,5 +369,5 @@ def inertia_matrix(vector: Array) -> Array:
 def _set_diagonals(a: Array, damping: Array, stiffness: Array, first: int) -> None:
     """Set the entries of damping and stiffness in the three rows from `first` on."""
     which = first + _DIAGONAL
-    a[..., which, LINEAR_DAMPING.start + which] = damping
-    a[..., which, LINEAR_STIFFNESS.start + which] = stiffness
+    a[..., which, DAMPING.start + which] = damping
+    a[..., which, STIFFNESS.start + which] = stiffness

@@ -222,9 +222,7 @@ class Foresight:
 
     def _push(self, motion: ArmMotion) -> Array:
         """Return Q(t): changes of force and moment on a base at rest, (3 modes, n + 1, k, 6)."""
-        angle, speed, change = (
-            np.swapaxes(each, 0, 1) for each in (motion.angle, motion.speed, motion.acceleration)
-        )
+        angle, speed, change = (np.swapaxes(each, 0, 1) for each in motion)
         r3 = self._arm.centre(angle)
         mass = self._arm.mass
         force = mass * (speed[..., None] ** 2 * r3 - change[..., None] * self._arm.tangent(angle))

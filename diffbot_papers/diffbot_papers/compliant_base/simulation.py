@@ -24,7 +24,8 @@ error, the measurements satisfy (4).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -109,8 +110,7 @@ class ArmLimits:
         )
 
 
-@dataclass(frozen=True)
-class ArmMotion:
+class ArmMotion(NamedTuple):
     """Samples of the arm's angle and its derivatives, rad, rad/s, rad/s^2, each (..., n)."""
 
     angle: Array
@@ -180,8 +180,7 @@ REST = 0.25 * math.pi
 CONSTANT = Sinusoid(REST, 2.0 * math.pi / 9.0, 0.5 * math.pi)
 
 
-@dataclass(frozen=True)
-class _Driven:
+class _Driven(NamedTuple):
     """Quantities given by the arm's motion, of shape (..., 3 modes, 3) or with one more axis."""
 
     centre: Array  # p, m
@@ -190,10 +189,6 @@ class _Driven:
     turn: Array  # angular velocity relative to the base, rad/s
     spin: Array  # angular acceleration relative to the base, rad/s^2
     inertia: Array  # I2, kg m^2
-
-    def at(self, k: int) -> _Driven:
-        """Return the quantities of one sample."""
-        return _Driven(*(getattr(self, each.name)[k] for each in fields(self)))
 
 
 class CompliantBase:
@@ -237,7 +232,7 @@ class CompliantBase:
         implicit = np.linalg.inv(mass + np.diag(springs))
         states = []
         for k in range(len(motion.angle)):
-            self._step(driven.at(k), implicit[k])
+            self._step(_Driven(*(each[k] for each in driven)), implicit[k])
             states.append((self._motion, self._place))
         motions, places = (np.stack(each) for each in zip(*states, strict=True))
         load = self._loads(driven, motions, places)

@@ -103,17 +103,9 @@ class OmniSensors:
     angle: SensorModel = SensorModel(0.01, 0.005)
 
 
-@dataclass(frozen=True)
-class SpeedGains:
-    """Gains of the loop. The paper prints none; these settle in 1 s and saturate as in its figures.
-
-    Attributes:
-        proportional: Kp, V/(m/s) at the rim.
-        integral: Ki, V/m at the rim.
-    """
-
-    proportional: float = 60.0
-    integral: float = 130.0
+PROPORTIONAL, INTEGRAL = 60.0, 130.0
+"""Gains Kp, V/(m/s), and Ki, V/m, at the rim. The paper prints none; with these the loop settles in
+1 s and saturates as in its figures."""
 
 
 class SpeedLoop:
@@ -122,22 +114,18 @@ class SpeedLoop:
     Args:
         robot: The robot that is driven.
         period: Period of the calls, s.
-        gains: Gains of the loop.
     """
 
-    def __init__(self, robot: OmniRobot, period: float, gains: SpeedGains | None = None) -> None:
+    def __init__(self, robot: OmniRobot, period: float) -> None:
         self._robot, self._period = robot, period
-        self._gains = gains or SpeedGains()
         self._integral: Array | float = 0.0
 
     def update(self, wanted: Array, read: Array) -> Array:
         """Return the motors' duty in steps, (..., 4), for [V, Vn, W] wanted and read, (..., 3)."""
-        robot, gains = self._robot, self._gains
-        error = wanted - read
+        robot, error = self._robot, wanted - read
         integral = self._integral + self._period * error
-        voltage = wheel_velocities(
-            gains.proportional * error + gains.integral * integral, robot.wheel_distance
-        )
+        correction = PROPORTIONAL * error + INTEGRAL * integral
+        voltage = wheel_velocities(correction, robot.wheel_distance)
         # Anti-windup: while a motor is saturated, the integral is frozen.
         free = np.all(np.abs(voltage) < robot.motor.supply, axis=-1, keepdims=True)
         self._integral = np.where(free, integral, self._integral)

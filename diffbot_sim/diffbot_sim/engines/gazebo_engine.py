@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from arc_odometry import Velocity
-from diffbot_description import DynamicParameters, Robot, RobotModel, closed_form, wheel_friction
+from diffbot_description import Robot, RobotModel, wheel_friction
 from diffbot_description.loading import support_span
 from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.contact_engine import ContactEngine
 from diffbot_sim.gazebo import server as protocol
 from diffbot_sim.gazebo.installation import MISSING, find_installation, plugin
 from diffbot_sim.gazebo.server import GazeboServer
@@ -19,15 +19,13 @@ from diffbot_sim.gazebo.world import PhysicsSettings, write_world
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
-    check_duration,
     check_payload,
     check_pose,
-    check_torque,
     roll_pitch_yaw,
 )
 
 
-class GazeboSimulator:
+class GazeboSimulator(ContactEngine):
     """A robot in a Gazebo server of its own; see Simulator for the interface.
 
     Runs are bit-identical: the physics advances only in `step`.
@@ -56,14 +54,11 @@ class GazeboSimulator:
         installation = find_installation()
         if installation is None:
             raise ImportError(MISSING)
-        self._robot = robot
-        self._settings = settings or PhysicsSettings()
-        self._bare = robot.model
-        self._payload = (0.0, 0.0, 0.0, 0.0)
+        settings = settings or PhysicsSettings()
+        super().__init__("Gazebo", robot, settings.inner_step)
         self.draws = gui or pictures is not None
-        self._inner_step = self._settings.inner_step
         self._folder = tempfile.TemporaryDirectory(prefix="diffbot_gazebo_")
-        world = write_world(installation, Path(self._folder.name), robot, self._settings, pictures)
+        world = write_world(installation, Path(self._folder.name), robot, settings, pictures)
         self._server = GazeboServer(
             installation, plugin(installation), world, gui, pictures is not None, seed
         )
@@ -96,27 +91,6 @@ class GazeboSimulator:
         self._theta = theta
         self.time = 0.0
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
-        """See Simulator.step; the inner step divides duration evenly."""
-        left, right = check_torque(torque)
-        duration = check_duration(duration)
-        count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
-        self._inner_step = duration / count
-        if self._drag.exists:
-            for _ in range(count):
-                u = Velocity(*self._velocity(self._yaw()))
-                drag = self._drag.wrench(u, (left, right), self._inner_step)
-                self._do_steps(1, left, right, *drag)
-        else:
-            self._do_steps(count, left, right)
-        if not all(map(math.isfinite, (*self._state.rates, *self._state.position))):
-            raise FloatingPointError(
-                f"Gazebo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
-                "lower the torque"
-            )
-        self._theta += math.remainder(self._yaw() - self._theta, math.tau)
-        self.time += duration
-
     def wheel_angles(self) -> tuple[float, float]:
         """See Simulator.wheel_angles."""
         left, right = (a - b for a, b in zip(self._raw_angles(), self._zero, strict=True))
@@ -133,26 +107,20 @@ class GazeboSimulator:
         theta = self._theta - half_step * self._state.angular[2]
         return x - half_step * vx, y - half_step * vy, theta
 
-    def velocity(self) -> tuple[float, float]:
-        """See Simulator.velocity; v lies along the heading, omega about the vertical."""
-        return self._velocity(self._theta)
-
     def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _ = self._state.linear
         v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, self._state.angular[2]
 
-    def _do_steps(self, count: int, left: float, right: float, *drag: float) -> None:
-        """Do inner steps with torques (N m) and the casters' drag; see CasterDrag.wrench."""
+    def _do_steps(
+        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         self._state = self._server.exchange(
-            protocol.request(protocol.STEP, left, right, self._inner_step, *drag, steps=count),
-            count,
+            protocol.request(protocol.STEP, *torque, self._inner_step, *drag, steps=count), count
         )
 
-    def parameters(self) -> DynamicParameters:
-        """See Simulator.parameters."""
-        mass, x, _, yaw_inertia = self._payload
-        return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
+    def _is_lost(self) -> bool:
+        return not all(map(math.isfinite, (*self._state.rates, *self._state.position)))
 
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""

@@ -25,8 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from diffbot_description import DynamicParameters, Robot, closed_form, wheel_friction
-from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_description import DynamicParameters, Robot
 from diffbot_sim.engines.motion_series import (
     MOST_PIECES,
     MotionSeries,
@@ -53,10 +52,9 @@ class IdealSimulator:
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
-        self._bare = robot.model
         self._radii = robot.wheels.rolling_radii
-        self._half_track = self._bare.half_track
-        self._load()
+        self._half_track = robot.model.half_track
+        self._friction = WheelFriction(robot)
         self.paused = False
         self.reset()
 
@@ -133,19 +131,7 @@ class IdealSimulator:
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
-        self._load(mass, x, yaw_inertia)
-
-    def _load(self, mass: float = 0.0, x: float = 0.0, yaw_inertia: float = 0.0) -> None:
-        parameters = closed_form(self._bare.with_payload(mass, x, yaw_inertia))
-        self._friction = WheelFriction(
-            parameters,
-            self._bare.wheel_radius,
-            self._radii,
-            self._half_track,
-            wheel_friction(self._robot, mass, x),
-            CasterDrag(self._robot, parameters, mass, x),
-            self._bare.wheel_inertia_spin,
-        )
+        self._friction = WheelFriction(self._robot, mass, x, yaw_inertia)
 
     def _next_event(
         self, series: MotionSeries, dynamics: PlanarDynamics, end: float

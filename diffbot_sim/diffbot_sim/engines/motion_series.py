@@ -85,26 +85,26 @@ class MotionSeries:
             yield size
 
 
-class Expansion(Protocol):
-    """Series of the values of a function of the state, extended term by term."""
+class StateFunction(Protocol):
+    """Functions of v and omega that are not linear combinations of the basis, and their series.
+
+    Attributes:
+        terms: Coefficients of each value in time, from the last `begin` on.
+    """
 
     terms: list[list[float]]
-
-    def extend(self, vs: list[float], ws: list[float]) -> None:
-        """Append the next term of each value; vs and ws (v and omega) already have that term."""
-
-
-class StateFunction(Protocol):
-    """Functions of v and omega that are not linear combinations of the basis."""
 
     def values(self, v: float, omega: float) -> Sequence[float]:
         """Return the values at a state, m/s and rad/s."""
 
-    def expansion(self) -> Expansion:
-        """Return the series, still empty."""
-
     def validity(self, v: float, omega: float) -> list[Row]:
-        """Return rows that are > 0 at the state and as long as an expansion about it is valid."""
+        """Return rows that are > 0 at the state and as long as the series about it are valid."""
+
+    def begin(self) -> None:
+        """Begin new series, without any term."""
+
+    def extend(self, vs: list[float], ws: list[float]) -> None:
+        """Append the next term of each value; vs and ws (v and omega) already have that term."""
 
 
 # For |x| > FAR exp(-x^2) is below float resolution and set to 0; a piece of motion that begins
@@ -114,61 +114,48 @@ FAR, NEAR = 6.5, 6.2
 REACH = 0.3
 
 
-@dataclass(frozen=True)
 class Stribeck:
     """exp(-x^2), x = speed / Stribeck velocity of a wheel: remaining share of static friction.
+
+    For the series of e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j).
 
     Args:
         per_v: Derivative of x with respect to v, s/m.
         per_omega: Derivative of x with respect to omega, s/rad.
     """
 
-    per_v: float
-    per_omega: float
+    def __init__(self, per_v: float, per_omega: float) -> None:
+        self._per_v, self._per_omega = per_v, per_omega
+        self.begin()
 
     def values(self, v: float, omega: float) -> Sequence[float]:
         """See StateFunction.values."""
-        x = self.per_v * v + self.per_omega * omega
+        x = self._per_v * v + self._per_omega * omega
         return [math.exp(-x * x)]
-
-    def expansion(self) -> Expansion:
-        """See StateFunction.expansion."""
-        return _StribeckExpansion(self.per_v, self.per_omega)
 
     def validity(self, v: float, omega: float) -> list[Row]:
         """See StateFunction.validity."""
-        x = self.per_v * v + self.per_omega * omega
+        x = self._per_v * v + self._per_omega * omega
         if abs(x) > FAR:
             sign = math.copysign(1.0, x)
-            return [[0.0, 0.0, sign * self.per_v, sign * self.per_omega, -NEAR]]
+            return [[0.0, 0.0, sign * self._per_v, sign * self._per_omega, -NEAR]]
         return [
-            [0.0, 0.0, sign * self.per_v, sign * self.per_omega, REACH - sign * x]
+            [0.0, 0.0, sign * self._per_v, sign * self._per_omega, REACH - sign * x]
             for sign in (1.0, -1.0)
         ]
 
-
-class _StribeckExpansion:
-    """Series of e = exp(g), g = -x^2: e' = g' e, so that k e_k is the sum of j g_j e_(k-j)."""
-
-    def __init__(self, per_v: float, per_omega: float) -> None:
-        self._per_v, self._per_omega = per_v, per_omega
+    def begin(self) -> None:
+        """See StateFunction.begin."""
         self._x: list[float] = []
         self._slope: list[float] = []  # j g_j
-        self._far = False
-        self.terms = [[]]
-
-    terms: list[list[float]]
+        self.terms: list[list[float]] = [[]]
 
     def extend(self, vs: list[float], ws: list[float]) -> None:
-        """See Expansion.extend."""
+        """See StateFunction.extend."""
         (terms,) = self.terms
-        if self._far:
-            terms.append(0.0)
-            return
-        k = len(self._x)
+        k = len(terms)
         self._x.append(self._per_v * vs[k] + self._per_omega * ws[k])
         if abs(self._x[0]) > FAR:
-            self._far = True
             terms.append(0.0)
             return
         power = -sum(map(mul, self._x, self._x[::-1]))
@@ -179,54 +166,45 @@ class _StribeckExpansion:
             terms.append(sum(map(mul, self._slope, terms[::-1])) / k)
 
 
-@dataclass(frozen=True)
 class Slip:
     """Direction of the velocity of a ground point: a unit vector (forward, left).
 
-    At rest, where there is no direction, both values are 0.
+    At rest, where there is no direction, both values are 0. Their series are those of a p and b p,
+    p = s^(-1/2), s = a^2 + b^2; s p' = -s' p / 2 gives p term by term.
 
     Args:
         x: Position ahead of the axle, m, not 0.
         y: Position to the left of the centre line, m.
     """
 
-    x: float
-    y: float
+    def __init__(self, x: float, y: float) -> None:
+        self._x, self._y = x, y
+        self.begin()
 
     def values(self, v: float, omega: float) -> Sequence[float]:
         """See StateFunction.values."""
-        forward, left = v - self.y * omega, self.x * omega
+        forward, left = v - self._y * omega, self._x * omega
         speed = math.hypot(forward, left)
         return [forward / speed, left / speed] if speed > 0.0 else [0.0, 0.0]
-
-    def expansion(self) -> Expansion:
-        """See StateFunction.expansion."""
-        return _SlipExpansion(self.x, self.y)
 
     def validity(self, v: float, omega: float) -> list[Row]:
         """See StateFunction.validity: until the direction has turned by 90 degrees, or a stop."""
         forward, left = self.values(v, omega)
         if forward == left == 0.0:
             return []
-        return [[0.0, 0.0, forward, left * self.x - forward * self.y, 0.0]]
+        return [[0.0, 0.0, forward, left * self._x - forward * self._y, 0.0]]
 
-
-class _SlipExpansion:
-    """Series of a p and b p, p = s^(-1/2), s = a^2 + b^2; s p' = -s' p / 2 gives p term by term."""
-
-    def __init__(self, x: float, y: float) -> None:
-        self._x, self._y = x, y
+    def begin(self) -> None:
+        """See StateFunction.begin."""
         self._forward: list[float] = []
         self._left: list[float] = []
         self._square: list[float] = []
         self._inverse: list[float] = []
         self._scale = 1.0
-        self.terms = [[], []]
-
-    terms: list[list[float]]
+        self.terms: list[list[float]] = [[], []]
 
     def extend(self, vs: list[float], ws: list[float]) -> None:
-        """See Expansion.extend."""
+        """See StateFunction.extend."""
         k = len(self._square)
         if k == 0:
             # Speeds relative to the first: their squares would underflow.
@@ -265,8 +243,9 @@ def motion_series(
         FloatingPointError: The motion is too fast to be expanded.
     """
     (a0, a1, a2, a3, a4, *a_other), (b0, b1, b2, b3, b4, *b_other) = rows
-    expansions = [function.expansion() for function in functions]
-    others = [terms for expansion in expansions for terms in expansion.terms]
+    for function in functions:
+        function.begin()
+    others = [terms for function in functions for terms in function.terms]
     vs, ws, ww, vw = [v], [omega], [], []
     path, theta, x, y = [0.0], [0.0], [0.0], [0.0]
     cosine, sine = [math.cos(heading)], [math.sin(heading)]
@@ -288,9 +267,9 @@ def motion_series(
         theta.append(n * newest_w)
         rate_v = a0 * square + a1 * product + a2 * newest_v + a3 * newest_w + a4 * one
         rate_w = b0 * square + b1 * product + b2 * newest_v + b3 * newest_w + b4 * one
-        if expansions:
-            for expansion in expansions:
-                expansion.extend(vs, ws)
+        if functions:
+            for function in functions:
+                function.extend(vs, ws)
             for a, b, terms in zip(a_other, b_other, others, strict=True):
                 rate_v += a * terms[k]
                 rate_w += b * terms[k]

@@ -33,6 +33,22 @@ Smaller effects: pyramidal cones push wheels up when friction acts (the axle mov
 body pitch by 0.3 mrad and shift the load between the wheels, which amounts to 0.05 %; sinking
 shortens the rolling radius by 0.002 %. Beyond the friction limit no setting helps: real wheels slip
 there, too.
+
+Dry friction of the wheels
+MuJoCo models dry friction of a joint by a soft constraint (`frictionloss`): it computes the torque
+that stops the joint within a time constant, 20 ms by default, and limits it to the friction. At low
+speed a wheel therefore feels a damper instead of friction, and a wheel at rest creeps.
+
+Here the time constant is two inner steps, the minimum of MuJoCo, which gives the torque that stops
+the wheel within the step. This torque accounts for the mass of the whole robot and for the floor,
+as the constraint is solved together with the contacts. What remains is the constraint's compliance,
+1e-4 of an inverse inertia: by default that of the wheel alone, here a hundredth of that of a
+rolling robot, so that a wheel at 99.9 % of its limit creeps by 2e-9 rad/s and not 4e-6. The solver
+must then be more accurate than by default. benchmarks/friction.py prints the result.
+
+Friction that differs by direction is modelled by a constant torque and a symmetric limit. If static
+friction falls to Coulomb friction, the limit changes with speed, and MuJoCo's inner steps are
+called one by one; all other robots do them in one call.
 """
 
 from __future__ import annotations
@@ -44,16 +60,14 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arc_odometry import Velocity
-from diffbot_description import DynamicParameters, Robot, closed_form, urdf
+from diffbot_description import DynamicParameters, FrictionLaw, Robot, urdf, wheel_friction
 from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.engines.contact_engine import ContactEngine
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
-    check_duration,
     check_payload,
     check_pose,
-    check_torque,
     roll_pitch_yaw,
 )
 
@@ -64,8 +78,6 @@ except ImportError as error:
         f"sim:=mujoco needs the Python package mujoco ({error}): "
         "install it with 'pip install mujoco', or use sim:=ideal"
     ) from error
-
-from diffbot_sim.engines.mujoco_friction import WheelJointFriction  # after the check for mujoco
 
 FLOOR = "floor"
 PAYLOAD = "payload"
@@ -100,7 +112,7 @@ class ContactSettings:
     wheel_friction: float | None = None
 
 
-class MujocoSimulator:
+class MujocoSimulator(ContactEngine):
     """A robot with contacts, pitch and roll; see Simulator for the interface.
 
     Runs are bit-identical: nothing in it is random, and reset clears the solver's memory.
@@ -114,15 +126,11 @@ class MujocoSimulator:
     """
 
     def __init__(self, robot: Robot, settings: ContactSettings | None = None) -> None:
-        self._robot = robot
         self._settings = settings or ContactSettings()
-        left, right = robot.joints.first
-        text = urdf(robot)
-        self._bare = robot.model
-        self._payload = (0.0, 0.0, 0.0, 0.0)
-        self._model = build_model(robot, text, self._settings)
+        super().__init__("MuJoCo", robot, self._settings.inner_step)
+        self._model = _build_model(robot, self._settings)
         self._data = mujoco.MjData(self._model)
-        joints = [self._model.joint(name) for name in (left, right)]
+        joints = [self._model.joint(name) for name in robot.joints.first]
         self._angle = [int(joint.qposadr[0]) for joint in joints]
         self._speed = [int(joint.dofadr[0]) for joint in joints]
         self._wheels = [int(joint.bodyid[0]) for joint in joints]
@@ -145,25 +153,20 @@ class MujocoSimulator:
         self.time = 0.0
         self._theta = theta
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
-        """See Simulator.step; the inner step divides duration evenly."""
-        left, right = check_torque(torque)
-        duration = check_duration(duration)
-        count = max(1, math.ceil(duration / self._settings.inner_step - 1e-9))
-        self._set_inner_step(duration / count)
+    def _do_steps(
+        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         if self._drag.exists:
-            for _ in range(count):
-                self._pull_casters((left, right))
-                self._friction.step(self._data, (left, right), 1)
-        else:
-            self._friction.step(self._data, (left, right), count)
-        if self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number:
-            raise FloatingPointError(
-                f"MuJoCo lost the motion at torque ({left}, {right}) N m, t = {self.time:.3f} s; "
-                "lower the torque"
-            )
-        self._theta += math.remainder(self._yaw() - self._theta, math.tau)
-        self.time += duration
+            force, moment = drag
+            c, s = math.cos(self._yaw()), math.sin(self._yaw())
+            # The force acts on the ground, below the origin of the free body, hence a pitching
+            # moment in the body's frame.
+            lever = -self._bare.wheel_radius * force
+            self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
+        self._friction.step(self._data, torque, count)
+
+    def _is_lost(self) -> bool:
+        return bool(self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
 
     def wheel_angles(self) -> tuple[float, float]:
         """See Simulator.wheel_angles.
@@ -189,10 +192,6 @@ class MujocoSimulator:
         x, y = (self._data.qpos[:2] - half_step * self._data.qvel[:2]).tolist()
         return x, y, self._theta - half_step * self.velocity()[1]
 
-    def velocity(self) -> tuple[float, float]:
-        """See Simulator.velocity; v lies along the heading, omega about the vertical."""
-        return self._velocity(self._theta)
-
     def _velocity(self, heading: float) -> tuple[float, float]:
         vx, vy, _, *spin = self._data.qvel[:6].tolist()
         w, x, y, z = self._data.qpos[3:7].tolist()
@@ -200,23 +199,6 @@ class MujocoSimulator:
         up = (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))
         v = vx * math.cos(heading) + vy * math.sin(heading)
         return v, sum(a * b for a, b in zip(up, spin, strict=True))
-
-    def _pull_casters(self, torque: tuple[float, float]) -> None:
-        """Apply the casters' drag for one inner step; torque [left, right] in N m."""
-        yaw = self._yaw()
-        force, moment = self._drag.wrench(
-            Velocity(*self._velocity(yaw)), torque, self._model.opt.timestep
-        )
-        c, s, height = math.cos(yaw), math.sin(yaw), self._bare.wheel_radius
-        # The force acts on the ground, below the origin of the free body, hence a pitching moment
-        # in the body's frame.
-        lever = -height * force
-        self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
-
-    def parameters(self) -> DynamicParameters:
-        """See Simulator.parameters."""
-        mass, x, _, yaw_inertia = self._payload
-        return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
 
     def close(self) -> None:
         """See Simulator.close."""
@@ -243,15 +225,23 @@ class MujocoSimulator:
 
     def _load(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         self._payload = (mass, x, z, yaw_inertia)
-        set_payload_mass(self._model, *self._payload)
+        body = self._model.body(PAYLOAD)
+        body.mass[:] = mass
+        body.ipos[:] = (x, 0.0, z)
+        # Only the yaw inertia is known; equal inertias about the other axes are always physical.
+        body.inertia[:] = yaw_inertia
+        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
         self._friction.load(self.parameters(), mass, x)
         self._drag = CasterDrag(self._robot, self.parameters(), mass, x)
 
     def _set_inner_step(self, inner_step: float) -> None:
         if inner_step == self._inner_step:
             return
-        self._inner_step = inner_step
-        set_inner_step(self._model, inner_step, self._settings)
+        super()._set_inner_step(inner_step)
+        self._model.opt.timestep = inner_step
+        # The time constant of wheel slip must be stable with the step.
+        stable = max(self._settings.friction_time_constant, 2.0 * inner_step)
+        self._model.pair_solreffriction[:, 0] = stable
         self._friction.set_inner_step(inner_step)
 
     def _yaw(self) -> float:
@@ -277,6 +267,77 @@ class MujocoSimulator:
         return np.array(data.qpos)
 
 
+# Share of the inverse inertia of a rolling robot that scales the constraint's compliance.
+COMPLIANCE = 0.01
+# Relative tolerance of the solver; MuJoCo's default is 1e-8.
+SOLVER_TOLERANCE = 1e-14
+
+
+class WheelJointFriction:
+    """Friction of the wheel joints of a compiled model.
+
+    Args:
+        model: The model, changed in place; viscous friction is part of its joints.
+        robot: The robot; its friction is used.
+        dofs: Degrees of freedom of the wheel joints [left, right].
+    """
+
+    def __init__(self, model: mujoco.MjModel, robot: Robot, dofs: list[int]) -> None:
+        self._model = model
+        self._robot = robot
+        self._dofs = dofs
+        self._laws: tuple[FrictionLaw[float], ...] = ()
+
+    def load(self, parameters: DynamicParameters, mass: float = 0.0, x: float = 0.0) -> None:
+        """Take a payload into account; see wheel_friction.
+
+        Args:
+            parameters: K5 to K8, including the payload.
+            mass: Mass of the payload, kg.
+            x: Position of the payload ahead of the axle, m.
+        """
+        self._laws = wheel_friction(self._robot, mass, x)
+        self._set_limits((0.0, 0.0))
+        if not self._model.dof_frictionloss.any():
+            return
+        self._model.opt.tolerance = SOLVER_TOLERANCE
+        half, radius = self._robot.wheels.half_track, self._robot.wheels.radius
+        rolling = (parameters.k7 - half * parameters.k8) / radius
+        self._model.dof_invweight0[self._dofs] = COMPLIANCE * rolling
+
+    def set_inner_step(self, inner_step: float) -> None:
+        """Set the time constant so that friction stops a wheel within one inner step, s."""
+        self._model.dof_solref[self._dofs] = (2.0 * inner_step, 1.0)
+
+    def step(self, data: mujoco.MjData, torque: tuple[float, float], count: int) -> None:
+        """Do `count` inner steps with torques [left, right] in N m."""
+        if all(law.static is None for law in self._laws):
+            data.qfrc_applied[self._dofs] = [
+                tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
+            ]
+            mujoco.mj_step(self._model, data, nstep=count)
+            return
+        half_step = 0.5 * self._model.opt.timestep
+        for _ in range(count):
+            # Speed at the middle of the step, extrapolated by the last step's acceleration.
+            middle = data.qvel[self._dofs] + half_step * data.qacc[self._dofs]
+            left, right = middle.tolist()
+            self._set_limits((left, right))
+            data.qfrc_applied[self._dofs] = [
+                tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
+            ]
+            mujoco.mj_step(self._model, data)
+
+    def _set_limits(self, speeds: tuple[float, float]) -> None:
+        """Set dry friction in both directions for speeds [left, right] in rad/s."""
+        offsets = []
+        for dof, law, speed in zip(self._dofs, self._laws, speeds, strict=True):
+            forward, backward = law.dry(speed, 1.0), law.dry(speed, -1.0)
+            self._model.dof_frictionloss[dof] = 0.5 * (forward + backward)
+            offsets.append(0.5 * (forward - backward))
+        self._offsets = offsets
+
+
 def _contact_loads(
     model: mujoco.MjModel, data: mujoco.MjData, wheels: list[int]
 ) -> tuple[float, float, float]:
@@ -290,15 +351,13 @@ def _contact_loads(
     return loads[0], loads[1], loads[2]
 
 
-def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujoco.MjModel:
+def _build_model(robot: Robot, settings: ContactSettings) -> mujoco.MjModel:
     """Compile the robot's URDF with a floor at z = 0, a free base and an empty payload body.
-
-    The URDF gives masses, joints and shapes; `robot` gives joint names and viscous friction.
 
     Raises:
         ValueError: The URDF lacks a wheel joint, or a wheel has no collision shape.
     """
-    spec = mujoco.MjSpec.from_string(_without_visuals(urdf_text))
+    spec = mujoco.MjSpec.from_string(_without_visuals(urdf(robot)))
     _set_options(spec, settings)
     base = spec.worldbody.first_body()
     base.add_freejoint(name=FREE_JOINT)
@@ -319,27 +378,7 @@ def build_model(robot: Robot, urdf_text: str, settings: ContactSettings) -> mujo
     for geom in wheels:
         geom.conaffinity = 0
         _add_wheel_pair(spec, geom.name, robot, settings)
-    model = spec.compile()
-    set_inner_step(model, settings.inner_step, settings)
-    return model
-
-
-def set_inner_step(model: mujoco.MjModel, inner_step: float, settings: ContactSettings) -> None:
-    """Set the integration step (s), and a wheel slip time constant that is stable with it."""
-    model.opt.timestep = inner_step
-    model.pair_solreffriction[:, 0] = max(settings.friction_time_constant, 2.0 * inner_step)
-
-
-def set_payload_mass(
-    model: mujoco.MjModel, mass: float, x: float, z: float, yaw_inertia: float
-) -> None:
-    """Write a payload into a compiled model; arguments as in Simulator.set_payload."""
-    body = model.body(PAYLOAD)
-    body.mass[:] = mass
-    body.ipos[:] = (x, 0.0, z)
-    # Only the yaw inertia is known; equal inertias about the other axes are always physical.
-    body.inertia[:] = yaw_inertia
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    return spec.compile()
 
 
 def _without_visuals(text: str) -> str:

@@ -22,7 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Velocity
-from diffbot_description import DynamicParameters, FrictionLaw
+from diffbot_description import (
+    DynamicParameters,
+    FrictionLaw,
+    Robot,
+    RobotModel,
+    closed_form,
+    wheel_friction,
+)
 from diffbot_description.dynamics import NO_FRICTION
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.motion_series import Slip, StateFunction, Stribeck
@@ -53,17 +60,12 @@ class WheelFriction:
     """Equations of motion for given modes of the wheels, and the choice of those modes.
 
     Args:
-        parameters: K5..K8.
-        radius: Wheel radius that K5..K8 refer to, m.
-        radii: Radii of the wheels [left, right], m; the force of a torque is proportional to
-            1 / radius.
-        half_track: b, m.
-        laws: Friction of the wheels [left, right].
-        drag: Drag of the casters, and of the floor against turning.
-        spin_inertia: Inertia of each wheel about its axle, kg m^2.
+        robot: The robot.
+        mass, x, yaw_inertia: Its payload; see Simulator.set_payload.
 
     Attributes:
-        parameters: As given.
+        parameters: K5..K8, including the payload.
+        drag: Drag of the casters, and of the floor against turning.
         wheel_speed: Rows of the wheel speeds [left, right], rad/s.
         functions: Functions of the state that extend the basis: the decay from static to Coulomb
             friction of each wheel that has one, and the direction of each caster that drags.
@@ -72,29 +74,27 @@ class WheelFriction:
     """
 
     def __init__(
-        self,
-        parameters: DynamicParameters,
-        radius: float,
-        radii: tuple[float, float],
-        half_track: float,
-        laws: tuple[FrictionLaw[float], FrictionLaw[float]],
-        drag: CasterDrag,
-        spin_inertia: float,
+        self, robot: Robot, mass: float = 0.0, x: float = 0.0, yaw_inertia: float = 0.0
     ) -> None:
-        self.parameters = parameters
-        self.drag = drag
+        model, radii = robot.model, robot.wheels.rolling_radii
+        half_track, laws = model.half_track, wheel_friction(robot, mass, x)
+        self.parameters = parameters = closed_form(model.with_payload(mass, x, yaw_inertia))
+        self.drag = drag = CasterDrag(robot, parameters, mass, x)
         self._half_track = half_track
-        self._laws = laws if drag.turning == NO_FRICTION else (*laws, drag.turning)
+        self._laws: tuple[FrictionLaw[float], ...] = (
+            laws if drag.turning == NO_FRICTION else (*laws, drag.turning)
+        )
         k7, k8 = parameters.k7, parameters.k8
         # Maps wheel torques to [v', omega'].
-        self._input = np.array([[k7, k7], [k8, -k8]]) * (radius / np.array(radii))
+        # The force of a torque is proportional to 1 / radius.
+        self._input = np.array([[k7, k7], [k8, -k8]]) * (model.wheel_radius / np.array(radii))
         self._wheels = np.array([[1.0, -half_track], [1.0, half_track]]) / np.array([radii]).T
         if len(self._laws) > 2:
             self._input = np.column_stack((self._input, (0.0, 1.0 / drag.inertia)))
             self._wheels = np.vstack((self._wheels, (0.0, 1.0)))
         # Input matrix without coupling, for the start of a robot with dragging casters.
         self._starting = self._input
-        self._coupling = _coupling(parameters, radius, radii, half_track, spin_inertia)
+        self._coupling = _coupling(parameters, model, radii)
         self._input = self._coupling @ self._input
         self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in self._laws]
         self.floor_acceleration = drag.turning.breakaway(1.0) / drag.inertia
@@ -251,11 +251,7 @@ class WheelFriction:
 
 
 def _coupling(
-    parameters: DynamicParameters,
-    radius: float,
-    radii: tuple[float, float],
-    half_track: float,
-    spin_inertia: float,
+    parameters: DynamicParameters, model: RobotModel, radii: tuple[float, float]
 ) -> NDArray[np.float64]:
     """Return the matrix that maps [v', omega'] of equal wheels to those of unequal ones, (2, 2).
 
@@ -264,13 +260,13 @@ def _coupling(
 
     Args:
         parameters: K5..K8 for wheels of the mean radius.
-        radius: Mean radius, m.
+        model: The robot's model; gives that radius, b, and J of a wheel.
         radii: Radii [left, right], m.
-        half_track: b, m.
-        spin_inertia: J, kg m^2.
     """
     if radii[0] == radii[1]:
         return np.eye(2)
+    radius, half_track = model.wheel_radius, model.half_track
+    spin_inertia = model.wheel_inertia_spin
     equal = np.diag((1.0 / parameters.k7, -half_track / parameters.k8)) / radius
     left, right = (spin_inertia / each**2 for each in radii)
     more = left + right - 2.0 * spin_inertia / radius**2

@@ -164,6 +164,11 @@ class Parcel:
 class Stage:
     """Applies one fault; this base class is the kind "off".
 
+    Messages are hit in bursts. A burst of b messages begins at a message outside a burst with
+    probability q. On average (1 - q) / q messages pass between two bursts, so that the share of hit
+    messages is b / (b + (1 - q) / q). With q = probability / (probability + b (1 - probability))
+    this is the fault's `probability`.
+
     Args:
         fault: The fault.
         random: Its random number generator.
@@ -171,14 +176,24 @@ class Stage:
 
     def __init__(self, fault: Fault, random: Random) -> None:
         self.fault, self.random = fault, random
-        self._chance = Chance(fault.probability, fault.burst, random)
+        self._left = 0  # messages of the present burst that are still to be hit
 
     def take(self, now: int, parcel: Parcel) -> list[Parcel]:
         """Return the parcels that replace a parcel at a time, ns."""
-        if self.fault.covers(now) and self._chance.hit():
+        if self.fault.covers(now) and self._chance():
             return self.hit(now, parcel)
         self.pass_by(parcel.message)
         return [parcel]
+
+    def _chance(self) -> bool:
+        """Decide whether the next message is hit."""
+        share, burst = self.fault.probability, self.fault.burst
+        if not self._left and self.random.random() < share / (share + burst * (1.0 - share)):
+            self._left = burst
+        if not self._left:
+            return False
+        self._left -= 1
+        return True
 
     def hit(self, now: int, parcel: Parcel) -> list[Parcel]:
         """Return the parcels that replace a parcel hit by the fault, which may be changed."""
@@ -186,36 +201,6 @@ class Stage:
 
     def pass_by(self, message: Any) -> None:
         """Observe a message that is not hit."""
-
-
-class Chance:
-    """Hits messages in bursts.
-
-    A burst of b messages begins at a message outside a burst with probability q. On average
-    (1 - q) / q messages pass between two bursts, so that the share of hit messages is
-    b / (b + (1 - q) / q). With q = probability / (probability + b (1 - probability)) this is
-    `probability`.
-
-    Args:
-        probability: Share of messages that are hit, above 0 up to 1.
-        burst: Number of messages in a row, >= 1.
-        random: Random number generator.
-    """
-
-    def __init__(self, probability: float, burst: int, random: Random) -> None:
-        self._begin = probability / (probability + burst * (1.0 - probability))
-        self._burst = burst
-        self._random = random
-        self._left = 0
-
-    def hit(self) -> bool:
-        """Decide whether the next message is hit."""
-        if not self._left and self._random.random() < self._begin:
-            self._left = self._burst
-        if not self._left:
-            return False
-        self._left -= 1
-        return True
 
 
 class Stuck(Stage):

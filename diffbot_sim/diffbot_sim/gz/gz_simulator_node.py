@@ -15,77 +15,37 @@ long a message takes. ros_gz_bridge answers within 1 to 2 ms, and a run is faste
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
 from arc_odometry import JointSample
-from diffbot_description import Robot, load_robot
-from diffbot_node import declare, parameter, pose_from_text, seconds
-from diffbot_node.own_run import ROBOT, OwnRun
-from diffbot_node.robot_messages import answers, create_wall_timer
-from diffbot_node.running import say_last_words
-from diffbot_sim.child_processes import Launch
-from diffbot_sim.engines import make_simulator
-from diffbot_sim.gz.launches import (
-    CONTROL_SERVICE,
-    PREFIX,
-    STEP,
-    check_installed,
-    launch_gz,
-    left_out,
-)
+from diffbot_description import Robot
+from diffbot_node import parameter
+from diffbot_node.robot_messages import answers
+from diffbot_sim.gz.external_simulator import ExternalParameters, ExternalSimulator
+from diffbot_sim.gz.launches import CONTROL_SERVICE, PREFIX, STEP, launch_gz
 from diffbot_sim.gz.stepped_robot import (
     NANOSECONDS,
-    GzPose,
     SteppedRobot,
     WheelReading,
     damping_gains,
     moves_at_any_torque,
 )
-from diffbot_sim.paced_simulator import LOOK_PERIOD, CommandPublishers, Pacer, Refusal
-from diffbot_sim.simulator_parameters import (
-    ExternalParameters,
-    SensorParameters,
-    make_actuator,
-    make_encoders,
-    refuse_unsupported,
-)
-from diffbot_sim.simulator_topics import (
-    COMMANDS,
-    CommandTopic,
-    SimulatorTopics,
-    TruthTopics,
-    closed_form_message,
-)
+from diffbot_sim.paced_simulator import LOOK_PERIOD, Pacer, Refusal
+from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
+from diffbot_sim.simulator_topics import CommandTopic, SimulatorTopics
 
 # The ROS side of ros_gz_bridge: torques and their confirmation, wheel states, pose, and the world's
 # steps. Its topics are those of config/gz_bridge.yaml.
 
 SIDES = ("left", "right")
-
-OnMotion = Callable[[float, tuple[float, float, float], tuple[float, float]], None]
-"""Called with the time (s), true pose (m, m, rad) and velocity (m/s, rad/s) of base_link."""
-
-
-def hear_true_motion(node: Node, topic: str, on_motion: OnMotion) -> None:
-    """Subscribe to the poses (nav_msgs/Odometry) of Gazebo's odometry publisher."""
-    pose = GzPose(STEP)
-
-    def on_odometry(message: Odometry) -> None:
-        stamp, there = seconds(message.header.stamp), message.pose.pose
-        theta = 2.0 * math.atan2(there.orientation.z, there.orientation.w)
-        on_motion(stamp, *pose.update(stamp, there.position.x, there.position.y, theta))
-
-    node.create_subscription(Odometry, topic, on_odometry, 10)
 
 
 class GzTopics:
@@ -194,13 +154,7 @@ class GzParameters(SensorParameters, ExternalParameters):
 
     period: float = parameter(0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1)
     speed: float = parameter(0.0, "robot time per wall time; 0: as fast as it goes", minimum=0.0)
-    gui: bool = parameter(False, "open Gazebo's window")
     start_gazebo: bool = parameter(True, "start Gazebo and its bridge; false: they run already")
-    patience: float = parameter(
-        60.0,
-        "wall time to wait for Gazebo, and with leave_when_alone for commands, s; then status 1",
-        above=0.0,
-    )
 
 
 # A torque that Gazebo has not confirmed is sent again after this, s of wall time.
@@ -240,24 +194,12 @@ class Exchange(Enum):
     """The world advances by one period."""
 
 
-class GzSimulatorNode(Node):
+class GzSimulatorNode(ExternalSimulator[GzParameters]):
     """ROS interface of the simulation; SteppedRobot decides which torque acts when."""
 
     def __init__(self) -> None:
-        super().__init__("simulator")
-        self._own_run = OwnRun(self, ROBOT)
-        self.exit_code: int | None = None
-        self.values = values = declare(self, GzParameters)
-        refuse_unsupported(values)
-        if values.start_gazebo:
-            check_installed("gz")
-        self.robot = load_robot(values.robot)
-        if absent := left_out(self.robot, "gz"):
-            self.get_logger().warning(
-                f"{', '.join(absent)} of {self.robot.name}: not supported by this simulator; "
-                "sim:=ideal, mujoco and gazebo do"
-            )
-        self._start = pose_from_text("start", values.start)
+        super().__init__(GzParameters)
+        values = self.values
         self._steps = steps_per_period(values.period)
         self._stepped = SteppedRobot(
             make_actuator(self.robot, values),
@@ -272,25 +214,16 @@ class GzSimulatorNode(Node):
         self._sent = self._published = self._progress = time.monotonic()
         self._first_seen: float | None = None
         self._pacer = Pacer(values.speed)
-        self._make_topics()
-        self._launch = Launch()
+        self._prepare("gz", values.start_gazebo, f"{PREFIX}odometry")
+        self._topics = SimulatorTopics(self, self.robot)
+        self._gz = GzTopics(self, self.robot, self._on_reading, self._on_seen)
+        self._world = GzWorld(self, self._fail)
+        CommandTopic(self, self.robot, self._on_command)
+        self._refusal = Refusal(self, self._topics.publishers, self._own_run)
         if values.start_gazebo:
             self._launch = launch_gz(self.robot, self._start, values.gui)
             partition = self._launch.environment["GZ_PARTITION"]
             self.get_logger().info(f"Gazebo starts; GZ_PARTITION={partition}")
-        create_wall_timer(self, LOOK_PERIOD, self._look_around)
-
-    def _make_topics(self) -> None:
-        self._topics = SimulatorTopics(self, self.robot)
-        self._truth = TruthTopics(self)
-        truth = make_simulator("ideal", self.robot).parameters()
-        self._truth.publish_parameters(0.0, closed_form_message(truth))
-        self._gz = GzTopics(self, self.robot, self._on_reading, self._on_seen)
-        hear_true_motion(self, f"{PREFIX}odometry", self._truth.publish_motion)
-        self._world = GzWorld(self, self._fail)
-        CommandTopic(self, self.robot, self._on_command)
-        self._commanders = CommandPublishers(self, COMMANDS, self.values.patience, self._own_run)
-        self._refusal = Refusal(self, self._topics.publishers, self._own_run)
 
     # A control period: command, torque seen, step, state.
 
@@ -408,12 +341,7 @@ class GzSimulatorNode(Node):
             "and check that ros_gz is built for the release that `gz sim` starts"
         )
 
-    def _fail(self, why: str) -> None:
-        if self.exit_code is None:
-            say_last_words(self, why)
-            self.exit_code = 1
-
     def close(self) -> None:
         """Send zero torque, and stop Gazebo, the bridge and all other programs started."""
         self._gz.send((0.0, 0.0))
-        self._launch.stop()
+        super().close()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engines with contact physics share: inner steps, the casters' drag, and a payload."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+from arc_odometry import Velocity
+from diffbot_description import DynamicParameters, Robot, closed_form
+from diffbot_sim.engines.caster_drag import CasterDrag
+from diffbot_sim.simulator import check_duration, check_torque
+
+
+class ContactEngine(ABC):
+    """Advances by inner steps; see Simulator for the interface.
+
+    Args:
+        name: Name of the physics, for messages.
+        robot: The robot.
+        inner_step: Longest inner step, s.
+    """
+
+    _drag: CasterDrag
+    _theta: float
+    time: float
+
+    def __init__(self, name: str, robot: Robot, inner_step: float) -> None:
+        self._name, self._robot = name, robot
+        self._longest = self._inner_step = inner_step
+        self._bare = robot.model
+        self._payload = (0.0, 0.0, 0.0, 0.0)
+
+    def step(self, torque: tuple[float, float], duration: float) -> None:
+        """See Simulator.step; the inner step divides duration evenly."""
+        torque, duration = check_torque(torque), check_duration(duration)
+        count = max(1, math.ceil(duration / self._longest - 1e-9))
+        self._set_inner_step(duration / count)
+        if self._drag.exists:
+            for _ in range(count):
+                u = Velocity(*self._velocity(self._yaw()))
+                self._do_steps(1, torque, self._drag.wrench(u, torque, self._inner_step))
+        else:
+            self._do_steps(count, torque)
+        if self._is_lost():
+            raise FloatingPointError(
+                f"{self._name} lost the motion at torque {torque} N m, t = {self.time:.3f} s; "
+                "lower the torque"
+            )
+        self._theta += math.remainder(self._yaw() - self._theta, math.tau)
+        self.time += duration
+
+    def velocity(self) -> tuple[float, float]:
+        """See Simulator.velocity; v lies along the heading, omega about the vertical."""
+        return self._velocity(self._theta)
+
+    def parameters(self) -> DynamicParameters:
+        """See Simulator.parameters."""
+        mass, x, _, yaw_inertia = self._payload
+        return closed_form(self._bare.with_payload(mass, x, yaw_inertia))
+
+    def _set_inner_step(self, inner_step: float) -> None:
+        """Set the inner step, s."""
+        self._inner_step = inner_step
+
+    @abstractmethod
+    def _do_steps(
+        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
+        """Do inner steps with torques [left, right], N m, and a drag; see CasterDrag.wrench."""
+
+    @abstractmethod
+    def _is_lost(self) -> bool:
+        """Whether the physics has exceeded its numerical range."""
+
+    @abstractmethod
+    def _yaw(self) -> float:
+        """Return the body's yaw, rad, within +-pi."""
+
+    @abstractmethod
+    def _velocity(self, heading: float) -> tuple[float, float]:
+        """Return the speed along a heading (rad), m/s, and the yaw rate, rad/s."""
