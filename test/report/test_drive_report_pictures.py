@@ -12,7 +12,6 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import load_robot
-from diffbot_report import RunDescription
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_results import (
@@ -23,7 +22,7 @@ from diffbot_report.drive_results import (
     live_table,
     results_table,
 )
-from diffbot_report.summary import strict
+from diffbot_report.summary import RunDescription, strict
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
 POSE_PICTURES = ["path", "pose", "velocities", "torques", "velocity_errors"]

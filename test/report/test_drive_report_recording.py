@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report import ControllerState, DriveRecording, RunPhase, SampleBuffer
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
+from diffbot_report.drive_recording import DriveRecording
+from diffbot_report.run_end import ControllerState, RunPhase
+from diffbot_report.sample_buffer import SampleBuffer
 
 PERIOD = 10_000_000  # ns
 FIRST = 1_700_000_000_000_000_000  # as on a real robot, ns

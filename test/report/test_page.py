@@ -20,18 +20,17 @@ from written_pages import assert_drawn, charts_of, data_of, numbers, verdict_of
 
 from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
-from diffbot_report import Ending, IdentRecording, Outcome, ReportWriter, RunDescription
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
-from diffbot_report.ident_recording import PredictionErrors
+from diffbot_report.ident_recording import IdentRecording, PredictionErrors
 from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
-from diffbot_report.run_end import ControllerState, IdentState, RunPhase
-from diffbot_report.summary import repeat_command
+from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
+from diffbot_report.summary import ReportWriter, RunDescription, repeat_command
 
 ROBOT = load_robot("twil")
 # The key of a parameter's chart is its symbol.

@@ -10,22 +10,14 @@ import pytest
 from ident_example import make_estimate, stamp_of
 from rich.console import Console
 
-from diffbot_report import (
-    ControllerState,
-    DriveRecording,
-    Ending,
-    IdentRecording,
-    IdentState,
-    Outcome,
-    ReportWriter,
-    RunDescription,
-    RunFindings,
-    RunPhase,
-)
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
 from diffbot_report.drawing import Drawing
+from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import adaptation_keys, controller_keys, drive_keys, drive_results
+from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
 from diffbot_report.sample_buffer import Arrivals
+from diffbot_report.summary import ReportWriter, RunDescription, RunFindings
 
 PERIOD = 10_000_000  # ns
 SAMPLES = 400

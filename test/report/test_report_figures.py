@@ -20,12 +20,6 @@ from ident_example import (
 )
 from matplotlib.collections import PolyCollection
 
-from diffbot_report import (
-    IdentRecording,
-    IdentState,
-    RunPhase,
-    parameter_quantities,
-)
 from diffbot_report.drawing import Drawing
 from diffbot_report.ident_figures import (
     arena_figure,
@@ -39,7 +33,10 @@ from diffbot_report.ident_figures import (
     trust_figure,
     verification_figure,
 )
+from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.panels import save_figure
+from diffbot_report.quantity import parameter_quantities
+from diffbot_report.run_end import IdentState, RunPhase
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

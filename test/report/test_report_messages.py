@@ -11,13 +11,8 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 from nav_msgs.msg import Odometry  # noqa: E402
 
 from diffbot_ident.torque.estimate import EstimateState  # noqa: E402
-from diffbot_report import (  # noqa: E402
-    RunPhase,
-    VerificationVerdict,
-    friction_quantities,
-    parameter_quantities,
-)
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
+from diffbot_report.ident_recording import VerificationVerdict  # noqa: E402
 from diffbot_report.messages import (  # noqa: E402
     MessageReader,
     estimate_of,
@@ -26,6 +21,8 @@ from diffbot_report.messages import (  # noqa: E402
     verdict_of,
     verification_of,
 )
+from diffbot_report.quantity import friction_quantities, parameter_quantities  # noqa: E402
+from diffbot_report.run_end import RunPhase  # noqa: E402
 
 K = (0.08, -3.8, 2.6, -16.0)
 DynamicParameters = messages.DynamicParameters
