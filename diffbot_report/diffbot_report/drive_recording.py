@@ -287,11 +287,6 @@ class DriveRecording:
         self.adaptation = AdaptationRecording()
 
     @property
-    def peak_torque(self) -> float | None:
-        """Maximum |torque| commanded to a wheel, N m; None for velocity commands."""
-        return float(self.peak_command.max()) if self.fields.commanded is TORQUE else None
-
-    @property
     def limits(self) -> tuple[float, float]:
         """Limits of the two commands; 0 if unknown."""
         if self.fields.commanded is TORQUE:

@@ -53,8 +53,8 @@ def recording_of(lost=(), lost_truth=(), samples=SAMPLES):
 
 
 def figures_of(recording):
-    run = recording.run()
-    keys = drive_keys(drive_results(run, recording), controller_keys("n", recording, {}))
+    results = drive_results(recording)
+    keys = drive_keys(results, controller_keys("n", results, {}))
     tracking = keys["tracking"]
     figures = {**tracking, "drift": keys["odometry_drift"]}
     figures |= {name: keys[name] for name in ("peak_torque", "peak_speed")}
