@@ -118,7 +118,7 @@ def calibration_page(
         advice=advice,
         answer=_answer(found, before),
         notes=notes,
-        sections=[section for section in (*own, *sections) if section.parts],
+        sections=[*own, *sections],
         summary=summary,
         texts={"Repeat this": command, **yaml_texts(folder)},
     )

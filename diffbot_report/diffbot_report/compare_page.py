@@ -140,7 +140,7 @@ def compare_page(runs: Sequence[RunResults], command: str) -> Page:
         else "Differences are against the first run. Curves of all runs are overlaid below.",
         answer=found.table() if found.names else _runs(runs),
         notes=notes,
-        sections=[section for section in _sections(runs, found) if section.parts],
+        sections=list(_sections(runs, found)),
         summary={"name": "view", "runs": {run.label: dict(run.summary) for run in runs}},
         texts={"Repeat this": command},
     )

@@ -125,7 +125,7 @@ def ident_page(
         advice=advice,
         answer=_answer(parameters, friction, phrases),
         notes=notes,
-        sections=[section for section in sections if section.parts],
+        sections=sections,
         summary=summary,
         texts=texts_to_copy(run, folder),
     )

@@ -55,7 +55,7 @@ def identify_page(
         advice=_advice(findings, folder),
         answer=_answer(findings.verdicts),
         notes=notes,
-        sections=[section for section in _sections(findings) if section.parts],
+        sections=list(_sections(findings)),
         summary=summary,
         texts={
             "Repeat this": shlex.join(["./diffbot", "identify", *words]),
