@@ -203,11 +203,9 @@ def _draw_true(
     axes: Axes, adaptation: AdaptationRun, i: int, end: float, line: str
 ) -> NDArray[np.float64]:
     """Draw a true parameter as steps; return its values, none if they are unknown."""
-    if not len(adaptation.true):
-        return np.empty(0)
-    time = np.append(np.maximum(adaptation.true_time, 0.0), end)
-    true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
-    axes.step(
-        time, true, where="post", color=style.INK, linewidth=1.2, linestyle=line, label="true"
-    )
+    time, true = adaptation.true_steps(i, end)
+    if len(true):
+        axes.step(
+            time, true, where="post", color=style.INK, linewidth=1.2, linestyle=line, label="true"
+        )
     return true

@@ -314,8 +314,7 @@ def _adaptation(results: DriveResults) -> list[Part]:
                   half_width=NORMAL_95 * std[known]),
             Curve("in use", lived.time, lived.in_use[:, i], Role.FIRST, steps=True),
         ]  # fmt: skip
-        if len(lived.true):
-            curves.append(_true(lived, i, float(lived.time[-1])))
+        curves.append(_true(lived, i, float(lived.time[-1])))
         settled = lived.in_use[:, i]
         low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
         room = max(0.5 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
@@ -342,8 +341,7 @@ def _sigma(results: DriveResults) -> list[Part]:
         value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
         half = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
         curves = [Curve("in use", run.time, value, Role.FIRST, half_width=half, steps=True)]
-        if len(lived.true):
-            curves.append(_true(lived, k, float(run.time[-1])))
+        curves.append(_true(lived, k, float(run.time[-1])))
         seen = np.concatenate([np.asarray(curve.y, float) for curve in curves])
         # Without the band, which is initially wider than all later values.
         low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
@@ -356,7 +354,5 @@ def _sigma(results: DriveResults) -> list[Part]:
 
 
 def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
-    """Return a true parameter as a curve up to the end of the run, s."""
-    x = np.append(np.clip(lived.true_time, 0.0, end), end)
-    y = np.append(lived.true[:, i], lived.true[-1, i])
-    return Curve("true", x, y, Role.TRUTH, steps=True, dashed=True)
+    """Return a true parameter as a curve up to the end of the run, s; empty if unknown."""
+    return Curve("true", *lived.true_steps(i, end), Role.TRUTH, steps=True, dashed=True)

@@ -178,6 +178,13 @@ class AdaptationRun:
     def __len__(self) -> int:
         return len(self.time)
 
+    def true_steps(self, index: int, end: float) -> tuple[Columns, Columns]:
+        """Return times, s, from 0 to `end`, from which a true parameter has the returned values."""
+        if not len(self.true):
+            return np.empty(0), np.empty(0)
+        times = np.append(np.clip(self.true_time, 0.0, end), end)
+        return times, np.append(self.true[:, index], self.true[-1, index])
+
     @property
     def changes(self) -> list[float]:
         """Times at which the true parameters changed while the robot was driven, s."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ def _velocity(axes: Mapping[str, AxisAnalysis]) -> Iterator[Section]:
 
 def _predicted(
     key: str, prediction: Prediction, verdict: Verdict, group: str, with_command: bool = True
-) -> list[Part]:
+) -> list[Chart]:
     """Chart measured and predicted values, and the residuals, of all segments side by side."""
     columns: list[list[Any]] = [[] for _ in range(5)]
     begin, gap = 0.0, np.array([math.nan])
@@ -230,11 +231,11 @@ def _predicted(
     rms = verdict.error_held_out
     note = f"rms {rms:.3g} {unit}" if math.isfinite(rms) else ""
     residual = _residual(f"residual_{key}", "Velocity", unit, time, rest)
+    x_unit = "time of motion, s"
     return [
-        Chart(f"held_out_{key}", "Velocity", unit, curves, "time of motion, s", group, note),
-        Chart(residual.key, residual.title, unit, residual.curves, "time of motion, s", group,
-              residual.note),
-    ]  # fmt: skip
+        Chart(f"held_out_{key}", "Velocity", unit, curves, x_unit, group, note),
+        replace(residual, x_unit=x_unit, group=group),
+    ]
 
 
 def _dead_times(axis: str, analysis: AxisAnalysis) -> Chart:
@@ -257,10 +258,8 @@ def _voltage(analysis: VoltageAnalysis, number: int) -> Section:
         parts.append(_slow_tests(f"slow_{number}", slow, fit.ks, fit.kv, verdict.error_unit))
     for i, (name, prediction) in enumerate(analysis.predictions.items()):
         chart, residual = _predicted(f"{number}_{i}", prediction, verdict, f"{number} {i}", False)
-        assert isinstance(chart, Chart)
         note = f"rms {prediction.error:.2g} {verdict.error_unit}"
-        parts.append(Chart(chart.key, name, chart.unit, chart.curves, "time, s", chart.group, note))
-        parts.append(residual)
+        parts += [replace(chart, title=name, x_unit="time, s", note=note), residual]
     text = f"{verdict.summary()}. Each test is predicted by a fit to the other tests."
     return Section(verdict.subject.capitalize(), text, parts)
 

@@ -5,32 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from builtin_interfaces.msg import Time
 
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, TurningEstimate
-from diffbot_msgs.msg import (
-    ControllerState as ControllerStateMessage,
-)
-from diffbot_msgs.msg import (
-    DynamicParameters,
-    IdentStatus,
-    VelocityParameters,
-)
-from diffbot_msgs.msg import (
-    Verification as VerificationMessage,
-)
+from diffbot_msgs import msg
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_report.controller_topics import StatusFields
 from diffbot_report.ident_recording import PredictionErrors, VerificationResult, VerificationVerdict
 from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
+T = TypeVar("T", FrictionEstimate, TurningEstimate)
+
 # The constants of the messages are named like the phases and verdicts.
 PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
-    for kind in (IdentStatus, ControllerStateMessage)
+    for kind in (IdentStatus, msg.ControllerState)
 }
 VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in VerificationVerdict}
 
@@ -81,7 +74,7 @@ def ident_state(message: IdentStatus) -> IdentState:
     )
 
 
-def controller_state(message: ControllerStateMessage) -> ControllerState:
+def controller_state(message: msg.ControllerState) -> ControllerState:
     """Convert a state of a controller."""
     return ControllerState(
         **_common(message),
@@ -130,23 +123,16 @@ def estimate_of(message: DynamicParameters) -> Estimate:
         coverage=tuple(message.coverage.tolist()),
         delay=message.torque_delay,
         period=message.control_period,
-        friction=_friction(message),
-        turning=_turning(message),
+        friction=_known(FrictionEstimate, message.friction, message.friction_variance),
+        turning=_known(TurningEstimate, message.turning, message.turning_variance),
     )
 
 
-def _friction(message: DynamicParameters) -> FrictionEstimate | None:
-    values, variances = message.friction, message.friction_variance
+def _known(kind: type[T], values: Any, variances: Any) -> T | None:
+    """Return friction of the wheels or against turning; None if it was not estimated."""
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
-    return FrictionEstimate(tuple(values.tolist()), tuple(variances.tolist()))
-
-
-def _turning(message: DynamicParameters) -> TurningEstimate | None:
-    values, variances = message.turning, message.turning_variance
-    if not (np.isfinite(values).any() and (values.any() or variances.any())):
-        return None
-    return TurningEstimate(tuple(values.tolist()), tuple(variances.tolist()))
+    return kind(tuple(values.tolist()), tuple(variances.tolist()))
 
 
 def _state(number: int) -> EstimateState:
@@ -162,7 +148,7 @@ def verdict_of(message: DynamicParameters) -> VerificationVerdict:
     return VERDICTS.get(message.verification, VerificationVerdict.NOT_VERIFIED)
 
 
-def verification_of(message: VerificationMessage) -> VerificationResult:
+def verification_of(message: msg.Verification) -> VerificationResult:
     """Return the result of a held-out motion."""
 
     def errors(*fields: str) -> PredictionErrors:
