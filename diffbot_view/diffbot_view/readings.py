@@ -132,10 +132,13 @@ class Readings:
             self._newest = time
         self._readers[kind](topic, time, message)
 
-    def take_torques(self, torques: Sequence[float]) -> None:
-        """Process commanded torques [left, right], N m, at the time of the newest joint state."""
-        if len(torques) == 2:
-            self._store.add("command", self._newest, map(float, torques))
+    def take_torques(self, message: Any) -> None:
+        """Process a Float64MultiArray of commanded torques [left, right], N m.
+
+        It has no stamp, and counts at the time of the newest joint state.
+        """
+        if len(message.data) == 2:
+            self._store.add("command", self._newest, map(float, message.data))
 
     def node_state(self, state: ShownNode) -> None:
         """Replace a node's state."""
@@ -286,16 +289,16 @@ class Readings:
         self._store.set(delays=[float(delay) for delay in message.dead_time])
 
     def _status_reader(self, fields: StatusFields) -> Callable[[str, float, Any], None]:
-        reference, odometry = _getters(fields.reference), _getters(fields.odometry)
+        poses = [attrgetter(*names) for names in (fields.reference, fields.odometry) if names]
         wanted, velocity = attrgetter(fields.wanted), attrgetter(fields.velocity)
         command, unit = attrgetter(fields.command), fields.commanded.what
         store = self._store
 
         def read(_topic: str, time: float, message: Any) -> None:
-            if reference:
-                store.add("reference", time, [float(get(message)) for get in reference])
-            if odometry:
-                self._place(STATUS, time, [float(get(message)) for get in odometry])
+            if poses:
+                reference, odometry = (list(map(float, get(message))) for get in poses)
+                store.add("reference", time, reference)
+                self._place(STATUS, time, odometry)
             store.add("speed", time, map(float, (*velocity(message), *wanted(message))))
             store.add("command", time, map(float, command(message)))
             store.set(commanded=unit)
@@ -353,10 +356,6 @@ def shape_of(robot: Robot) -> dict[str, Any]:
         "accent": list(look.accent),
         "limit": robot.limits.traction,
     }
-
-
-def _getters(names: Sequence[str]) -> list[Callable[[Any], Any]]:
-    return [attrgetter(name) for name in names]
 
 
 def _root(variance: float) -> float:
