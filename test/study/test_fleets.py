@@ -18,7 +18,7 @@ from diffbot_description import load_robot
 from diffbot_ident.recording.findings import Usable
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
-from diffbot_study import fleet_rows
+from diffbot_study import fleet_rows, study
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_causes import name_cause
@@ -188,7 +188,7 @@ def test_another_description_is_another_row_and_only_the_one_asked_for_counts(
     (tmp_path / "in" / "r1").mkdir(parents=True)
     for name in ("a.csv", "b.csv"):
         (tmp_path / "in" / "r1" / name).write_text(f"{name},b\n1,2\n")
-    monkeypatch.setattr(command, "Cluster", InProcess)
+    monkeypatch.setattr(study, "Cluster", InProcess)
 
     def run(place, *words):
         words = [str(place), "--output", str(tmp_path / "out"), *words]
@@ -251,7 +251,7 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "CHUNK", 1)
 
     def run(**ends):
-        monkeypatch.setattr(command, "Cluster", lambda *a: InProcess(*a, **ends))
+        monkeypatch.setattr(study, "Cluster", lambda *a: InProcess(*a, **ends))
         status = command.main(
             [str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--robot", "twil"]
         )
