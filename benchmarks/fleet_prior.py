@@ -23,11 +23,11 @@ from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, Pr
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.fleet_prior import FleetPrior, read_prior, with_prior
 from diffbot_ident.torque.integral_rows import MotionScale
-from diffbot_study.block_recording import BlockRecording, record_block
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
 from diffbot_study.made_fleet import make_fleet, spread_robot
+from diffbot_study.recorded_runs import BlockRecording, record_block
 
 LOOKS = (2.0, 2.5, *(float(second) for second in range(3, 21)))
 SHOWN = (3.0, 5.0, 10.0, 20.0)

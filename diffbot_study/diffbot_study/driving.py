@@ -42,6 +42,7 @@ from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_
 Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
+CHATTER = 10.0  # frequency from which a torque chatters, Hz
 
 
 class Law(Protocol):
@@ -98,17 +99,16 @@ class DriveSamples:
         """Maximum torque of a wheel, N m."""
         return float(np.abs(self.torque).max())
 
-    def chatter(self, limit: float, since: float = 0.0, above: float = 10.0) -> float:
-        """Return the root mean square of the torque above a frequency, as a fraction of a limit.
+    def chatter(self, limit: float, since: float = 0.0) -> float:
+        """Return the root mean square of the torque above 10 Hz, as a fraction of a limit.
 
         Args:
             limit: Limit of a wheel's torque, N m.
             since: Begin of the evaluation, s.
-            above: Frequency, Hz.
         """
         torque = self.torque[self.time >= since]
         spectrum = np.fft.rfft(torque, axis=0)
-        spectrum[np.fft.rfftfreq(len(torque), self.time[1] - self.time[0]) <= above] = 0.0
+        spectrum[np.fft.rfftfreq(len(torque), self.time[1] - self.time[0]) <= CHATTER] = 0.0
         fast = np.fft.irfft(spectrum, len(torque), axis=0)
         return float(np.sqrt(np.mean(fast**2))) / limit
 
