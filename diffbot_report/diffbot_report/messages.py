@@ -11,21 +11,25 @@ import numpy as np
 from builtin_interfaces.msg import Time
 
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, TurningEstimate
+from diffbot_ident.verification import Verification, VerificationState
 from diffbot_msgs import msg
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_report.controller_topics import StatusFields
-from diffbot_report.ident_recording import PredictionErrors, VerificationResult, VerificationVerdict
 from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
 T = TypeVar("T", FrictionEstimate, TurningEstimate)
 
-# The constants of the messages are named like the phases and verdicts.
+# The constants of the messages are named like the phases.
 PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
     for kind in (IdentStatus, msg.ControllerState)
 }
-VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in VerificationVerdict}
+# Fields of Verification.msg with errors, named like those of a Verification.
+ERRORS = (
+    "one_step", "one_step_no_model", "one_step_nominal",
+    "horizon_error", "horizon_no_model", "horizon_nominal",
+)  # fmt: skip
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -143,25 +147,22 @@ def _four(message: Any) -> tuple[float, float, float, float]:
     return message.k5, message.k6, message.k7, message.k8
 
 
-def verdict_of(message: DynamicParameters) -> VerificationVerdict:
+def verdict_of(message: DynamicParameters) -> VerificationState:
     """Return whether the values in a message have been verified."""
-    return VERDICTS.get(message.verification, VerificationVerdict.NOT_VERIFIED)
+    number = message.verification
+    known = number in set(VerificationState)
+    return VerificationState(number) if known else VerificationState.NOT_VERIFIED
 
 
-def verification_of(message: msg.Verification) -> VerificationResult:
-    """Return the result of a held-out motion."""
-
-    def errors(*fields: str) -> PredictionErrors:
-        return PredictionErrors(*(tuple(getattr(message, field).tolist()) for field in fields))
-
-    return VerificationResult(
-        message.passed,
-        message.reason,
-        message.duration,
-        message.horizon,
-        errors("one_step", "one_step_nominal", "one_step_no_model"),
-        errors("horizon_error", "horizon_nominal", "horizon_no_model"),
-    )
+def verification_of(message: msg.Verification) -> Verification:
+    """Return the result of a held-out motion; one that was too short has no errors."""
+    errors = {name: tuple(getattr(message, name).tolist()) for name in ERRORS}
+    state = VerificationState.NOT_VERIFIED
+    if message.passed:
+        state = VerificationState.VERIFIED
+    elif np.isfinite(message.horizon_error).all():
+        state = VerificationState.REFUTED
+    return Verification(state, message.reason, message.duration, message.horizon, **errors)
 
 
 def true_parameters(
