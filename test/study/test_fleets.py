@@ -257,9 +257,9 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
         )
         return status, capsys.readouterr().out
 
-    assert run(most=1)[0] == command.INTERRUPTED
+    assert run(most=1)[0] == study.INTERRUPTED
     status, text = run(lost=0)
-    assert status == command.SOME_FAILED and "3 recordings, 2 of them new" in text
+    assert status == study.SOME_FAILED and "3 recordings, 2 of them new" in text
     status, text = run()
     assert status == 0 and "3 recordings, 1 of them new" in text
     status, text = run()
