@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.controller_topics import VELOCITY
 from diffbot_report.drive_metrics import RECOVERY, Change
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 from diffbot_report.drive_results import DriveResults
@@ -29,7 +30,6 @@ LEGEND = 0.45  # inch below the figure's top
 COLOURS = ListedColormap(["#E8A87C", "#D9EDE4", "#F2F2F2", style.BLUE])
 MOST_POINTS = 4000
 SIGMA_NAMES = ("σ₁", "σ₂", "σ₃", "σ₄")
-SIGMA_UNITS = (", s", ", s", "", "")
 # Uncertainty bands wider than this fraction of the range of the values do not extend the axis.
 LARGEST_BAND = 0.2
 
@@ -176,9 +176,8 @@ def sigma_figure(results: DriveResults, title: str) -> Figure:
         seen = np.concatenate(
             [_draw_in_use(axes, run, k), _draw_true(axes, results.adaptation, k, end, "--")]
         )
-        style.panel_title(
-            axes, name + SIGMA_UNITS[k], f"{run.extra['sigma'][-1, k]:.4g} at the end"
-        )
+        heading = ", ".join(filter(None, (name, VELOCITY.parameter_units[k])))
+        style.panel_title(axes, heading, f"{run.extra['sigma'][-1, k]:.4g} at the end")
         low, high = float(seen.min()), float(seen.max())
         margin = 0.2 * (high - low) or 0.1 * high or 1.0
         axes.set_ylim(low - margin, high + margin)

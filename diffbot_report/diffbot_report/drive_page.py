@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_controllers.adaptation import AdaptationState
+from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drive_metrics import LAST_SECOND
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 from diffbot_report.drive_results import DriveResults, error_rows, settling_text, step_row
-from diffbot_report.friction_effect import wheel_speeds
 from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
-from diffbot_report.quantity import UNITS as DYNAMIC_UNITS
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, texts_to_copy
@@ -31,8 +30,6 @@ Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
 FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
-# Units of parameters that may be live: K5 to K8 and sigma.
-LIVE_UNITS = {**DYNAMIC_UNITS, **dict(zip(VELOCITY.parameters, ("s", "s", "", ""), strict=True))}
 # Fraction of its limit from which a torque counts as saturated.
 SATURATED = 0.999
 
@@ -262,7 +259,8 @@ def _commands(results: DriveResults, robot: Robot) -> list[Part]:
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
     """Return the friction torques [left, right], N m, (n, 2), or None without friction."""
-    speeds = wheel_speeds(run.best_velocity, robot.model)
+    v, omega = run.best_velocity.T
+    speeds = np.column_stack(robot.geometry.wheel_velocity(v, omega))
     laws = wheel_friction(robot)
     if all(law.viscous == law.coulomb == 0.0 for law in laws):
         return None
@@ -275,7 +273,7 @@ def _states(results: DriveResults) -> list[Part]:
     run, holds = results.run, dict[str, NDArray[np.bool_]]()
     errors = run.true_errors or run.odometry_errors
     if errors is not None and len(errors.time) == len(run):
-        near = (errors.distance <= 0.01) & (np.abs(errors.error[:, 2]) <= math.radians(1.0))
+        near = (errors.distance <= SETTLED_POSITION) & (errors.heading <= SETTLED_HEADING)
         holds["within 1 cm and 1°"] = near
     holds |= {f"{name} at its limit": at for name, at in _at_limits(results).items()}
     if not holds or not len(run):
@@ -306,7 +304,9 @@ def _adaptation(results: DriveResults) -> list[Part]:
     if not len(lived):
         return []
     parts: list[Part] = []
-    for i, name in enumerate(results.run.commanded.parameters):
+    what = results.run.commanded
+    named = zip(what.parameters, what.parameter_units, strict=True)
+    for i, (name, unit) in enumerate(named):
         std = lived.offered_std[:, i]
         known = np.isfinite(std)
         curves = [
@@ -319,9 +319,7 @@ def _adaptation(results: DriveResults) -> list[Part]:
         low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
         room = max(0.5 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
         y_range = (low - room, high + room)
-        parts.append(
-            _chart(results, f"live_{name}", name, LIVE_UNITS[name], curves, y_range=y_range)
-        )
+        parts.append(_chart(results, f"live_{name}", name, unit, curves, y_range=y_range))
     states = np.array([[state == each for each in AdaptationState] for state in lived.state])
     names = [each.name.lower() for each in AdaptationState] + list(lived.gates)
     holds = np.hstack([states, lived.passed]) if lived.gates else states
@@ -337,7 +335,8 @@ def _sigma(results: DriveResults) -> list[Part]:
     if run.commanded is not VELOCITY or not len(run) or results.law != "adaptive":
         return []
     parts: list[Part] = []
-    for k, name in enumerate(VELOCITY.parameters):
+    named = zip(VELOCITY.parameters, VELOCITY.parameter_units, strict=True)
+    for k, (name, unit) in enumerate(named):
         value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
         half = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
         curves = [Curve("in use", run.time, value, Role.FIRST, half_width=half, steps=True)]
@@ -347,9 +346,7 @@ def _sigma(results: DriveResults) -> list[Part]:
         low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
         room = 0.2 * (high - low) or 0.1 * abs(high) or 1.0
         y_range = (low - room, high + room)
-        parts.append(
-            _chart(results, f"live_{name}", name, LIVE_UNITS[name], curves, y_range=y_range)
-        )
+        parts.append(_chart(results, f"live_{name}", name, unit, curves, y_range=y_range))
     return parts
 
 

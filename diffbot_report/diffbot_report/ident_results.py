@@ -248,10 +248,10 @@ def _verdict_note(verification: Verification) -> str:
     ):
         share = 100.0 * error / base if base > 0.0 else math.nan
         words.append(f"{name} {significant(share, 2)} %" if math.isfinite(share) else f"{name} –")
-    motion = f"by another motion of {verification.duration:.3g} s"
-    shares = f"{', '.join(words)} of the error without a model"
+    verdict = f"{verification.state.name.lower()} by another motion"
     text = (
-        f"{verification.state.name.lower()} {motion}: after {verification.horizon:.3g} s {shares}"
+        f"{verdict} of {verification.duration:.3g} s: after {verification.horizon:.3g} s "
+        f"{', '.join(words)} of the error without a model"
     )
     return f"{text}; {verification.reason}" if verification.reason else text
 

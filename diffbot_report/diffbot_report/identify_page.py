@@ -18,11 +18,11 @@ from diffbot_ident.recording.torque_analysis import AVERAGE, TorqueResult, free_
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import AnalysisOutcome, Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_report.ident_page import correlation
 from diffbot_report.page import Chart, Curve, Intervals, Page, Part, Role, Section, Table, Tone
-from diffbot_report.quantity import MISSING, significant
+from diffbot_report.quantity import MISSING, UNITS, significant
 from diffbot_report.summary import yaml_texts
 
 TONES = {Usable.ALL: Tone.GOOD, Usable.SOME: Tone.CAUTION, Usable.NONE: Tone.BAD}
@@ -143,7 +143,7 @@ def _evidence(verdict: Verdict) -> Table:
 def _torque(result: TorqueResult) -> Iterator[Section]:
     estimate = result.estimate
     parts: list[Part] = []
-    for i, name in enumerate(NAMES):
+    for i, (name, unit) in enumerate(UNITS.items()):
         variance = estimate.variances[i]
         half = NORMAL_95 * math.sqrt(variance) if 0.0 <= variance < math.inf else math.nan
         names, values, halves = ["found"], [estimate.values[i]], [half]
@@ -152,8 +152,7 @@ def _torque(result: TorqueResult) -> Iterator[Section]:
             values.append(result.nominal.values[i])
             halves.append(math.nan)
         note = "" if math.isfinite(half) else "not identifiable"
-        unit = UNITS[i].replace("^2", "²")
-        parts.append(Intervals(name.upper(), name.upper(), unit, names, values, halves, note=note))
+        parts.append(Intervals(name, name, unit, names, values, halves, note=note))
     yield Section("Parameters", "With their 95 % intervals.", parts)
     if len(result.held_out_motion) > 10 * AVERAGE:
         seconds = float(np.ptp(result.held_out_motion[:, 0]))

@@ -15,7 +15,8 @@ from typing import Any
 
 from arc_odometry import DiffOdometry, JointReader, JointSample
 from diffbot_description import Robot
-from diffbot_report.controller_topics import CONTROLLERS, StatusFields
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.controller_topics import CONTROLLERS, TORQUE, VELOCITY, StatusFields
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_view.store import Store
 
@@ -44,11 +45,7 @@ PHASES = {
 STATES = ("not estimated", "estimated", "invalid")
 VERDICTS = ("not verified", "verified", "refuted")
 GATES = ("waiting", "following", "frozen")
-K = ("K5", "K6", "K7", "K8")
-K_UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
 SIGMA = ("σ1", "σ2", "σ3", "σ4")
-SIGMA_UNITS = ("s", "s", "", "")
-HALF_WIDTH = 1.96  # half width of a 95 % interval, standard deviations
 
 # Sources of the pose by quality; a better source replaces the others.
 WHEELS, ODOMETRY, STATUS = 1, 2, 3
@@ -204,7 +201,7 @@ class Readings:
             self._store.set(truth=[float(value) for value in values])
             return
         stds = [_root(variance) for variance in message.covariance_diagonal]
-        self._estimate(time, K, K_UNITS, values, stds)
+        self._estimate(time, TORQUE.parameters, TORQUE.parameter_units, values, stds)
         # State of each parameter of the newest estimate, shown beside its value.
         said = [
             {
@@ -226,7 +223,7 @@ class Readings:
                 "samples": int(message.samples),
             },
             friction=[
-                [float(value), HALF_WIDTH * _root(variance)]
+                [float(value), NORMAL_95 * _root(variance)]
                 for value, variance in zip(message.friction, message.friction_variance, strict=True)
             ],
             delay=float(message.torque_delay),
@@ -249,7 +246,7 @@ class Readings:
         self._store.add("parameters", time, map(float, row))
         self._store.set(
             parameters=[
-                {"name": name, "unit": unit, "value": float(value), "half": HALF_WIDTH * std}
+                {"name": name, "unit": unit, "value": float(value), "half": NORMAL_95 * std}
                 for name, unit, value, std in zip(names, units, values, stds, strict=True)
             ]
         )
@@ -285,7 +282,7 @@ class Readings:
             self._store.set(truth=values)
             return
         stds = [_root(variance) for variance in message.covariance_diagonal]
-        self._estimate(time, SIGMA, SIGMA_UNITS, values, stds)
+        self._estimate(time, SIGMA, VELOCITY.parameter_units, values, stds)
         self._store.set(delays=[float(delay) for delay in message.dead_time])
 
     def _status_reader(self, fields: StatusFields) -> Callable[[str, float, Any], None]:
