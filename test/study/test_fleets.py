@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_recordings.made_fleet import make_fleet
 from test_studies import InProcess
 
 from diffbot_description import load_robot
@@ -24,7 +25,6 @@ from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_causes import name_cause
 from diffbot_study.fleet_quantities import TORQUE
 from diffbot_study.fleet_rows import FleetRecording, Names, find_recordings, read_recording
-from diffbot_study.made_fleet import make_fleet
 
 HEALTHY = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
 HEALTHY |= {"coulomb_right": 0.04, "residual_v": 0.012}
