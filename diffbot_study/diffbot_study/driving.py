@@ -28,7 +28,6 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
-from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Robot, load_robot, wheel_friction
@@ -231,19 +230,6 @@ ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
 STAMP_ROUNDING = 1e-6  # tolerance of stamps, s
 
 
-class AdaptableLaw(Protocol):
-    """A control law whose parameters may be replaced between two updates."""
-
-    dynamics: DynamicParameters
-
-    @property
-    def friction(self) -> Laws | None:
-        """Friction of the wheels; None: the law does not know it."""
-
-    @friction.setter
-    def friction(self, laws: Laws) -> None: ...
-
-
 class LiveAdaptation:
     """The dynamics_estimator node and the gates of a controller; pass it as `on_sample`.
 
@@ -259,7 +245,7 @@ class LiveAdaptation:
         self,
         robot: Robot,
         nominal: DynamicParameters,
-        law: AdaptableLaw,
+        law: DrivetrainLaw,
         also: Callable[[JointSample], None] | None = None,
         settings: LiveSettings = LiveSettings(),  # noqa: B008  (frozen)
     ) -> None:

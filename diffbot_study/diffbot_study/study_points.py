@@ -22,7 +22,7 @@ from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import approach_gains
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
 from diffbot_study.block_driving import simulate_drives
 from diffbot_study.driving import PERIOD
 from diffbot_study.identification import estimator_of, simulate_identification
@@ -32,7 +32,6 @@ from diffbot_study.recorded_runs import record_block
 from diffbot_study.study_plan import DRIVE, IDENTIFICATION, RANDOM, SETTINGS, Point
 from pose2d_trajectories import make_trajectory
 
-K = ("k5", "k6", "k7", "k8")
 # Results of BlockDrives that a row contains.
 DRIVEN = (
     "settling_time", "rms_position", "rms_heading", "max_position", "peak_torque", "rms_torque"
@@ -50,8 +49,10 @@ COLUMNS = {
     IDENTIFICATION: {
         **_COMMON,
         "state": "string",
-        **{f"{what}{name}": "float64" for what in ("", "true_", "std_", "error_") for name in K},
-        **{f"covered_{name}": "bool" for name in K},
+        **{
+            f"{what}{name}": "float64" for what in ("", "true_", "std_", "error_") for name in NAMES
+        },
+        **{f"covered_{name}": "bool" for name in NAMES},
         "delay": "float64",
     },
     DRIVE: {
@@ -200,7 +201,9 @@ def _identified(point: Point, found: Estimate, truth: Sequence[float]) -> Row:
         "state": found.state.name,
         "delay": found.delay,
     }
-    for name, value, variance, true in zip(K, found.values, found.variances, truth, strict=True):
+    for name, value, variance, true in zip(
+        NAMES, found.values, found.variances, truth, strict=True
+    ):
         deviation = math.sqrt(variance)
         row |= {
             name: value,
