@@ -52,6 +52,7 @@ KNOWN = {
     "where they are missing; diffbot_bringup needs diffbot_sim, so naming it would be a circle",
     ("diffbot_bringup", "xdist"): "of ./diffbot test, which does without it",
     ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
+    ("diffbot_view", "made_recordings"): "a package of the tests, which run in a checkout",
 }
 # Functions whose texts are names of ROS packages, and in which of their arguments.
 NAMING = {
