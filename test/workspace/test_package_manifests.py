@@ -52,7 +52,6 @@ KNOWN = {
     "where they are missing; diffbot_bringup needs diffbot_sim, so naming it would be a circle",
     ("diffbot_bringup", "xdist"): "of ./diffbot test, which does without it",
     ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
-    ("diffbot_view", "made_recordings"): "a package of the tests, which run in a checkout",
 }
 # Functions whose texts are names of ROS packages, and in which of their arguments.
 NAMING = {
@@ -132,7 +131,9 @@ def uses_of_tests(folder: Path, name: str) -> Uses:
     uses: Uses = {}
     tests = (folder / "test").resolve()  # a link, in diffbot_bringup
     beside = {file.stem for file in (*tests.rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"))}
-    beside |= {file.parent.name for file in tests.rglob("__init__.py")}
+    # Packages in the top level's test/ are on the path of all tests: pytest's `pythonpath`.
+    places = (tests, ROOT / "test")
+    beside |= {file.parent.name for place in places for file in place.rglob("__init__.py")}
     for file in sorted(tests.rglob("*.py")):
         for line, used in imports(file):
             if used not in beside | {name}:
