@@ -203,17 +203,21 @@ def store_results(
         ):
             console.print(f"dashboard: {cluster.dashboard}")
             bar = progress.add_task(name, total=sum(map(len, tasks)))
-            for end in cluster.run(function, tasks, options.task_time):
-                task = tasks[end.task]
-                if end.failure is None:
-                    waiting += end.result
-                else:
-                    lost += len(task)
-                    console.print(complaint(task, end.failure), soft_wrap=True)
-                if len(waiting) >= WAITING or time.monotonic() - written > PATIENCE:
-                    store.append(waiting)
-                    waiting, written = [], time.monotonic()
-                progress.advance(bar, len(task))
+            try:
+                for end in cluster.run(function, tasks, options.task_time):
+                    task = tasks[end.task]
+                    if end.failure is None:
+                        waiting += end.result
+                    else:
+                        lost += len(task)
+                        console.print(complaint(task, end.failure), soft_wrap=True)
+                    if len(waiting) >= WAITING or time.monotonic() - written > PATIENCE:
+                        store.append(waiting)
+                        waiting, written = [], time.monotonic()
+                    progress.advance(bar, len(task))
+            finally:
+                # Before the cluster closes, which takes seconds.
+                store.append(waiting)
     except KeyboardInterrupt:
         interrupted = True
         console.print(
@@ -222,8 +226,6 @@ def store_results(
     except ClusterLostError as error:
         lost += 1
         console.print(str(error))
-    finally:
-        store.append(waiting)
     return INTERRUPTED if interrupted else SOME_FAILED if lost else 0
 
 
