@@ -4,7 +4,7 @@
 
     ./diffbot python benchmarks/broken_files.py [--files 200] [--seed 1000]
 
-Files are generated and broken at random (diffbot_study.broken_files). Prints a row for each kind:
+Files are generated and broken at random (made_recordings.broken_files). Prints a row for each kind:
 the number of runs per exit status, the longest processor time, and violations; exit status 1 if
 there are any.
 """
@@ -22,9 +22,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
+from made_recordings.broken_files import broken, whole_files
 
 from diffbot_ident.recording.identify import main as identify
-from diffbot_study.broken_files import broken, whole_files
 
 LONGEST = 10.0  # s
 ALLOWED = {0, 1, 2, 3}

@@ -4,7 +4,7 @@
     ./diffbot python benchmarks/fleet.py --robots 60 --recordings 4 --types twil agv
 
 Prints the processor time to generate and to analyse a recording, detected and named faults, and
-false alarms. The fleet is that of diffbot_study.made_fleet; the analysis does not know the truth.
+false alarms. The fleet is that of made_recordings.made_fleet; the analysis does not know the truth.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from made_recordings.made_fleet import FAULTS, MORE_FAULTS, make_fleet
+
 from diffbot_description import load_robot
 from diffbot_study.fleet_analysis import Fleet, analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
 from diffbot_study.fleet_trends import said
-from diffbot_study.made_fleet import FAULTS, MORE_FAULTS, make_fleet
 
 
 def main() -> None:

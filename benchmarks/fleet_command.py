@@ -29,9 +29,9 @@ from pathlib import Path
 
 import psutil  # of Dask distributed
 from fleet import say_found, write_names
+from made_recordings.made_fleet import FAULTS, make_fleet
 
 from diffbot_study.fleet_rows import COLUMNS
-from diffbot_study.made_fleet import FAULTS, make_fleet
 from diffbot_study.parquet_store import ParquetStore
 
 CARRIER = Path(__file__).parent / "robots" / "carrier27.yaml"

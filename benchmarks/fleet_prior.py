@@ -17,17 +17,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from made_recordings.made_fleet import make_fleet, spread_robot
 
 from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, Precision
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.fleet_prior import FleetPrior, read_prior, with_prior
 from diffbot_ident.torque.integral_rows import MotionScale
-from diffbot_study.block_recording import BlockRecording, record_block
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS, Names, find_recordings, read_recordings
-from diffbot_study.made_fleet import make_fleet, spread_robot
+from diffbot_study.recorded_runs import BlockRecording, record_block
 
 LOOKS = (2.0, 2.5, *(float(second) for second in range(3, 21)))
 SHOWN = (3.0, 5.0, 10.0, 20.0)

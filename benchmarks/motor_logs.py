@@ -7,7 +7,7 @@
     ./diffbot python benchmarks/motor_logs.py --scale 100 [--unlike] [--seconds 20] [--seed 1000]
 
 Currents have noise of 5 % and an offset of up to 5 % of the largest current, speeds 40 to 200 steps
-(diffbot_study.motor_logs). Prints the 95th percentiles of the errors and the coverage of the 95 %
+(made_recordings.motor_logs). Prints the 95th percentiles of the errors and the coverage of the 95 %
 intervals, then how many of each fault are named, and the number of false alarms.
 """
 
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+from made_recordings.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
+from made_recordings.recorded_bag import RecordedBag
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
@@ -38,9 +40,7 @@ from diffbot_ident.recording.weighing import WEIGHED, Weighing
 from diffbot_ident.torque.estimate import NAMES as KS
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import make_simulator
-from diffbot_study.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
 from diffbot_study.random_robots import RandomRobot, draw, record_random
-from diffbot_study.recorded_bag import RecordedBag
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

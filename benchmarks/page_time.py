@@ -64,17 +64,14 @@ def measure(seconds: float, folder: Path) -> str:
     best, path = float("inf"), folder / "report.html"
     for _ in range(3):
         begun = time.monotonic()
-        run = recording.run()
-        page = drive_page(
-            run, drive_results(run, recording), recording, robot, about, folder, summary
-        )
-        write_page(page, path)
+        results = drive_results(recording)
+        write_page(drive_page(results, robot, about, folder, summary), path)
         best = min(best, time.monotonic() - begun)
     charts = {chart["key"]: chart for chart in read_data(path)["charts"]}
     torque = unpacked(charts["command_0"]["curves"][0]["y"])
     kept = "kept" if abs(torque.max() - PEAK) < 1e-6 else "LOST"
     size = path.stat().st_size / 1e6
-    return f"{seconds:8.0f} {len(run):9d} {best:8.2f} {size:8.2f} {len(torque):8d}   {kept}"
+    return f"{seconds:8.0f} {len(results.run):9d} {best:8.2f} {size:8.2f} {len(torque):8d}   {kept}"
 
 
 def main() -> None:

@@ -35,8 +35,7 @@ from scipy.optimize import curve_fit
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, Row
-from diffbot_study.block_recording import record_runs
-from diffbot_study.recorded_runs import RecordedRun, RunSetting
+from diffbot_study.recorded_runs import RecordedRun, RunSetting, record_runs
 
 Array = NDArray[np.float64]
 # Processes a complete recording and returns K5..K8.

@@ -5,8 +5,8 @@
     ./diffbot python benchmarks/sysid_logs.py [--robots 200] [--seed 1000] [--rigid] [--unfiltered]
 
 Evaluates the left side, the right side and the forward axis of random robots
-(diffbot_study.sysid_logs.drawn): errors of ks, kv and ka (95th percentile), coverage of their 95 %
-intervals, and the number of refused results. Then runs every robot three times with different
+(made_recordings.sysid_logs.drawn): errors of ks, kv and ka (95th percentile), coverage of their
+95 % intervals, and the number of refused results. Then runs every robot three times with different
 noise, battery and grip, and counts how often all three intervals of a gain overlap pairwise. With
 --rigid, robots have no backlash and never slip; with --unfiltered, velocities are those of the
 row's time.
@@ -24,12 +24,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
 from diffbot_ident.recording.sysid_log import SysIdLog, read_sysid
 from diffbot_ident.recording.verdict import Value, Verdict
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
 from diffbot_study.study import add_cluster_options
-from diffbot_study.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 from diffbot_study.task_cluster import Cluster
 
 NAMES = ("ks", "kv", "ka")

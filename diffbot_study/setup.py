@@ -14,7 +14,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     install_requires=["setuptools", "matplotlib", "numpy", "pyyaml", "rich", "scipy"],
-    extras_require={"recordings": ["rosbags"], "cluster": ["dask", "distributed", "pyarrow"]},
+    extras_require={"cluster": ["dask", "distributed", "pyarrow"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

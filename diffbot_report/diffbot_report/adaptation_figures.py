@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.controller_topics import VELOCITY
 from diffbot_report.drive_metrics import RECOVERY, Change
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
+from diffbot_report.drive_results import DriveResults
 from diffbot_report.panels import DRIVING_TIME, draw_logarithmic, plain_number, two_by_two
 from diffbot_report.quantity import UNITS
 
@@ -28,28 +30,25 @@ LEGEND = 0.45  # inch below the figure's top
 COLOURS = ListedColormap(["#E8A87C", "#D9EDE4", "#F2F2F2", style.BLUE])
 MOST_POINTS = 4000
 SIGMA_NAMES = ("σ₁", "σ₂", "σ₃", "σ₄")
-SIGMA_UNITS = (", s", ", s", "", "")
 # Uncertainty bands wider than this fraction of the range of the values do not extend the axis.
 LARGEST_BAND = 0.2
 
 
-def adapted_parameters_figure(
-    adaptation: AdaptationRun, fixed: tuple[float, ...], end: float, title: str
-) -> Figure:
+def adapted_parameters_figure(results: DriveResults, title: str) -> Figure:
     """Draw K5..K8: in use, offered with their 95 % band, true, and the allowed band.
 
     Args:
-        adaptation: May have no judgements.
-        fixed: K5..K8 of a controller that does not adapt.
-        end: End of the run, s since driving began.
+        results: A run, which may have no judgements, with the state of its controller.
         title: What was run.
     """
+    state, end = results.recording.state, float(results.run.time[-1])
+    fixed = state.parameters if state else (math.nan,) * 4
     figure = style.new_figure(
         f"Parameters of {title}", "in use against offered and true; dotted: the band", HEIGHT
     )
     panels = two_by_two(figure, DRIVING_TIME, end, EDGES)
     for i, (axes, (name, unit)) in enumerate(zip(panels, UNITS.items(), strict=True)):
-        seen = _draw_parameter(axes, adaptation, i, fixed[i], end)
+        seen = _draw_parameter(axes, results.adaptation, i, fixed[i], end)
         style.panel_title(axes, name, f"{seen[0]:.4g} in use, {unit}")
         low, high = min(seen), max(seen)
         margin = 0.35 * (high - low) or 0.1 * abs(high) or 1.0
@@ -81,17 +80,16 @@ def _draw_parameter(
     return [float(in_use[-1]), float(in_use.min()), float(in_use.max()), *seen]
 
 
-def adaptation_errors_figure(
-    run: DriveRun, adaptation: AdaptationRun, changes: Sequence[Change], title: str
-) -> Figure:
+def adaptation_errors_figure(results: DriveResults, title: str) -> Figure:
     """Draw the errors of position and heading, and which gates were open, over time.
 
+    Each change of the robot is marked.
+
     Args:
-        run: A run with a pose reference.
-        adaptation: May have no judgements.
-        changes: Changes of the robot; each is marked.
+        results: A run with a pose reference, which may have no judgements.
         title: What was run.
     """
+    run, adaptation, changes = results.run, results.adaptation, results.changes
     errors = run.true_errors or run.odometry_errors
     whose = "true pose" if run.has_truth else "pose by odometry"
     gates = ", and the gates" if len(adaptation) else ""
@@ -161,14 +159,14 @@ def _draw_gates(axes: Axes, adaptation: AdaptationRun, end: float) -> None:
     style.panel_title(axes, "gates", f"orange: shut; {int(adaptation.refused[-1])} refused")
 
 
-def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
+def sigma_figure(results: DriveResults, title: str) -> Figure:
     """Draw sigma in use with its 95 % band, and true; after Figs. 20 and 23 of Siwek et al. (2023).
 
     Args:
-        run: A run of at least two samples, with sigma.
-        truth: True parameters of a simulated robot; may be empty.
+        results: A run of at least two samples, with sigma.
         title: What was run.
     """
+    run = results.run
     figure = style.new_figure(
         f"Parameters of {title}", "in use, with 95 % of the estimate, against true", HEIGHT
     )
@@ -176,11 +174,10 @@ def sigma_figure(run: DriveRun, truth: AdaptationRun, title: str) -> Figure:
     panels = two_by_two(figure, DRIVING_TIME, end, EDGES)
     for k, (axes, name) in enumerate(zip(panels, SIGMA_NAMES, strict=True)):
         seen = np.concatenate(
-            [_draw_in_use(axes, run, k), _draw_true(axes, truth, k, float(run.time[-1]), "--")]
+            [_draw_in_use(axes, run, k), _draw_true(axes, results.adaptation, k, end, "--")]
         )
-        style.panel_title(
-            axes, name + SIGMA_UNITS[k], f"{run.extra['sigma'][-1, k]:.4g} at the end"
-        )
+        heading = ", ".join(filter(None, (name, VELOCITY.parameter_units[k])))
+        style.panel_title(axes, heading, f"{run.extra['sigma'][-1, k]:.4g} at the end")
         low, high = float(seen.min()), float(seen.max())
         margin = 0.2 * (high - low) or 0.1 * high or 1.0
         axes.set_ylim(low - margin, high + margin)
@@ -205,11 +202,9 @@ def _draw_true(
     axes: Axes, adaptation: AdaptationRun, i: int, end: float, line: str
 ) -> NDArray[np.float64]:
     """Draw a true parameter as steps; return its values, none if they are unknown."""
-    if not len(adaptation.true):
-        return np.empty(0)
-    time = np.append(np.maximum(adaptation.true_time, 0.0), end)
-    true = np.append(adaptation.true[:, i], adaptation.true[-1, i])
-    axes.step(
-        time, true, where="post", color=style.INK, linewidth=1.2, linestyle=line, label="true"
-    )
+    time, true = adaptation.true_steps(i, end)
+    if len(true):
+        axes.step(
+            time, true, where="post", color=style.INK, linewidth=1.2, linestyle=line, label="true"
+        )
     return true

@@ -113,7 +113,7 @@ def frames(
     strip.draw_frame(pen)
     if len(wanted) > 1:
         _stroke(pen, ground.pixels(wanted), REFERENCE, ground.width(0.012, 3.0))
-    angles = _wheel_angles(run, outline)
+    angles = _wheel_angles(run, robot)
     trail = ground.pixels(run.pose[:, :2])
     thick = ground.width(0.008, 2.2)
     for number, at in enumerate(film.frames):
@@ -162,12 +162,12 @@ def _stroke(draw: ImageDraw.ImageDraw, points: Array, colour: Colour, width: int
         draw.line([tuple(p) for p in points.tolist()], fill=colour, width=width, joint="curve")
 
 
-def _wheel_angles(run: DriveRun, outline: RobotOutline) -> Array:
+def _wheel_angles(run: DriveRun, robot: Robot) -> Array:
     """Return the angles by which the wheels have turned, [left, right], rad, shape (n, 2)."""
-    velocity = np.nan_to_num(run.best_velocity)
-    speeds = velocity[:, :1] + velocity[:, 1:] * outline.half_track * np.array([[-1.0, 1.0]])
+    v, omega = np.nan_to_num(run.best_velocity).T
     steps = np.diff(run.time, prepend=run.time[:1])[:, None]
-    return np.cumsum(speeds * steps, axis=0) / outline.radius
+    speeds = np.column_stack(robot.geometry.wheel_velocity(v, omega))
+    return np.asarray(np.cumsum(speeds * steps, axis=0))
 
 
 @dataclass(frozen=True)

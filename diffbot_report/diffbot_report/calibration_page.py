@@ -78,7 +78,6 @@ def calibration_page(
     folder: Path,
     command: str,
     sections: Sequence[Section] = (),
-    title: str = "calibrate",
 ) -> Page:
     """Return the page of a calibration.
 
@@ -92,7 +91,6 @@ def calibration_page(
         folder: Folder of the results, for the files to copy.
         command: Command that repeats the calibration.
         sections: Evidence, such as `way_section`, residuals, correlation.
-        title: What was run.
     """
     group = summary.get("calibration")
     about: Mapping[str, Any] = group if isinstance(group, Mapping) else {}
@@ -112,13 +110,13 @@ def calibration_page(
                 _held_out(about.get("held_out")), wide=True),
     )  # fmt: skip
     return Page(
-        title=title,
+        title="calibrate",
         tone=tone,
         verdict=verdict,
         advice=advice,
         answer=_answer(found, before),
         notes=notes,
-        sections=[section for section in (*own, *sections) if section.parts],
+        sections=[*own, *sections],
         summary=summary,
         texts={"Repeat this": command, **yaml_texts(folder)},
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -140,7 +140,7 @@ def compare_page(runs: Sequence[RunResults], command: str) -> Page:
         else "Differences are against the first run. Curves of all runs are overlaid below.",
         answer=found.table() if found.names else _runs(runs),
         notes=notes,
-        sections=[section for section in _sections(runs, found) if section.parts],
+        sections=list(_sections(runs, found)),
         summary={"name": "view", "runs": {run.label: dict(run.summary) for run in runs}},
         texts={"Repeat this": command},
     )
@@ -153,10 +153,7 @@ def _labelled(runs: Sequence[RunResults]) -> list[RunResults]:
         names = ["/".join(run.path.resolve().parts[-2:]) for run in runs]
     if len(set(names)) < len(names):
         names = [f"{name} ({i + 1})" for i, name in enumerate(names)]
-    return [
-        RunResults(name, run.path, run.summary, run.charts, run.problem)
-        for name, run in zip(names, runs, strict=True)
-    ]
+    return [replace(run, label=name) for name, run in zip(names, runs, strict=True)]
 
 
 def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]:
@@ -179,8 +176,10 @@ def _verdict(runs: Sequence[RunResults], found: _Quantities) -> tuple[Tone, str]
 
 def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Section]:
     yield Section("Runs", "", [_runs(runs)] if found.names else [], wide=True)
-    yield Section("Intervals", "95 % intervals, cut off at 0 for quantities that cannot be "
-                  "negative; dashed: the true value, where known.", found.charts())  # fmt: skip
+    yield Section(
+        "Intervals", "95 % intervals, cut off at 0 for quantities that cannot be negative; dashed: "
+        "the true value, where known.", list(found.charts()),
+    )  # fmt: skip
     yield Section("Figures", "In brackets: change from the first run.", _figures(runs),
                   wide=True)  # fmt: skip
     yield Section("Settings", "Only settings that differ.", _settings(runs), wide=True)
@@ -190,6 +189,52 @@ def _sections(runs: Sequence[RunResults], found: _Quantities) -> Iterator[Sectio
                   list(_overlaid(runs)))  # fmt: skip
     yield Section("Paths", "The robot of the first run, over the paths of the others.",
                   list(_paths(runs)), wide=True)  # fmt: skip
+
+
+class _Estimated:
+    """A value with its interval, as summary.json states it; NaN where it states nothing.
+
+    Attributes:
+        value: The value.
+        half: Half the width of its 95 % interval; None without one.
+        ends: Both ends of the interval; None without one.
+        truth: The true value; None if unknown.
+        unit: Unit, empty for ratios.
+    """
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self.value, self.truth = _number(entry.get("value")), _known(entry.get("closed_form"))
+        self.half = half_width(entry) if math.isfinite(self.value) else None
+        self.ends = None if self.half is None else interval_of(entry)
+        unit = str(entry.get("unit", ""))
+        self.unit = "" if unit == "1" else unit.replace("^2", "²")
+
+    def deviation(self, other: _Estimated | None) -> float | None:
+        """Return the difference of the other value over its standard deviation."""
+        if other is None or self.half is None or other.half is None:
+            return None
+        std = math.hypot(self.half, other.half) / NORMAL_95
+        difference = other.value - self.value
+        if std == 0.0:
+            return 0.0 if difference == 0.0 else math.copysign(math.inf, difference)
+        return difference / std
+
+    def reach(self, cut: bool) -> tuple[float, float]:
+        """Return how far the interval extends below and above the value, with 0 as its limit."""
+        if self.ends is None:
+            return math.nan, math.nan
+        low, high = self.ends
+        return self.value - (max(low, 0.0) if cut else low), high - self.value
+
+    def text(self) -> str:
+        """Format the value and its interval."""
+        text, spread = with_uncertainty(_known(self.value), self.half)
+        if self.half is None or self.ends is None:
+            return text
+        low, high = self.ends
+        if abs(high + low - 2.0 * self.value) > MAX_ASYMMETRY * self.half:
+            return f"{self.value:.3g} ({low:.2g} to {high:.2g})"
+        return f"{text} ± {spread}"
 
 
 class _Quantities:
@@ -202,8 +247,12 @@ class _Quantities:
 
     def __init__(self, runs: Sequence[RunResults]) -> None:
         self._runs = runs
-        self._found = [dict(_with_intervals(run.summary)) for run in runs]
-        self.names = list(dict.fromkeys(name for found in self._found for name in found))
+        found = [
+            {name: _Estimated(entry) for name, entry in _with_intervals(run.summary)}
+            for run in runs
+        ]
+        self.names = list(dict.fromkeys(name for each in found for name in each))
+        self._entries = {name: [each.get(name) for each in found] for name in self.names}
         self.comparisons = sum(
             other is not None for name in self.names for other in self._deviations(name)
         )
@@ -212,26 +261,27 @@ class _Quantities:
 
     def _deviations(self, name: str) -> list[float | None]:
         """Return the differences from the first run's value over their standard deviations."""
-        first, *others = (_value(found.get(name)) for found in self._found)
-        return [_deviation(first, other) for other in others]
+        first, *others = self._entries[name]
+        return [None if first is None else first.deviation(other) for other in others]
 
     def differs(self, name: str) -> list[bool]:
         """Whether each value after the first differs from it significantly."""
         return [z is not None and abs(z) > self.limit for z in self._deviations(name)]
 
+    def _unit(self, name: str) -> str:
+        return next((entry.unit for entry in self._entries[name] if entry is not None), "")
+
     def table(self) -> Table:
         """Return the values side by side."""
         rows, marks = [], []
-        for name in self.names:
-            entries = [found.get(name) for found in self._found]
-            unit = _unit(entries)
-            cells = [_text(entry) for entry in entries]
+        for name, entries in self._entries.items():
+            cells = [MISSING if entry is None else entry.text() for entry in entries]
             differs = self.differs(name)
             said = [
                 "" if z is None else f"{z:+.1f} σ" + (" differs" if sure else "")
                 for z, sure in zip(self._deviations(name), differs, strict=True)
             ]
-            rows.append([name, unit, *cells, *said])
+            rows.append([name, self._unit(name), *cells, *said])
             marks.append(Tone.CAUTION if any(differs) else None)
         labels = [run.label for run in self._runs]
         more = ["difference"] if len(labels) == 2 else [f"{label}: by" for label in labels[1:]]
@@ -244,34 +294,29 @@ class _Quantities:
         )
         return Table(["", "unit", *labels, *more], rows, note=note, marks=marks)
 
-    def charts(self) -> list[Part]:
-        """Return charts of intervals side by side, for quantities with an interval in any run."""
-        parts: list[Part] = []
-        for i, name in enumerate(self.names):
-            entries = [found.get(name) for found in self._found]
-            values = [_number(None if e is None else e.get("value")) for e in entries]
+    def charts(self) -> Iterator[Part]:
+        """Yield charts of intervals side by side, for quantities with an interval in any run."""
+        for i, (name, entries) in enumerate(self._entries.items()):
+            values = [math.nan if entry is None else entry.value for entry in entries]
             # If the value of a run is below 0, show all intervals in full rather than cutting some
             # off.
             cut = all(not value < 0.0 for value in values) and not NEVER_NEGATIVE.isdisjoint(
                 name.replace(":", " ").split()
             )
-            reach = [_reach(e, cut) for e in entries]
+            nothing = (math.nan, math.nan)
+            reach = [nothing if entry is None else entry.reach(cut) for entry in entries]
             if not any(math.isfinite(above) for _, above in reach):
                 continue
-            unit = _unit(entries)
-            truths = {_known(e.get("closed_form")) for e in entries if e is not None} - {None}
-            parts.append(
-                Intervals(
-                    f"interval_{i}", name, unit,
-                    [run.label for run in self._runs], values,
-                    [above for _, above in reach],
-                    below=[below for below, _ in reach],
-                    # Different robots have different true values: then none is shown.
-                    truth=truths.pop() if len(truths) == 1 else None,
-                    note="differs" if any(self.differs(name)) else "",
-                )
+            truths = {entry.truth for entry in entries if entry is not None} - {None}
+            yield Intervals(
+                f"interval_{i}", name, self._unit(name),
+                [run.label for run in self._runs], values,
+                [above for _, above in reach],
+                below=[below for below, _ in reach],
+                # Different robots have different true values: then none is shown.
+                truth=truths.pop() if len(truths) == 1 else None,
+                note="differs" if any(self.differs(name)) else "",
             )  # fmt: skip
-        return parts
 
 
 def _with_intervals(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -290,11 +335,6 @@ def _with_intervals(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[s
                     yield f"{subject}: {name}", entry
 
 
-def _unit(entries: Sequence[Mapping[str, Any] | None]) -> str:
-    unit = next((str(entry.get("unit", "")) for entry in entries if entry is not None), "")
-    return "" if unit == "1" else unit.replace("^2", "²")
-
-
 def _known(value: Any) -> float | None:
     known = isinstance(value, int | float) and math.isfinite(value)
     return float(value) if known else None
@@ -302,50 +342,6 @@ def _known(value: Any) -> float | None:
 
 def _number(value: Any) -> float:
     return math.nan if (known := _known(value)) is None else known
-
-
-def _value(entry: Mapping[str, Any] | None) -> tuple[float, float] | None:
-    """Return value and standard deviation, or None unless both are known."""
-    if entry is None:
-        return None
-    half = half_width(entry)
-    value = _known(entry.get("value"))
-    return None if half is None or value is None else (value, half / NORMAL_95)
-
-
-def _reach(entry: Mapping[str, Any] | None, cut: bool) -> tuple[float, float]:
-    """Return how far an interval extends below and above its value; NaN if unknown."""
-    found = None if entry is None else _value(entry)
-    if entry is None or found is None:
-        return math.nan, math.nan
-    value, (low, high) = found[0], interval_of(entry)
-    low = max(low, 0.0) if cut else low
-    return value - low, high - value
-
-
-def _deviation(
-    first: tuple[float, float] | None, other: tuple[float, float] | None
-) -> float | None:
-    if first is None or other is None:
-        return None
-    std = math.hypot(first[1], other[1])
-    difference = other[0] - first[0]
-    if std == 0.0:
-        return 0.0 if difference == 0.0 else math.copysign(math.inf, difference)
-    return difference / std
-
-
-def _text(entry: Mapping[str, Any] | None) -> str:
-    if entry is None:
-        return MISSING
-    value, half = _known(entry.get("value")), half_width(entry)
-    text, spread = with_uncertainty(value, half)
-    if half is None or value is None:
-        return text
-    low, high = interval_of(entry)
-    if abs(high + low - 2.0 * value) > MAX_ASYMMETRY * half:
-        return f"{value:.3g} ({low:.2g} to {high:.2g})"
-    return f"{text} ± {spread}"
 
 
 def _runs(runs: Sequence[RunResults]) -> Table:

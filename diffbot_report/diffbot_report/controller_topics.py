@@ -18,6 +18,7 @@ class Commanded:
         units: Units of the two commands.
         error_names: Symbols of the velocity errors.
         parameters: Names of the robot's parameters.
+        parameter_units: Their units.
     """
 
     what: str
@@ -27,6 +28,7 @@ class Commanded:
     units: tuple[str, str]
     error_names: tuple[str, str]
     parameters: tuple[str, str, str, str]
+    parameter_units: tuple[str, ...]
 
 
 TORQUE = Commanded(
@@ -37,6 +39,7 @@ TORQUE = Commanded(
     units=("N m", "N m"),
     error_names=("e₁", "e₂"),
     parameters=("K5", "K6", "K7", "K8"),
+    parameter_units=("m", "1/m", "1/(kg m)", "1/(kg m²)"),
 )
 VELOCITY = Commanded(
     what="command",
@@ -46,6 +49,7 @@ VELOCITY = Commanded(
     units=("m/s", "rad/s"),
     error_names=("e_v", "e_ω"),
     parameters=("sigma1", "sigma2", "sigma3", "sigma4"),
+    parameter_units=("s", "s", "", ""),
 )
 
 

@@ -7,7 +7,6 @@ import math
 import sys
 from dataclasses import dataclass
 from io import TextIOWrapper
-from typing import Protocol
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -60,16 +59,6 @@ class RunProgress:
         return f"{self.elapsed:.1f}{end} s{factor}{left}"
 
 
-class Display(Protocol):
-    """Shows the progress of a run."""
-
-    def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Show progress and the table of results; `now` is wall time, s."""
-
-    def close(self) -> None:
-        """Restore the terminal."""
-
-
 class LiveDisplay:
     """Progress bar and table that stay in place; needs a terminal."""
 
@@ -78,7 +67,7 @@ class LiveDisplay:
         self._live.start()
 
     def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Redraw the view."""
+        """Show progress and the table of results; `now` is wall time, s."""
         row = Table.grid(padding=(0, 2))
         label, fraction = f"[bold]{progress.label}", progress.fraction
         if progress.note:
@@ -105,7 +94,7 @@ class PlainDisplay:
         self._last = -math.inf
 
     def show(self, progress: RunProgress, table: RenderableType, now: float) -> None:
-        """Print a line when one is due; the table is not printed until the end."""
+        """Print a line when one is due by wall time `now`, s; the table is not printed here."""
         if progress.note:
             if progress.note != self._note:
                 say(self._console, f"{progress.label}: {progress.note}")
@@ -139,7 +128,7 @@ def make_console() -> Console:
     return console if console.is_terminal else Console(width=PLAIN_WIDTH)
 
 
-def make_display(console: Console) -> Display:
+def make_display(console: Console) -> LiveDisplay | PlainDisplay:
     """Return a live view for a terminal with cursor control, otherwise plain lines."""
     capable = console.is_terminal and not console.is_dumb_terminal
     return LiveDisplay(console) if capable else PlainDisplay(console)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
+from operator import attrgetter
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,11 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
-from diffbot_controllers.laws.tracking_errors import (
-    SETTLED_HEADING,
-    SETTLED_POSITION,
-    TrackingErrors,
-)
+from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_ident import figure_style as style
 from diffbot_report.adaptation_figures import (
@@ -29,8 +24,8 @@ from diffbot_report.adaptation_figures import (
 from diffbot_report.animation import write_animation
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drawing import Picture
-from diffbot_report.drive_metrics import DriveMetrics, Tracking, changes_of
-from diffbot_report.drive_recording import DriveRecording, DriveRun
+from diffbot_report.drive_metrics import Tracking
+from diffbot_report.drive_recording import DriveRun
 from diffbot_report.drive_results import DriveResults
 from diffbot_report.panels import (
     DASHES,
@@ -71,65 +66,49 @@ ANIMATION_TIME = 6.0
 
 
 def drive_pictures(
-    run: DriveRun,
-    results: DriveResults,
-    recording: DriveRecording,
-    robot: Robot,
-    title: str,
-    animation: bool = True,
+    results: DriveResults, robot: Robot, title: str, animation: bool = True
 ) -> list[Picture]:
     """Return the pictures that have data to show, and the animation.
 
     Args:
-        run: At least two samples.
-        results: Results of the run.
-        recording: Recording of the same run, for the controller's state.
+        results: The run, at least two samples, and its results.
         robot: The robot, for its shape and colours.
         title: What was run.
         animation: Whether drive.gif is made.
     """
-    wanted, limits = recording.fields.velocity_name, recording.limits
-    shown = (run, results, wanted, title)
-    make: dict[str, Callable[[], Figure]] = {}
+    run = results.run
+    make: dict[str, Callable[[DriveResults, str], Figure]] = {}
     if len(run.known_poses):
-        outline, colour = RobotOutline.of(robot), robot.appearance.body
-        make["path"] = partial(path_figure, run, outline, colour, title)
+        make["path"] = partial(path_figure, robot=robot)
     if run.has_pose_reference:
-        make["pose"] = partial(pose_figure, run, results.metrics, title)
-    make["velocities"] = partial(velocities_figure, *shown)
-    make[run.commanded.picture] = partial(commands_figure, run, results, limits, title)
+        make["pose"] = pose_figure
+    make["velocities"] = velocities_figure
+    make[run.commanded.picture] = commands_figure
     if run.has_pose_reference:
-        make["velocity_errors"] = partial(velocity_errors_figure, *shown)
-        make |= _adaptation_figures(run, results, recording, title)
-    pictures = [picture(name, figure) for name, figure in make.items()]
+        make["velocity_errors"] = velocity_errors_figure
+        make |= _adaptation_figures(results)
+    pictures = [picture(name, partial(figure, results, title)) for name, figure in make.items()]
     if animation and len(run.known_poses):
-
-        def film(path: Path) -> Any:
-            return write_animation(path, run, robot, limits, title)
-
+        limits = results.recording.limits
+        film = partial(write_animation, run=run, robot=robot, limits=limits, title=title)
         pictures.append(Picture("drive.gif", film, ANIMATION_TIME))
     return pictures
 
 
 def _adaptation_figures(
-    run: DriveRun, results: DriveResults, recording: DriveRecording, title: str
-) -> dict[str, Callable[[], Figure]]:
+    results: DriveResults,
+) -> dict[str, Callable[[DriveResults, str], Figure]]:
     """Return the figures for live parameters or changes of the robot."""
-    lived, state = recording.adaptation_run(), recording.state
-    if state is None:
-        return {}
-    changes = changes_of(run, lived, results.metrics.window)
-    make: dict[str, Callable[[], Figure]] = {}
-    errors = partial(adaptation_errors_figure, run, lived, changes, title)
-    if run.commanded is VELOCITY:
-        if state.law == "adaptive" or lived.changes:
-            make["sigma"] = partial(sigma_figure, run, lived, title)
-        if lived.changes:
-            make["adaptation_errors"] = errors
-    elif len(lived) or lived.changes:
-        end = float(run.time[-1])
-        make["adaptation"] = partial(adapted_parameters_figure, lived, state.parameters, end, title)
-        make["adaptation_errors"] = errors
+    lived, is_torque = results.adaptation, results.run.commanded is TORQUE
+    make: dict[str, Callable[[DriveResults, str], Figure]] = {}
+    if results.recording.state is None:
+        return make
+    if is_torque and (len(lived) or lived.changes):
+        make["adaptation"] = adapted_parameters_figure
+    if not is_torque and (results.law == "adaptive" or lived.changes):
+        make["sigma"] = sigma_figure
+    if lived.changes or "adaptation" in make:
+        make["adaptation_errors"] = adaptation_errors_figure
     return make
 
 
@@ -142,15 +121,9 @@ def source(run: DriveRun, what: str, figures: str) -> str:
     return f"{what}; velocity loops of Lages (2017), (61)–(72)"
 
 
-def path_figure(run: DriveRun, outline: RobotOutline, colour: Colour, title: str) -> Figure:
-    """Draw y over x: reference, true path, path by odometry; the robot at its start and end.
-
-    Args:
-        run: At least one sample.
-        outline: Outline of the robot.
-        colour: Colour of its body.
-        title: What was run.
-    """
+def path_figure(results: DriveResults, title: str, robot: Robot) -> Figure:
+    """Draw y over x: reference, true path, path by odometry; the robot at its start and end."""
+    run, outline = results.run, RobotOutline.of(robot)
     poses = [p for p in (run.reference, run.true, run.odometry) if np.isfinite(p).any()]
     points = np.concatenate(poses)[:, :2]
     points = points[np.isfinite(points).all(axis=1)]
@@ -170,7 +143,7 @@ def path_figure(run: DriveRun, outline: RobotOutline, colour: Colour, title: str
     axes.set_xlabel("x, m", fontsize=9, color=style.INK)
     axes.set_ylabel("y, m", fontsize=9, color=style.INK)
     _lines(axes, run)
-    _robots(axes, run, outline, colour)
+    _robots(axes, run, outline, robot.appearance.body)
     style.legend(figure, LEGEND)
     return figure
 
@@ -248,29 +221,15 @@ def _robot(
     )
 
 
-def commands_figure(
-    run: DriveRun, results: DriveResults, limits: tuple[float, float], title: str
-) -> Figure:
-    """Draw the commands with their limits: wheel torques, or velocities with the measured ones.
-
-    Args:
-        run: At least two samples.
-        results: Results of the run.
-        limits: Limits of both commands; 0 if unknown.
-        title: What was run.
-    """
+def commands_figure(results: DriveResults, title: str) -> Figure:
+    """Draw the commands with their limits: wheel torques, or velocities with the measured ones."""
+    run, limits = results.run, results.recording.limits
     what = run.commanded
     peaks = zip(results.peak_command or (np.nan, np.nan), what.units, strict=True)
-    figure = style.new_figure(
-        f"{what.title} of {title}",
-        source(
-            run,
-            "as commanded, peaks " + " and ".join(f"{peak:.3g} {unit}" for peak, unit in peaks),
-            "Figs. 16, 23 and 33",
-        ),
-        HEIGHT,
-    )
-    detail = details(run, results)[0]
+    shown = "as commanded, peaks " + " and ".join(f"{peak:.3g} {unit}" for peak, unit in peaks)
+    subtitle = source(run, shown, "Figs. 16, 23 and 33")
+    figure = style.new_figure(f"{what.title} of {title}", subtitle, HEIGHT)
+    detail = details(results)[0]
     rows = []
     for column, (name, unit, limit) in enumerate(zip(what.names, what.units, limits, strict=True)):
         values = run.command[:, column]
@@ -291,25 +250,14 @@ def commands_figure(
     return figure
 
 
-def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, title: str) -> Figure:
-    """Draw the desired and the actual velocities.
-
-    Args:
-        run: At least two samples.
-        results: Results of the run.
-        wanted_name: Symbol of the desired velocity.
-        title: What was run.
-    """
-    figure = style.new_figure(
-        f"Velocities of {title}",
-        source(run, f"{wanted_name} asked for and u driven", "Figs. 17, 24 and 34"),
-        HEIGHT,
-    )
+def velocities_figure(results: DriveResults, title: str) -> Figure:
+    """Draw the desired and the actual velocities."""
+    run, wanted_name = results.run, results.recording.fields.velocity_name
+    subtitle = source(run, f"{wanted_name} asked for and u driven", "Figs. 17, 24 and 34")
+    figure = style.new_figure(f"Velocities of {title}", subtitle, HEIGHT)
     measured = "u by encoders" if run.commanded is TORQUE else "u by odometry"
     rows = []
-    for column, ((name, unit), detail) in enumerate(
-        zip(VELOCITIES, details(run, results), strict=True)
-    ):
+    for column, ((name, unit), detail) in enumerate(zip(VELOCITIES, details(results), strict=True)):
         true = run.true_velocity[:, column]
         curves = [
             PanelCurve(measured, run.velocity[:, column], style.ORANGE, 1.1),
@@ -323,45 +271,29 @@ def velocities_figure(run: DriveRun, results: DriveResults, wanted_name: str, ti
     return figure
 
 
-def velocity_errors_figure(
-    run: DriveRun, results: DriveResults, wanted_name: str, title: str
-) -> Figure:
-    """Draw the velocity errors, u minus the desired velocity: e_1 and e_2 of (22), (23).
-
-    Args:
-        run: At least two samples.
-        results: Results of the run.
-        wanted_name: Symbol of the desired velocity.
-        title: What was run.
-    """
+def velocity_errors_figure(results: DriveResults, title: str) -> Figure:
+    """Draw the velocity errors, u minus the desired velocity: e_1 and e_2 of (22), (23)."""
+    run, wanted_name = results.run, results.recording.fields.velocity_name
     subtitle = source(run, f"u − {wanted_name}", "Figs. 18, 25 and 35")
     figure = style.new_figure(f"Velocity errors of {title}", subtitle, HEIGHT)
     rows = []
-    for column, ((_, unit), detail) in enumerate(
-        zip(VELOCITIES, details(run, results), strict=True)
-    ):
+    for column, ((_, unit), detail) in enumerate(zip(VELOCITIES, details(results), strict=True)):
         colour = (style.GREEN, style.PURPLE)[column]
         errors = run.velocity[:, column] - run.wanted[:, column]
         name = run.commanded.error_names[column]
-        rows.append(
-            Panel(
-                f"{name}, {unit}",
-                rms_text(errors, unit),
-                [PanelCurve(name, errors, colour)],
-                detail,
-            )
-        )
+        curves = [PanelCurve(name, errors, colour)]
+        rows.append(Panel(f"{name}, {unit}", rms_text(errors, unit), curves, detail))
     draw_panels(figure, run.time, rows)
     return figure
 
 
-def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float]]:
+def details(results: DriveResults) -> Sequence[tuple[float, float]]:
     """Return the part of the run to enlarge, s, for v and for omega.
 
     It is the first step of each velocity or, without steps, the time until the robot has settled.
     """
+    run, tracking = results.run, results.tracking
     end = float(run.time[-1])
-    tracking = results.metrics.true or results.metrics.odometry
     settled = tracking.settling_time if tracking else None
     opening = min(2.0, 0.25 * end)
     if settled is not None:
@@ -382,14 +314,9 @@ def details(run: DriveRun, results: DriveResults) -> Sequence[tuple[float, float
     return found
 
 
-def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
-    """Draw x, y, theta with the reference, and the position and heading errors.
-
-    Args:
-        run: A run with a pose reference.
-        metrics: Metrics of the run, for the titles.
-        title: What was run.
-    """
+def pose_figure(results: DriveResults, title: str) -> Figure:
+    """Draw x, y, theta with the reference, and the position and heading errors."""
+    run, tracking, window = results.run, results.tracking, results.metrics.window
     subtitle = source(run, "over time with the reference", "Figs. 13–15, 20–22 and 30–32")
     figure = style.new_figure(f"Pose of {title}", subtitle, 7.0)
     edges = {"bottom": 0.075, "top": 0.845}
@@ -403,33 +330,25 @@ def pose_figure(run: DriveRun, metrics: DriveMetrics, title: str) -> Figure:
         (run.odometry_errors, "by odometry", style.ORANGE, 0.8),
         (run.true_errors, "true pose", style.BLUE, 1.6),
     )
-    sizes: tuple[tuple[str, str, float, Callable[[TrackingErrors], NDArray[np.float64]]], ...] = (
-        ("distance", "mm", 1e3 * SETTLED_POSITION, lambda e: 1e3 * e.distance),
-        (
-            "heading error",
-            "°",
-            np.degrees(SETTLED_HEADING),
-            lambda found: np.degrees(found.heading),
-        ),
+    sizes = (
+        ("distance", "mm", 1e3, SETTLED_POSITION, attrgetter("distance")),
+        ("heading error", "°", np.degrees(1.0), SETTLED_HEADING, attrgetter("heading")),
     )
-    for row, (name, unit, limit, of) in enumerate(sizes):
+    for row, (name, unit, factor, limit, size_of) in enumerate(sizes):
         axes = figure.add_subplot(right[row])
-        tracking = metrics.true or metrics.odometry
         style.panel_title(axes, f"{name}, {unit}", _settled(tracking) if row == 0 else "")
         curves = [
-            (found.time, np.maximum(of(found), FLOORS[row]), label, colour, width)
+            (found.time, np.maximum(factor * size_of(found), FLOORS[row]), label, colour, width)
             for found, label, colour, width in errors
             if found is not None
         ]
-        _sizes(axes, curves, limit)
+        _sizes(axes, curves, factor * limit)
         _over_time(axes, run, row == 1)
-        if metrics.window and tracking:
-            axes.axvspan(
-                metrics.window.begin, metrics.window.end, color=style.GREEN, alpha=0.07, zorder=0
-            )
+        if window and tracking:
+            axes.axvspan(window.begin, window.end, color=style.GREEN, alpha=0.07, zorder=0)
             rms = 1e3 * tracking.rms_position if row == 0 else np.degrees(tracking.rms_heading)
             axes.annotate(
-                f"{metrics.window.kind}: rms {significant(rms, 2)} {unit}", (1.0, 1.0), (-4, -12),
+                f"{window.kind}: rms {significant(rms, 2)} {unit}", (1.0, 1.0), (-4, -12),
                 xycoords="axes fraction", textcoords="offset points", ha="right", fontsize=9,
                 color=style.INK,
             )  # fmt: skip

@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_controllers.adaptation import AdaptationState
+from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot, wheel_friction
 from diffbot_ident.torque.estimate import NORMAL_95
-from diffbot_report.controller_topics import TORQUE, VELOCITY, Commanded
-from diffbot_report.drive_metrics import LAST_SECOND, Response
-from diffbot_report.drive_recording import AdaptationRun, DriveRecording, DriveRun
-from diffbot_report.drive_results import SYMBOLS, UNITS, DriveResults, error_rows
-from diffbot_report.friction_effect import wheel_speeds
+from diffbot_report.controller_topics import TORQUE, VELOCITY
+from diffbot_report.drive_metrics import LAST_SECOND
+from diffbot_report.drive_recording import AdaptationRun, DriveRun
+from diffbot_report.drive_results import DriveResults, error_rows, settling_text, step_row
 from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
-from diffbot_report.quantity import UNITS as DYNAMIC_UNITS
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, texts_to_copy
@@ -31,16 +30,12 @@ Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
 FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
-# Units of parameters that may be live: K5 to K8 and sigma.
-LIVE_UNITS = {**DYNAMIC_UNITS, **dict(zip(VELOCITY.parameters, ("s", "s", "", ""), strict=True))}
 # Fraction of its limit from which a torque counts as saturated.
 SATURATED = 0.999
 
 
 def drive_page(
-    run: DriveRun,
     results: DriveResults,
-    recording: DriveRecording,
     robot: Robot,
     about: RunDescription,
     folder: Path,
@@ -49,87 +44,77 @@ def drive_page(
     """Return the page of a drive.
 
     Args:
-        run: Samples; may be empty.
-        results: Results of the run.
-        recording: Recording of the same run, for the controller's state.
+        results: The run, which may be empty, and its results.
         robot: The robot, for its shape and colours.
         about: What was run.
         folder: Folder of the results, for the files to copy.
         summary: Content of summary.json.
     """
-    lived = recording.adaptation_run()
-    tone, verdict, advice = _verdict(run, results, recording, lived, folder, summary)
-    events = [(time, "robot changes") for time in lived.changes]
+    tone, verdict, advice = _verdict(results, folder, summary)
     sections = [
         Section("Path", "Seen from above. Shift and wheel, or + and −, zoom; dragging moves.",
-                _path(run, robot), wide=True),
-        Section("Errors", "Distance and heading error to the reference.", _errors(run, events)),
-        Section("Commands", "Commands; dotted: their limits.",
-                _commands(run, recording, robot, events)),
+                _path(results.run, robot), wide=True),
+        Section("Errors", "Distance and heading error to the reference.", _errors(results)),
+        Section("Commands", "Commands; dotted: their limits.", _commands(results, robot)),
         Section("States", "When the robot was near its reference, and when a command was at its "
-                "limit.", _states(run, recording), wide=True),
-        Section("Velocities", "Asked for and driven.", _velocities(run, recording, events)),
+                "limit.", _states(results), wide=True),
+        Section("Velocities", "Asked for and driven.", _velocities(results)),
         Section("Live parameters", "Estimates offered, values in use, and which gates passed.",
-                [*_adaptation(lived, recording, events), *_sigma(run, lived, recording, events)]),
+                [*_adaptation(results), *_sigma(results)]),
     ]  # fmt: skip
     return Page(
         title=about.label,
         tone=tone,
         verdict=verdict,
         advice=advice,
-        answer=_answer(results, run.commanded),
+        answer=_answer(results),
         notes=[f"incomplete: {sentence}" for sentence in summary["missing"]],
-        sections=[section for section in sections if section.parts],
+        sections=sections,
         summary=summary,
         texts=texts_to_copy(about, folder),
     )
 
 
 def _verdict(
-    run: DriveRun,
-    results: DriveResults,
-    recording: DriveRecording,
-    lived: AdaptationRun,
-    folder: Path,
-    summary: Mapping[str, Any],
+    results: DriveResults, folder: Path, summary: Mapping[str, Any]
 ) -> tuple[Tone, str, str]:
     """Return the tone and two sentences: how the robot followed, and what to do next."""
     if summary["outcome"] == Outcome.FAILED.value:
         return Tone.BAD, f"The run failed: {summary['reason']}", "Fix that, and run it again."
-    if not len(run):
+    if not len(results.run):
         return Tone.BAD, "Nothing was recorded.", "See how the run ended, below."
-    limited = _saturated(run, recording)
+    limited = _saturated(results)
     more = (
         f"Commands were at their limit for {100.0 * limited:.0f} % of the time: drive slower, or "
         "raise the limit if the robot tolerates it."
         if limited > 0.05
         else f"Compare it with another run: ./diffbot view {shlex.quote(str(folder))} OTHER"
     )
-    more = _unfollowed(lived) + more
-    metrics = results.metrics
-    tracking = metrics.true or metrics.odometry
+    more = _unfollowed(results.adaptation) + more
+    metrics, tracking = results.metrics, results.tracking
     if tracking is None:
-        slow = [step for step in results.steps if (r := step.true or step.encoders) is not None
-                and r.settling_time is None]  # fmt: skip
-        count = len(results.steps)
-        true = all(step.true is not None for step in results.steps)
-        whose = "true velocity" if true else "velocity by encoders"
-        if slow:
-            return (
-                Tone.CAUTION,
-                f"{len(slow)} of {count} steps of {whose} not settled to 1 %.",
-                more,
-            )
-        return Tone.GOOD, f"All {count} steps of {whose} settled to 1 %.", more
+        return _steps_verdict(results, more)
     whose = "true pose" if metrics.true else "pose by odometry"
     position = significant(1e3 * tracking.rms_position, 2)
     error = f"{position} mm and {significant(math.degrees(tracking.rms_heading), 2)}°"
     if tracking.settling_time is None:
         text = f"The {whose} did not settle to 1 cm and 1°: {error} rms at the end."
-        return Tone.CAUTION, text, _longer(run, results, more)
+        return Tone.CAUTION, text, _longer(results, more)
     over = f" over the {metrics.window.kind}" if metrics.window else ""
     text = f"Settled after {tracking.settling_time:.2f} s; {whose} {error} rms{over}."
     return Tone.GOOD, text, more
+
+
+def _steps_verdict(results: DriveResults, more: str) -> tuple[Tone, str, str]:
+    """Return the verdict on steps of velocity; `more` is the advice."""
+    responses = [step.true or step.encoders for step in results.steps]
+    slow = sum(found is not None and found.settling_time is None for found in responses)
+    count = len(results.steps)
+    true = all(step.true is not None for step in results.steps)
+    whose = "true velocity" if true else "velocity by encoders"
+    if slow:
+        return Tone.CAUTION, f"{slow} of {count} steps of {whose} not settled to 1 %.", more
+    return Tone.GOOD, f"All {count} steps of {whose} settled to 1 %.", more
 
 
 def _unfollowed(lived: AdaptationRun) -> str:
@@ -146,9 +131,9 @@ def _unfollowed(lived: AdaptationRun) -> str:
     )
 
 
-def _longer(run: DriveRun, results: DriveResults, more: str) -> str:
+def _longer(results: DriveResults, more: str) -> str:
     """Return advice for a robot that has not settled; `more` is the advice for any run."""
-    window = results.metrics.window
+    run, window = results.run, results.metrics.window
     if window is None or window.kind != LAST_SECOND:
         return more
     goal = run.reference[-1, :2]
@@ -159,43 +144,40 @@ def _longer(run: DriveRun, results: DriveResults, more: str) -> str:
     return f"It may only need more time: duration:={longer}. {more}"
 
 
-def _saturated(run: DriveRun, recording: DriveRecording) -> float:
+def _at_limits(results: DriveResults) -> dict[str, NDArray[np.bool_]]:
+    """Return when each command with a known limit is at it, shape (n,), by its name."""
+    run = results.run
+    commands = zip(run.commanded.names, run.command.T, results.recording.limits, strict=True)
+    return {
+        name: np.abs(values) >= SATURATED * limit
+        for name, values, limit in commands
+        if 0.0 < limit < math.inf
+    }
+
+
+def _saturated(results: DriveResults) -> float:
     """Return the fraction of samples at which a command is at its limit."""
-    limits = np.array(recording.limits)
-    known = np.isfinite(limits) & (limits > 0.0)
-    if not known.any():
-        return 0.0
-    at = np.abs(run.command[:, known]) >= SATURATED * limits[known]
-    return float(at.any(axis=1).mean())
+    at = list(_at_limits(results).values())
+    return float(np.any(at, axis=0).mean()) if at else 0.0
 
 
-def _answer(results: DriveResults, what: Commanded) -> Table:
+def _answer(results: DriveResults) -> Table:
     metrics = results.metrics
-    if metrics.true is None and metrics.odometry is None:
-        rows = [
-            [f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}",
-             f"{step.time:.2f}", *_response(step.encoders), *_response(step.true)]
-            for step in results.steps
-        ]  # fmt: skip
+    if results.tracking is None:
         head = ["step", "at, s", "by encoders: to 5 %, ms", "to 1 %, ms", "over, %",
                 "true: to 5 %, ms", "to 1 %, ms", "over, %"]  # fmt: skip
-        return Table(head, rows)
-
-    def settled(time: float | None) -> str:
-        return "never" if time is None else f"{time:.2f}"
-
-    pairs = (metrics.true, metrics.odometry)
-    rows = [["settled to 1 cm and 1°", "s",
-             *(MISSING if t is None else settled(t.settling_time) for t in pairs), ""]]  # fmt: skip
-    rows += error_rows(metrics)
-    for name, unit, peak in _peaks(results, what):
+        return Table(head, [step_row(step) for step in results.steps])
+    settled = map(settling_text, (metrics.true, metrics.odometry))
+    rows = [["settled to 1 cm and 1°", "s", *settled, ""], *error_rows(metrics)]
+    for name, unit, peak in _peaks(results):
         text = MISSING if peak is None else significant(peak, 3)
         rows.append([f"largest {name}", unit, text, text, ""])
     return Table(["", "unit", "true", "by odometry", "odometry's drift"], rows)
 
 
-def _peaks(results: DriveResults, what: Commanded) -> list[tuple[str, str, float | None]]:
+def _peaks(results: DriveResults) -> list[tuple[str, str, float | None]]:
     """Return name, unit and size of the largest commands; None if samples are missing."""
+    what = results.run.commanded
     if what is TORQUE:
         return [(what.what, what.units[0], results.peak_torque)]
     peaks = results.peak_command or (None, None)
@@ -205,14 +187,12 @@ def _peaks(results: DriveResults, what: Commanded) -> list[tuple[str, str, float
     ]
 
 
-def _response(response: Response | None) -> list[str]:
-    if response is None:
-        return [MISSING] * 3
-    times = (response.settling_time_5, response.settling_time)
-    return [
-        *("never" if t is None else f"{1e3 * t:.0f}" for t in times),
-        f"{response.overshoot:.2f}",
-    ]
+def _chart(
+    results: DriveResults, key: str, title: str, unit: str, curves: list[Curve], **more: Any
+) -> Chart:
+    """Return a chart over time, with the changes of the robot."""
+    events = [(time, "robot changes") for time in results.adaptation.changes]
+    return Chart(key, title, unit, curves, TIME, events=events, **more)
 
 
 def _path(run: DriveRun, robot: Robot) -> list[Part]:
@@ -237,12 +217,12 @@ def _path(run: DriveRun, robot: Robot) -> list[Part]:
     ]  # fmt: skip
 
 
-def _errors(run: DriveRun, events: list[tuple[float, str]]) -> list[Part]:
+def _errors(results: DriveResults) -> list[Part]:
     found = [
         (name, errors, role)
         for name, errors, role in (
-            ("true", run.true_errors, Role.FIRST),
-            ("by odometry", run.odometry_errors, Role.SECOND),
+            ("true", results.run.true_errors, Role.FIRST),
+            ("by odometry", results.run.odometry_errors, Role.SECOND),
         )
         if errors is not None
     ]
@@ -251,38 +231,36 @@ def _errors(run: DriveRun, events: list[tuple[float, str]]) -> list[Part]:
     position = [Curve(name, e.time, 1e3 * e.distance, role) for name, e, role in found]
     heading = [Curve(name, e.time, np.degrees(e.error[:, 2]), role) for name, e, role in found]
     return [
-        Chart("error_position", "Distance from the reference", "mm", position, TIME, events=events),
-        Chart("error_heading", "Heading error", "°", heading, TIME, events=events),
+        _chart(results, "error_position", "Distance from the reference", "mm", position),
+        _chart(results, "error_heading", "Heading error", "°", heading),
     ]
 
 
-def _commands(
-    run: DriveRun, recording: DriveRecording, robot: Robot, events: list[tuple[float, str]]
-) -> list[Part]:
+def _commands(results: DriveResults, robot: Robot) -> list[Part]:
+    run, limits = results.run, results.recording.limits
     if not len(run):
         return []
     what, parts = run.commanded, list[Part]()
     taken = _friction(run, robot) if what is TORQUE else None
-    for i, (name, unit, limit) in enumerate(
-        zip(what.names, what.units, recording.limits, strict=True)
-    ):
+    for i, (name, unit, limit) in enumerate(zip(what.names, what.units, limits, strict=True)):
         values = run.command[:, i]
         title = f"Torque, {name} wheel" if what is TORQUE else f"Commanded {name}"
         peak = float(np.nanmax(np.abs(values)))
-        limits = (-limit, limit) if 0.0 < limit < math.inf and peak > 0.5 * limit else ()
+        near = (-limit, limit) if 0.0 < limit < math.inf and peak > 0.5 * limit else ()
         curves = [Curve(name, run.time, values, FOUR[i], steps=True)]
         if taken is not None:
             curves.append(Curve("of it, friction as described", run.time, taken[:, i], Role.WANTED))
         parts.append(
-            Chart(f"command_{i}", title, unit, curves, TIME, limits=limits, events=events,
-                  note=f"largest {peak:.3g}" + (f", limit {limit:g}" if limit else ""))
+            _chart(results, f"command_{i}", title, unit, curves, limits=near,
+                   note=f"largest {peak:.3g}" + (f", limit {limit:g}" if limit else ""))
         )  # fmt: skip
     return parts
 
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
     """Return the friction torques [left, right], N m, (n, 2), or None without friction."""
-    speeds = wheel_speeds(run.best_velocity, robot.model)
+    v, omega = run.best_velocity.T
+    speeds = np.column_stack(robot.geometry.wheel_velocity(v, omega))
     laws = wheel_friction(robot)
     if all(law.viscous == law.coulomb == 0.0 for law in laws):
         return None
@@ -291,29 +269,23 @@ def _friction(run: DriveRun, robot: Robot) -> Array | None:
     )
 
 
-def _states(run: DriveRun, recording: DriveRecording) -> list[Part]:
-    names, columns = list[str](), list[Any]()
+def _states(results: DriveResults) -> list[Part]:
+    run, holds = results.run, dict[str, NDArray[np.bool_]]()
     errors = run.true_errors or run.odometry_errors
     if errors is not None and len(errors.time) == len(run):
-        heading = np.abs(errors.error[:, 2])
-        names.append("within 1 cm and 1°")
-        columns.append((errors.distance <= 0.01) & (heading <= math.radians(1.0)))
-    for i, (name, limit) in enumerate(zip(run.commanded.names, recording.limits, strict=True)):
-        if 0.0 < limit < math.inf:
-            names.append(f"{name} at its limit")
-            columns.append(np.abs(run.command[:, i]) >= SATURATED * limit)
-    if not columns or not len(run):
+        near = (errors.distance <= SETTLED_POSITION) & (errors.heading <= SETTLED_HEADING)
+        holds["within 1 cm and 1°"] = near
+    holds |= {f"{name} at its limit": at for name, at in _at_limits(results).items()}
+    if not holds or not len(run):
         return []
-    holds = np.column_stack(columns).astype(float)
-    return [Strips("states", "States", names, run.time, holds, "filled: holds")]
+    table = np.column_stack([*holds.values()]).astype(float)
+    return [Strips("states", "States", [*holds], run.time, table, "filled: holds")]
 
 
-def _velocities(
-    run: DriveRun, recording: DriveRecording, events: list[tuple[float, str]]
-) -> list[Part]:
+def _velocities(results: DriveResults) -> list[Part]:
+    run, asked = results.run, results.recording.fields.velocity_name
     if not len(run):
         return []
-    asked = recording.fields.velocity_name
     parts: list[Part] = []
     for i, (key, name, unit) in enumerate((("v", "v", "m/s"), ("omega", "ω", "rad/s"))):
         curves = [
@@ -322,18 +294,19 @@ def _velocities(
         ]
         if run.has_truth:
             curves.insert(0, Curve("true", run.time, run.true_velocity[:, i]))
-        parts.append(Chart(f"velocity_{key}", name, unit, curves, TIME, events=events))
+        parts.append(_chart(results, f"velocity_{key}", name, unit, curves))
     return parts
 
 
-def _adaptation(
-    lived: AdaptationRun, recording: DriveRecording, events: list[tuple[float, str]]
-) -> list[Part]:
+def _adaptation(results: DriveResults) -> list[Part]:
     """Return charts of parameters offered, used and true, and of the gates."""
+    lived = results.adaptation
     if not len(lived):
         return []
     parts: list[Part] = []
-    for i, name in enumerate(recording.fields.commanded.parameters):
+    what = results.run.commanded
+    named = zip(what.parameters, what.parameter_units, strict=True)
+    for i, (name, unit) in enumerate(named):
         std = lived.offered_std[:, i]
         known = np.isfinite(std)
         curves = [
@@ -341,15 +314,12 @@ def _adaptation(
                   half_width=NORMAL_95 * std[known]),
             Curve("in use", lived.time, lived.in_use[:, i], Role.FIRST, steps=True),
         ]  # fmt: skip
-        if len(lived.true):
-            curves.append(_true(lived, i, float(lived.time[-1])))
+        curves.append(_true(lived, i, float(lived.time[-1])))
         settled = lived.in_use[:, i]
         low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
         room = max(0.5 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
-        parts.append(
-            Chart(f"live_{name}", name, LIVE_UNITS[name], curves, TIME, events=events,
-                  y_range=(low - room, high + room))
-        )  # fmt: skip
+        y_range = (low - room, high + room)
+        parts.append(_chart(results, f"live_{name}", name, unit, curves, y_range=y_range))
     states = np.array([[state == each for each in AdaptationState] for state in lived.state])
     names = [each.name.lower() for each in AdaptationState] + list(lived.gates)
     holds = np.hstack([states, lived.passed]) if lived.gates else states
@@ -359,36 +329,27 @@ def _adaptation(
     return parts
 
 
-def _sigma(
-    run: DriveRun,
-    lived: AdaptationRun,
-    recording: DriveRecording,
-    events: list[tuple[float, str]],
-) -> list[Part]:
+def _sigma(results: DriveResults) -> list[Part]:
     """Return charts of sigma in use, with its band, and true, of a law that adapts it itself."""
-    state = recording.state
-    if run.commanded is not VELOCITY or not len(run) or state is None or state.law != "adaptive":
+    run, lived = results.run, results.adaptation
+    if run.commanded is not VELOCITY or not len(run) or results.law != "adaptive":
         return []
     parts: list[Part] = []
-    for k, name in enumerate(VELOCITY.parameters):
+    named = zip(VELOCITY.parameters, VELOCITY.parameter_units, strict=True)
+    for k, (name, unit) in enumerate(named):
         value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
         half = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
         curves = [Curve("in use", run.time, value, Role.FIRST, half_width=half, steps=True)]
-        if len(lived.true):
-            curves.append(_true(lived, k, float(run.time[-1])))
+        curves.append(_true(lived, k, float(run.time[-1])))
         seen = np.concatenate([np.asarray(curve.y, float) for curve in curves])
         # Without the band, which is initially wider than all later values.
         low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
         room = 0.2 * (high - low) or 0.1 * abs(high) or 1.0
-        parts.append(
-            Chart(f"live_{name}", name, LIVE_UNITS[name], curves, TIME, events=events,
-                  y_range=(low - room, high + room))
-        )  # fmt: skip
+        y_range = (low - room, high + room)
+        parts.append(_chart(results, f"live_{name}", name, unit, curves, y_range=y_range))
     return parts
 
 
 def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
-    """Return a true parameter as a curve up to the end of the run, s."""
-    x = np.append(np.clip(lived.true_time, 0.0, end), end)
-    y = np.append(lived.true[:, i], lived.true[-1, i])
-    return Curve("true", x, y, Role.TRUTH, steps=True, dashed=True)
+    """Return a true parameter as a curve up to the end of the run, s; empty if unknown."""
+    return Curve("true", *lived.true_steps(i, end), Role.TRUTH, steps=True, dashed=True)

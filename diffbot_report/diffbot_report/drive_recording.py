@@ -178,6 +178,13 @@ class AdaptationRun:
     def __len__(self) -> int:
         return len(self.time)
 
+    def true_steps(self, index: int, end: float) -> tuple[Columns, Columns]:
+        """Return times, s, from 0 to `end`, from which a true parameter has the returned values."""
+        if not len(self.true):
+            return np.empty(0), np.empty(0)
+        times = np.append(np.clip(self.true_time, 0.0, end), end)
+        return times, np.append(self.true[:, index], self.true[-1, index])
+
     @property
     def changes(self) -> list[float]:
         """Times at which the true parameters changed while the robot was driven, s."""
@@ -285,11 +292,6 @@ class DriveRecording:
         self.status = SampleBuffer(int(STATUS_ENDS[-1]) + sum(fields.extra.values()), capacity)
         self.truth = SampleBuffer(len(TRUTH), capacity)
         self.adaptation = AdaptationRecording()
-
-    @property
-    def peak_torque(self) -> float | None:
-        """Maximum |torque| commanded to a wheel, N m; None for velocity commands."""
-        return float(self.peak_command.max()) if self.fields.commanded is TORQUE else None
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -44,31 +44,58 @@ SMALLEST_SHOWN = 1e-9  # mm or degrees; smaller values are rounding errors
 
 @dataclass(frozen=True)
 class DriveResults:
-    """Results of a run.
+    """A run with its results, from which tables, pictures and the page are made.
 
     Attributes:
+        recording: Recording of the run, for the controller's state.
+        run: Its samples; may be empty.
+        adaptation: History of the live parameters.
         metrics: Tracking errors and speeds.
         steps: Responses to steps of the desired velocity; empty if poses are followed.
+        changes: Tracking around each change of the robot.
         peak_command: Maximum magnitude of both commands: wheel torques, N m, or v and omega, m/s
             and rad/s; None if samples are missing.
-        peak_torque: The larger of the two if they are torques and all are known, N m; otherwise
-            None.
     """
 
+    recording: DriveRecording
+    run: DriveRun
+    adaptation: AdaptationRun
     metrics: DriveMetrics
     steps: Sequence[VelocityStep]
+    changes: Sequence[Change]
     peak_command: tuple[float, float] | None
-    peak_torque: float | None
+
+    @property
+    def tracking(self) -> Tracking | None:
+        """Errors of the true pose or, if that is unknown, of the pose by odometry."""
+        return self.metrics.true or self.metrics.odometry
+
+    @property
+    def peak_torque(self) -> float | None:
+        """Maximum |torque| commanded to a wheel, N m; None for velocities or missing samples."""
+        peaks = self.peak_command
+        return max(peaks) if peaks is not None and self.run.commanded is TORQUE else None
+
+    @property
+    def law(self) -> str:
+        """Name of the control law; empty if unknown."""
+        return self.recording.state.law if self.recording.state else ""
 
 
-def drive_results(run: DriveRun, recording: DriveRecording) -> DriveResults:
-    """Evaluate a run, which may be empty, with its recording."""
-    steps = [] if run.has_pose_reference else velocity_steps(run)
+def drive_results(recording: DriveRecording) -> DriveResults:
+    """Evaluate a recorded run, which may be empty."""
+    run, adaptation = recording.run(), recording.adaptation_run()
     metrics = drive_metrics(run)
-    if not run.is_whole():
-        return DriveResults(metrics, steps, None, None)
     first, second = recording.peak_command.tolist()
-    return DriveResults(metrics, steps, (first, second), recording.peak_torque)
+    return DriveResults(
+        recording=recording,
+        run=run,
+        adaptation=adaptation,
+        metrics=metrics,
+        steps=[] if run.has_pose_reference else velocity_steps(run),
+        changes=changes_of(run, adaptation, metrics.window),
+        peak_command=(first, second) if run.is_whole() else None,
+    )
 
 
 def drive_findings(
@@ -89,33 +116,26 @@ def drive_findings(
         robot: The robot, for its shape and colours.
         animation: Whether drive.gif is made.
     """
-    run, state = recording.run(), recording.state
-    results = drive_results(run, recording)
-    lived = recording.adaptation_run()
-    changes = changes_of(run, lived, results.metrics.window)
-    adaptation = adaptation_keys(lived, changes, recording.fields.commanded.parameters)
+    results, state = drive_results(recording), recording.state
     # A simulator continues until its subscribers are gone: count only poses that match a sample.
     stamps, truth = recording.status.stamps, recording.truth
-    law = f", {state.law}" if state and state.law else ""
+    law = f", {results.law}" if results.law else ""
 
     def pictures() -> Sequence[Picture]:
         from diffbot_report.drive_figures import drive_pictures  # loaded in the background
 
         title = f"{about.name}{law} ({about.setting})"
-        return drive_pictures(run, results, recording, robot, title, animation)
+        return drive_pictures(results, robot, title, animation)
 
     def page(description: RunDescription, folder: Path, summary: Mapping[str, Any]) -> Page:
         from diffbot_report.drive_page import drive_page
 
-        return drive_page(run, results, recording, robot, description, folder, summary)
+        return drive_page(results, robot, description, folder, summary)
 
     return RunFindings(
         duration=recording.elapsed,
-        table=lambda title: results_table(results, recording, title) if len(run) else Text(title),
-        results={
-            **drive_keys(results, controller_keys(node, recording, gains)),
-            "adaptation": adaptation,
-        },
+        table=lambda title: results_table(results, title) if len(results.run) else Text(title),
+        results=drive_keys(results, controller_keys(node, results, gains)),
         more={
             "samples": recording.status.taken,
             "samples_true": int(np.isin(truth.stamps, stamps).sum()) * truth.every,
@@ -123,7 +143,7 @@ def drive_findings(
             "refused": state.refused if state else 0,
         },
         missing=recording.missing(),
-        pictures=pictures if len(run) > 1 else None,
+        pictures=pictures if len(results.run) > 1 else None,
         page=page,
     )
 
@@ -144,28 +164,29 @@ def drive_keys(results: DriveResults, controller: Mapping[str, Any]) -> dict[str
         "peak_speed": metrics.peak_speed,
         "peak_yaw_rate": metrics.peak_yaw_rate,
         "controller": dict(controller),
+        "adaptation": adaptation_keys(
+            results.adaptation, results.changes, results.run.commanded.parameters
+        ),
     }
 
 
-def controller_keys(
-    node: str, recording: DriveRecording, gains: Mapping[str, Any]
-) -> dict[str, Any]:
+def controller_keys(node: str, results: DriveResults, gains: Mapping[str, Any]) -> dict[str, Any]:
     """Return the controller in use, for summary.json.
 
     Args:
-        node: Name of the controller's node.
-        recording: Recording of the run; the controller may not have published anything.
+        node: Name of the controller's node, which may not have published anything.
+        results: Results of the run.
         gains: Gains of the control law.
     """
-    state = recording.state
+    run, state = results.run, results.recording.state
     if state is None:
         return {"node": node, "law": None, "gains": dict(gains), "parameters": None}
     keys: dict[str, Any] = {"node": node, "law": state.law, "gains": dict(gains)}
     source = {"source": state.parameters_source}
-    if recording.fields.commanded is VELOCITY:
-        keys["parameters"] = {**sigma_keys(recording.run()), **source}
-        keys["dead_band"] = dead_band_keys(recording.run())
-        keys["velocity_limits"] = list(recording.limits)
+    if run.commanded is VELOCITY:
+        keys["parameters"] = {**sigma_keys(run), **source}
+        keys["dead_band"] = dead_band_keys(run)
+        keys["velocity_limits"] = list(results.recording.limits)
         return keys
     names = TORQUE.parameters
     keys["parameters"] = {**dict(zip(names, state.parameters, strict=True)), **source}
@@ -260,36 +281,26 @@ def _named(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, float
     return dict(zip(names, values.tolist(), strict=True))
 
 
-def results_table(
-    results: DriveResults, recording: DriveRecording, title: str = ""
-) -> RenderableType:
-    """Return the tracking errors, or responses to velocity steps, and the peaks.
-
-    Args:
-        results: Results of the run.
-        recording: Recording of the run; the controller may not have published anything.
-        title: Line above the table.
-    """
-    parts: list[RenderableType] = []
-    if results.steps:
-        parts.append(_steps(results.steps, title))
-    else:
-        parts.append(_tracking(results, title))
-    parts.append(Text("  " + _peaks(results, recording)))
-    state = recording.state
+def results_table(results: DriveResults, title: str = "") -> RenderableType:
+    """Return the tracking errors, or responses to velocity steps, and the peaks, below a title."""
+    parts: list[RenderableType] = [
+        _steps(results.steps, title) if results.steps else _tracking(results, title),
+        Text("  " + _peaks(results)),
+    ]
+    state = results.recording.state
     if state is not None and state.law:
         parts.append(
             Text(f"  law {state.law}, parameters from {state.parameters_source}", style="dim")
         )
-    if recording.fields.commanded is VELOCITY and (said := _dead_bands(recording)):
+    if results.run.commanded is VELOCITY and (said := _dead_bands(results.run)):
         parts.append(Text(f"  {said}"))
     return Group(*parts)
 
 
-def _dead_bands(recording: DriveRecording) -> str:
+def _dead_bands(run: DriveRun) -> str:
     """Return the dead bands in one line; empty if none was estimated and none is known."""
     said = []
-    for name, band in dead_band_keys(recording.run()).items():
+    for name, band in dead_band_keys(run).items():
         unit = UNITS[name]
         if band["identifiable"]:
             half = NORMAL_95 * band["std"]
@@ -309,7 +320,7 @@ def _tracking(results: DriveResults, title: str) -> Table:
     table.add_column("unit", style="dim", no_wrap=True)
     for name in ("true", "by odometry", "odometry drift"):
         table.add_column(name, justify="right", no_wrap=True)
-    settled = [_settled(tracking) for tracking in (metrics.true, metrics.odometry)]
+    settled = map(_coloured, map(settling_text, (metrics.true, metrics.odometry)))
     table.add_row("settled to 1 cm and 1°", "s", *settled, "")
     over = f", {metrics.window.kind}" if metrics.window else ""
     for label, unit, true, *others in error_rows(metrics):
@@ -337,12 +348,15 @@ def _error(value: float | None) -> str:
     return "0" if value < SMALLEST_SHOWN else significant(value, 3)
 
 
-def _settled(tracking: Tracking | None) -> Text:
+def settling_text(tracking: Tracking | None) -> str:
+    """Format the time until the robot has settled, s."""
     if tracking is None:
-        return Text(MISSING)
-    if tracking.settling_time is None:
-        return Text("never", "red")
-    return Text(f"{tracking.settling_time:.2f}", "cyan")
+        return MISSING
+    return "never" if tracking.settling_time is None else f"{tracking.settling_time:.2f}"
+
+
+def _coloured(text: str) -> Text:
+    return Text(text, {MISSING: "", "never": "red"}.get(text, "cyan"))
 
 
 def _steps(steps: Sequence[VelocityStep], title: str) -> Table:
@@ -353,21 +367,30 @@ def _steps(steps: Sequence[VelocityStep], title: str) -> Table:
     for name in (encoders, "1 % ms", "over %", true, "1 % ms", "over %"):
         table.add_column(name, justify="right", no_wrap=True)
     for step in steps:
-        what = f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}"
-        table.add_row(what, f"{step.time:.2f}", *_response(step.encoders), *_response(step.true))
+        what, at, *cells = step_row(step)
+        table.add_row(what, at, *(c if i % 3 == 2 else _coloured(c) for i, c in enumerate(cells)))
     return table
 
 
-def _response(response: Response | None) -> tuple[Text, ...]:
+def step_row(step: VelocityStep) -> list[str]:
+    """Return a step, its time in s, and its responses by encoders and true.
+
+    A response consists of the times to 5 % and 1 % in ms, and of the overshoot in %.
+    """
+    what = f"{SYMBOLS[step.channel]} {step.begin:g} → {step.end:g} {UNITS[step.channel]}"
+    return [what, f"{step.time:.2f}", *_response(step.encoders), *_response(step.true)]
+
+
+def _response(response: Response | None) -> list[str]:
     if response is None:
-        return (Text(MISSING),) * 3
+        return [MISSING] * 3
     times = (response.settling_time_5, response.settling_time)
-    settled = (Text("never") if t is None else Text(f"{1e3 * t:.0f}", "cyan") for t in times)
-    return *settled, Text(f"{response.overshoot:.2f}")
+    settled = ("never" if t is None else f"{1e3 * t:.0f}" for t in times)
+    return [*settled, f"{response.overshoot:.2f}"]
 
 
-def _peaks(results: DriveResults, recording: DriveRecording) -> str:
-    what, limits = recording.fields.commanded, recording.limits
+def _peaks(results: DriveResults) -> str:
+    what, limits = results.run.commanded, results.recording.limits
     said = []
     if results.peak_command is None:
         said.append("not known")
@@ -388,24 +411,14 @@ def _peaks(results: DriveResults, recording: DriveRecording) -> str:
 def live_table(recording: DriveRecording) -> RenderableType:
     """Return a table of the latest sample, by odometry."""
     table = new_table("")
-    names = (
-        "x m",
-        "y m",
-        "θ °",
-        "from reference mm",
-        "heading °",
-        "v m/s",
-        "ω rad/s",
-        recording.fields.commanded.what
-        + " "
-        + ", ".join(dict.fromkeys(recording.fields.commanded.units)),
-    )
-    for name in names:
+    what = recording.fields.commanded
+    names = ["x m", "y m", "θ °", "from reference mm", "heading °", "v m/s", "ω rad/s"]
+    for name in (*names, f"{what.what} {', '.join(dict.fromkeys(what.units))}"):
         table.add_column(name, justify="right", no_wrap=True, min_width=6)
     if not len(recording.status):
         return table
     reference, pose, _, velocity, command, _ = np.split(recording.status.rows[-1], STATUS_ENDS)
-    cells = ["–"] * 5
+    cells = [MISSING] * 5
     if np.isfinite(pose).all():
         errors = TrackingErrors.between([0.0], [pose], [reference])
         cells = [

@@ -61,6 +61,7 @@ SHOWN = ("k5", "k6", "log_k7", "log_k8", "coulomb_left", "coulomb_right")
 TONES = {"all": None, "some": Tone.CAUTION}
 
 Row = Mapping[str, Any]
+Finding = Mapping[str, Any]
 Robot = tuple[str, str]
 """Type and name of a robot."""
 
@@ -80,13 +81,42 @@ def write_fleet_pages(
         OSError: A page cannot be written.
         ModuleNotFoundError: plotly is not installed.
     """
-    robots = _by_robot(rows)
-    files = _files(robots)
+    fleet = _Fleet(summary, rows)
     (folder / ROBOTS).mkdir(parents=True, exist_ok=True)
-    for robot, own in robots.items():
-        drawn = robot in _drawn(summary)
-        write_page(robot_page(robot, own, summary, folder / ROBOTS, drawn), folder / files[robot])
-    return write_page(fleet_page(summary, rows, files, folder, words), folder / FLEET)
+    for robot, file in fleet.files.items():
+        write_page(_robot_page(robot, fleet, folder / ROBOTS), folder / file)
+    return write_page(_fleet_page(fleet, folder, words), folder / FLEET)
+
+
+class _Fleet:
+    """Findings on a fleet, by robot; alarms are in order of certainty.
+
+    Attributes:
+        summary: Content of fleet.json.
+        rows: Rows of all valid recordings.
+        robots: Rows of each robot, in order of time.
+        files: Path of each robot's page below the folder.
+        levels: Robots compared with the others of their type.
+        trends: Robots compared with their own past.
+        unlike: Those of `levels` that are unlike the others.
+        changed: Those of `trends` that have changed.
+        drawn: Robots whose pages have charts, which make a page some megabytes large.
+    """
+
+    def __init__(self, summary: Mapping[str, Any], rows: Sequence[Row]) -> None:
+        self.summary, self.rows = summary, rows
+        self.robots = _by_robot(rows)
+        self.files = _files(self.robots)
+        self.levels: dict[Robot, Finding] = {(r["type"], r["name"]): r for r in summary["robots"]}
+        self.trends: dict[Robot, Finding] = {(t["type"], t["name"]): t for t in summary["trends"]}
+        self.unlike = {robot: r for robot, r in self.levels.items() if r["alarm"]}
+        self.changed = {robot: t for robot, t in self.trends.items() if t["alarm"]}
+        self.drawn = [*self.changed, *self.unlike][:DRAWN]
+
+    @property
+    def alarms(self) -> dict[Robot, Finding]:
+        """The robots that stand out, unlike ones first, with the finding that names the cause."""
+        return {**self.unlike, **{r: t for r, t in self.changed.items() if r not in self.unlike}}
 
 
 def _by_robot(rows: Sequence[Row]) -> dict[Robot, list[Row]]:
@@ -112,70 +142,36 @@ def _files(robots: Mapping[Robot, object]) -> dict[Robot, str]:
     return files
 
 
-def _changed(summary: Mapping[str, Any]) -> dict[Robot, Mapping[str, Any]]:
-    """Return the robots that have changed over time, the most certain first."""
-    return {(t["type"], t["name"]): t for t in summary["trends"] if t["alarm"]}
-
-
-def _unlike(summary: Mapping[str, Any]) -> dict[Robot, Mapping[str, Any]]:
-    """Return the robots that are unlike the others, the most certain first."""
-    return {(r["type"], r["name"]): r for r in summary["robots"] if r["alarm"]}
-
-
-def _drawn(summary: Mapping[str, Any]) -> set[Robot]:
-    """Return the robots whose pages have charts, which make a page some megabytes large."""
-    return set([*_changed(summary), *_unlike(summary)][:DRAWN])
-
-
 # The fleet.
 
 
-def fleet_page(
-    summary: Mapping[str, Any],
-    rows: Sequence[Row],
-    files: Mapping[Robot, str],
-    folder: Path,
-    words: Sequence[str],
-) -> Page:
-    """Return the page of all robots; `files`: paths of the robots' pages. See write_fleet_pages."""
-    unlike, changed = _unlike(summary), _changed(summary)
-    seen = dict.fromkeys([*unlike, *changed])
-    compared, timed = len(summary["robots"]), len(summary["trends"])
-    said = f"{len(unlike)} of {compared} robots {_are(len(unlike))} unlike the others"
+def _fleet_page(fleet: _Fleet, folder: Path, words: Sequence[str]) -> Page:
+    """Return the page of all robots. See write_fleet_pages."""
+    summary = fleet.summary
+    compared, timed = len(fleet.levels), len(fleet.trends)
+    said = f"{len(fleet.unlike)} of {compared} robots "
+    said += f"{'is' if len(fleet.unlike) == 1 else 'are'} unlike the others"
     if timed:
-        has = "has" if len(changed) == 1 else "have"
-        said += f", {len(changed)} of {timed} {has} changed over time"
+        has = "has" if len(fleet.changed) == 1 else "have"
+        said += f", {len(fleet.changed)} of {timed} {has} changed over time"
+    advice = "Nothing to do; continue to record."
     if not compared and not timed:
         said = "No robot has enough recordings to be compared"
+        advice = "Record more: five robots of a type, and several recordings of each."
+    for first in [*fleet.alarms.values()][:1]:
+        advice = f"Begin with {first['name']}: {first['cause']} ({sure(first)} sure)."
     kinds = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("prior_*"))}
     return Page(
-        title=f"fleet: {len(files)} robots, {len(rows)} recordings",
-        tone=Tone.CAUTION if seen or not (compared or timed) else Tone.GOOD,
+        title=f"fleet: {len(fleet.files)} robots, {len(fleet.rows)} recordings",
+        tone=Tone.CAUTION if fleet.alarms or not (compared or timed) else Tone.GOOD,
         verdict=f"{said}.",
-        advice=_advice(summary, unlike, changed),
-        answer=_findings(seen, unlike, changed, files),
+        advice=advice,
+        answer=_findings(fleet),
         notes=_notes(summary),
-        sections=[s for s in _fleet_sections(summary, rows, files) if s.parts],
+        sections=list(_fleet_sections(fleet)),
         summary={"recordings": summary["recordings"], "types": summary["types"]},
         texts={"Repeat this": shlex.join(["./diffbot", "fleet", *words]), **kinds},
     )
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _advice(
-    summary: Mapping[str, Any],
-    unlike: Mapping[Robot, Mapping[str, Any]],
-    changed: Mapping[Robot, Mapping[str, Any]],
-) -> str:
-    first = next(iter(unlike.values()), None) or next(iter(changed.values()), None)
-    if first is not None:
-        return f"Begin with {first['name']}: {first['cause']} ({sure(first)} sure)."
-    if not summary["robots"] and not summary["trends"]:
-        return "Record more: five robots of a type, and several recordings of each."
-    return "Nothing to do; continue to record."
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
@@ -192,28 +188,17 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _findings(
-    robots: Mapping[Robot, object],
-    unlike: Mapping[Robot, Mapping[str, Any]],
-    changed: Mapping[Robot, Mapping[str, Any]],
-    files: Mapping[Robot, str],
-) -> Table:
+def _findings(fleet: _Fleet) -> Table:
     rows = []
-    for robot in robots:
-        level, change = unlike.get(robot), changed.get(robot)
-        about = level or change or {}
-        rows.append(
-            [
-                robot[1],
-                Path(robot[0]).stem,
-                about["cause"],
-                sure(about),
-                MISSING if change is None else change_text(change),
-                MISSING if level is None else level["evidence"].partition(";")[0],
-            ]
-        )
+    for robot, about in fleet.alarms.items():
+        level, change = fleet.unlike.get(robot), fleet.changed.get(robot)
+        rows.append([
+            robot[1], Path(robot[0]).stem, about["cause"], sure(about),
+            MISSING if change is None else change_text(change),
+            MISSING if level is None else level["evidence"].partition(";")[0],
+        ])  # fmt: skip
     head = ["robot", "type", "cause", "sure", "change over time", "against the others"]
-    links = [files.get(robot) for robot in robots]
+    links = [fleet.files.get(robot) for robot in fleet.alarms]
     return Table(head, rows, links=links, note="" if rows else "No robot stands out.")
 
 
@@ -267,23 +252,21 @@ def day(time: float) -> str:
     return datetime.fromtimestamp(time, timezone.utc).strftime("%Y-%m-%d")
 
 
-def _fleet_sections(
-    summary: Mapping[str, Any], rows: Sequence[Row], files: Mapping[Robot, str]
-) -> Iterator[Section]:
-    robots = _by_robot(rows)
-    charts: list[Part] = []
-    for i, (robot, change) in enumerate(list(_changed(summary).items())[:DRAWN]):
-        charts.append(_trend_chart(f"trend_{i}", robots[robot], change, robot[1]))
+def _fleet_sections(fleet: _Fleet) -> Iterator[Section]:
+    charts = [
+        _trend_chart(f"trend_{i}", fleet.robots[robot], change, robot[1])
+        for i, (robot, change) in enumerate(list(fleet.changed.items())[:DRAWN])
+    ]
     text = "Of the robots that changed, the quantity that changed most surely; bands: 95 %."
     yield Section("Changes over time", text, charts)
     text = "Typical values of each type: centre, and range of 95 % of further robots."
-    yield Section("Types", text, _priors(summary), wide=True)
-    yield Section("Robots side by side", "", _spreads(summary, robots))
+    yield Section("Types", text, _priors(fleet.summary), wide=True)
+    yield Section("Robots side by side", "", _spreads(fleet))
     yield Section(
         "All robots", "The least likely first; a name leads to the robot's recordings.",
-        [_ranking(summary, robots, files)], wide=True,
+        [_ranking(fleet)], wide=True,
     )  # fmt: skip
-    bad = [row for row in rows if row["usable"] in ("none", "unreadable")]
+    bad = [row for row in fleet.rows if row["usable"] in ("none", "unreadable")]
     table = Table(
         ["recording", "robot", "verdict", "reason"],
         [[str(r["path"]), r["robot"], r["usable"], r["reason"] or ""] for r in bad[:UNREAD]],
@@ -324,21 +307,20 @@ def _centre(prior: Mapping[str, Any], quantity: str) -> float:
     return float(prior["relative_to"][quantity]) * level
 
 
-def _spreads(summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]) -> list[Part]:
+def _spreads(fleet: _Fleet) -> list[Part]:
     """Plot the first two quantities of each type's robots, K7 over |K8| for torque recordings.
 
     A load or a tyre shows in K7 and K8.
     """
     parts: list[Part] = []
-    notable = {*_unlike(summary), *_changed(summary)}
-    for i, (kind, prior) in enumerate(summary["types"].items()):
-        own = [robot for robot in summary["robots"] if robot["type"] == kind]
+    for i, (kind, prior) in enumerate(fleet.summary["types"].items()):
+        own = {robot: found for robot, found in fleet.levels.items() if robot[0] == kind}
         axes = [*prior["centre"], *prior["centre"]][:2]
         curves = []
         for name, role, alarm in (
             ("like the others", Role.FIRST, False), ("standing out", Role.SECOND, True),
         ):  # fmt: skip
-            some = [r["deviations"] for r in own if ((r["type"], r["name"]) in notable) is alarm]
+            some = [r["deviations"] for n, r in own.items() if (n in fleet.alarms) is alarm]
             x, y = ([100.0 * d[axis] for d in some] for axis in axes)
             curves.append(Curve(name, x, y, role, dots=True))
         first, second = map(label, axes)
@@ -350,20 +332,14 @@ def _spreads(summary: Mapping[str, Any], robots: Mapping[Robot, Sequence[Row]]) 
             )
         )  # fmt: skip
         if len(own) <= BESIDE:
-            parts.append(_side_by_side(i, kind, axes[0], summary, robots))
+            parts.append(_side_by_side(i, kind, axes[0], fleet))
     return parts
 
 
-def _side_by_side(
-    number: int,
-    kind: str,
-    quantity: str,
-    summary: Mapping[str, Any],
-    robots: Mapping[Robot, Sequence[Row]],
-) -> Intervals:
+def _side_by_side(number: int, kind: str, quantity: str, fleet: _Fleet) -> Intervals:
     """Return a quantity of each robot of a type, with its interval."""
     names, values, halves, unit = [], [], [], ""
-    for (own, name), rows in robots.items():
+    for (own, name), rows in fleet.robots.items():
         known = [told for row in rows if (told := reading(row, quantity)) and told[1] > 0.0]
         if own == kind and known:
             names.append(name)
@@ -372,42 +348,30 @@ def _side_by_side(
             each = float(np.std(scatter, ddof=1)) if len(known) > 1 else known[0][1]
             halves.append(NORMAL_95 * each / math.sqrt(len(known)))
             unit = known[0][2]
-    centre = _centre(summary["types"][kind], quantity)
+    centre = _centre(fleet.summary["types"][kind], quantity)
     title = f"{Path(kind).stem}: {label(quantity)} of each robot"
     note = "dashed: the type's centre"
     return Intervals(f"first_{number}", title, unit, names, values, halves, truth=centre, note=note)
 
 
-def _ranking(
-    summary: Mapping[str, Any],
-    robots: Mapping[Robot, Sequence[Row]],
-    files: Mapping[Robot, str],
-) -> Table:
-    unlike, changed = _unlike(summary), _changed(summary)
-    levels = {(r["type"], r["name"]): r for r in summary["robots"]}
-    trends = {(t["type"], t["name"]): t for t in summary["trends"]}
-
+def _ranking(fleet: _Fleet) -> Table:
     def rank(robot: Robot) -> float:
-        found = [part[robot]["p"] for part in (levels, trends) if robot in part]
+        found = [part[robot]["p"] for part in (fleet.levels, fleet.trends) if robot in part]
         return float(min(found, default=2.0))
 
+    def chance(finding: Finding | None) -> str:
+        return MISSING if finding is None else f"{finding['p']:.1e}"
+
     rows, marks, links = [], [], []
-    for robot in sorted(robots, key=rank):
-        level, trend = levels.get(robot), trends.get(robot)
-        about = unlike.get(robot) or changed.get(robot)
-        rows.append(
-            [
-                robot[1],
-                Path(robot[0]).stem,
-                str(len(robots[robot])),
-                MISSING if level is None else f"{level['p']:.1e}",
-                MISSING if trend is None else f"{trend['p']:.1e}",
-                day(robots[robot][-1].get("time") or 0.0),
-                MISSING if about is None else about["cause"],
-            ]
-        )
+    for robot in sorted(fleet.robots, key=rank):
+        own, about = fleet.robots[robot], fleet.alarms.get(robot)
+        rows.append([
+            robot[1], Path(robot[0]).stem, str(len(own)), chance(fleet.levels.get(robot)),
+            chance(fleet.trends.get(robot)), day(own[-1].get("time") or 0.0),
+            MISSING if about is None else about["cause"],
+        ])  # fmt: skip
         marks.append(None if about is None else Tone.CAUTION)
-        links.append(files[robot])
+        links.append(fleet.files[robot])
     head = ["robot", "type", "recordings", "p, others", "p, change", "last", "cause"]
     note = "p: probability of such a deviation without a fault, for this robot alone."
     return Table(head, rows, note=note, filtered=True, marks=marks, links=links)
@@ -456,21 +420,10 @@ def _model(
 # A robot.
 
 
-def robot_page(
-    robot: Robot, rows: Sequence[Row], summary: Mapping[str, Any], folder: Path, drawn: bool
-) -> Page:
-    """Return the page of one robot.
-
-    Args:
-        robot: Type and name.
-        rows: Rows of its recordings, in order of time.
-        summary: Content of fleet.json.
-        folder: Folder of the page, for links.
-        drawn: Whether the page has charts.
-    """
+def _robot_page(robot: Robot, fleet: _Fleet, folder: Path) -> Page:
+    """Return the page of one robot in a folder."""
     kind, name = robot
-    level = next((r for r in summary["robots"] if (r["type"], r["name"]) == robot), None)
-    trend = next((t for t in summary["trends"] if (t["type"], t["name"]) == robot), None)
+    rows, level, trend = fleet.robots[robot], fleet.levels.get(robot), fleet.trends.get(robot)
     alarms = [part for part in (level, trend) if part is not None and part["alarm"]]
     if alarms:
         verdict = f"{name} stands out: {alarms[0]['cause']} ({sure(alarms[0])} sure)."
@@ -479,14 +432,16 @@ def robot_page(
         advice = "; ".join(part for part in parts if part) + "."
     elif level is None and trend is None:
         verdict = f"{name} was not compared."
-        advice = str(summary.get("left_out", {}).get(name, "It has too few recordings.")) + "."
+        advice = (
+            str(fleet.summary.get("left_out", {}).get(name, "It has too few recordings.")) + "."
+        )
     else:
         verdict, advice = f"{name} is like the others of its type.", "Nothing to do."
     sections = [
         Section("Recordings", "A path leads to the recording's own report, where there is one.",
                 [_recordings(rows, folder, _compared(level, trend))], wide=True),
     ]  # fmt: skip
-    if drawn:
+    if robot in fleet.drawn:
         charts = [
             _trend_chart(f"q_{i}", rows, trend or {}, quantity=quantity)
             for i, quantity in enumerate(_compared(level, trend))
@@ -537,16 +492,11 @@ def _recordings(rows: Sequence[Row], folder: Path, compared: Sequence[str]) -> T
         delay = math.nan if row.get("delay") is None else row["delay"]
         found = {name: reading(row, name) for name in shown}
         units |= {name: told[2] for name, told in found.items() if told is not None}
-        cells.append(
-            [
-                path.name,
-                day(row.get("time") or 0.0),
-                *map(_text, found.values()),
-                MISSING if math.isnan(delay) else significant(delay),
-                row["reason"] or "",
-                row["usable"],
-            ]
-        )
+        cells.append([
+            path.name, day(row.get("time") or 0.0), *map(_text, found.values()),
+            MISSING if math.isnan(delay) else significant(delay), row["reason"] or "",
+            row["usable"],
+        ])  # fmt: skip
         marks.append(TONES.get(row["usable"], Tone.BAD))
         links.append(_report(path, folder))
     head = [f"{label(name)}, {units[name]}" if name in units else label(name) for name in shown]

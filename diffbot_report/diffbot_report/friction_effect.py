@@ -91,12 +91,6 @@ class FrictionEffect:
         return "; ".join(found) or None
 
 
-def wheel_speeds(velocity: Array, model: RobotModel) -> Array:
-    """Return the wheel speeds [left, right], rad/s, (n, 2), at [v, omega], shape (n, 2)."""
-    turn = model.half_track * velocity[:, 1]
-    return np.column_stack((velocity[:, 0] - turn, velocity[:, 0] + turn)) / model.wheel_radius
-
-
 def friction_torques(friction: FrictionEstimate, velocity: Array, model: RobotModel) -> Array:
     """Return the friction torques [left, right], N m, shape (n, 2); NaN if unknown.
 
@@ -105,7 +99,8 @@ def friction_torques(friction: FrictionEstimate, velocity: Array, model: RobotMo
         velocity: [v, omega], m/s and rad/s, shape (n, 2).
         model: The robot's model, for its wheels and track.
     """
-    speed = wheel_speeds(velocity, model)
+    turn = model.half_track * velocity[:, 1]
+    speed = np.column_stack((velocity[:, 0] - turn, velocity[:, 0] + turn)) / model.wheel_radius
     known = np.isfinite(friction.variances)
     viscous, coulomb = np.where(known, friction.values, math.nan).reshape(2, 2)
     torque: Array = viscous * speed + coulomb * np.sign(speed)

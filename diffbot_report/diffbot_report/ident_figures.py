@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.verification import Verification
 from diffbot_report.drawing import Picture
 from diffbot_report.ident_recording import (
     OPENING,
     IdentRecording,
-    PredictionErrors,
-    VerificationResult,
     estimate_limits,
     variance_limits,
 )
@@ -363,7 +362,7 @@ def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 
 
-def verification_figure(verification: VerificationResult, title: str) -> Figure:
+def verification_figure(verification: Verification, title: str) -> Figure:
     """Draw the errors of the identified parameters, of the description's and of no model.
 
     Args:
@@ -378,21 +377,23 @@ def verification_figure(verification: VerificationResult, title: str) -> Figure:
     grid = figure.add_gridspec(
         2, 2, left=0.10, right=0.985, top=0.80, bottom=0.03, hspace=0.42, wspace=0.10
     )
+    done = verification
+    # Errors in the order of MODELS.
     steps = (
-        ("after one control period", verification.one_step),
-        (f"after {verification.horizon:.3g} s", verification.at_horizon),
-    )
+        ("after one control period", done.one_step, done.one_step_nominal, done.one_step_no_model),
+        (f"after {done.horizon:.3g} s", done.horizon_error, done.horizon_nominal,
+         done.horizon_no_model),
+    )  # fmt: skip
     for row, (name, unit) in enumerate((("velocity v", "m/s"), ("yaw rate ω", "rad/s"))):
-        for column, (when, errors) in enumerate(steps):
+        for column, (when, *errors) in enumerate(steps):
             axes = figure.add_subplot(grid[row, column])
             style.panel_title(axes, f"{name}, {unit}", when)
-            _draw_errors(axes, errors, row, column == 0)
+            _draw_errors(axes, [pair[row] for pair in errors], column == 0)
     return figure
 
 
-def _draw_errors(axes: Axes, errors: PredictionErrors, index: int, labelled: bool) -> None:
+def _draw_errors(axes: Axes, values: Sequence[float], labelled: bool) -> None:
     """Draw three bars, each with its error and the ratio to the error without a model."""
-    values = [pair[index] for pair in (errors.identified, errors.nominal, errors.no_model)]
     base = values[-1]
     largest = max((value for value in values if math.isfinite(value)), default=0.0) or 1.0
     axes.spines[["top", "right", "bottom"]].set_visible(False)

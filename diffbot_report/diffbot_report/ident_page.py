@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
-from diffbot_ident.verification import HORIZON, Model
+from diffbot_ident.verification import HORIZON, Model, VerificationState
 from diffbot_report.friction_effect import friction_torques
 from diffbot_report.ident_recording import (
     IdentRecording,
-    VerificationVerdict,
     estimate_limits,
     variance_limits,
 )
@@ -125,7 +124,7 @@ def ident_page(
         advice=advice,
         answer=_answer(parameters, friction, phrases),
         notes=notes,
-        sections=[section for section in sections if section.parts],
+        sections=sections,
         summary=summary,
         texts=texts_to_copy(run, folder),
     )
@@ -151,7 +150,7 @@ def _verdict(
     again = "Run it again for longer, or with more room (arena:=) and torque (amplitude:=)."
     if estimate.state is EstimateState.INVALID:
         return Tone.BAD, f"These parameters must not be used: {estimate.reason}", again
-    if verdict is VerificationVerdict.REFUTED:
+    if verdict is VerificationState.REFUTED:
         return (
             Tone.BAD,
             "The parameters are refuted: they do not predict a new motion.",
@@ -161,7 +160,7 @@ def _verdict(
         return Tone.CAUTION, f"Not yet identified: {estimate.reason}", again
     open_ones = [q.symbol for q in parameters if q.state is not EstimateState.ESTIMATED]
     found = f"except {', '.join(open_ones)}: not identifiable from this run" if open_ones else ""
-    if verdict is VerificationVerdict.NOT_VERIFIED:
+    if verdict is VerificationState.NOT_VERIFIED:
         stopped = summary["outcome"] == Outcome.STOPPED.value
         why = f"the run was stopped ({summary['reason']})" if stopped else ""
         if recording.verification is not None:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_ident.torque.estimate import Estimate, EstimateState
-from diffbot_report.run_end import IdentState, Pair, RunPhase
+from diffbot_ident.verification import Verification, VerificationState
+from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import (
     NANOSECONDS,
     STAMP_TOLERANCE,
@@ -26,62 +25,6 @@ Times = NDArray[np.float64]
 POINTS = 1500
 # Robot time at the start of the excitation for which every sample is kept, s.
 OPENING = 10.0
-
-
-class VerificationVerdict(Enum):
-    """Whether a held-out motion has verified the parameters; named as in DynamicParameters.msg."""
-
-    NOT_VERIFIED = "not_verified"
-    VERIFIED = "verified"
-    REFUTED = "refuted"
-
-
-@dataclass(frozen=True)
-class PredictionErrors:
-    """Root mean square errors of predictions of [v in m/s, omega in rad/s].
-
-    Attributes:
-        identified: With the identified parameters.
-        nominal: With the closed form of the robot's description; NaN if there is none.
-        no_model: Without a model, where the velocity stays constant.
-    """
-
-    identified: Pair
-    nominal: Pair
-    no_model: Pair
-
-
-@dataclass(frozen=True)
-class VerificationResult:
-    """How well the identified parameters predict a motion that they were not identified from.
-
-    Attributes:
-        passed: Whether they passed.
-        reason: Why they did not.
-        duration: Duration of the motion, s.
-        horizon: Time over which the longer predictions run, s.
-        one_step: Errors after one control period.
-        at_horizon: Errors at the end of the horizon.
-    """
-
-    passed: bool
-    reason: str
-    duration: float
-    horizon: float
-    one_step: PredictionErrors
-    at_horizon: PredictionErrors
-
-    @property
-    def decided(self) -> bool:
-        """Whether there is a result; a motion that was too short gives no errors."""
-        return self.passed or all(map(math.isfinite, self.at_horizon.identified))
-
-    @property
-    def verdict(self) -> VerificationVerdict:
-        """The verdict; nothing is refuted without a result."""
-        if not self.decided:
-            return VerificationVerdict.NOT_VERIFIED
-        return VerificationVerdict.VERIFIED if self.passed else VerificationVerdict.REFUTED
 
 
 class IdentRecording:
@@ -108,12 +51,12 @@ class IdentRecording:
         self._truth_due = truth_due
         self.estimate: Estimate | None = None
         self.state: IdentState | None = None
-        self.verification: VerificationResult | None = None
+        self.verification: Verification | None = None
         self.start: int | None = None
         self.true_parameters = TrueParameters()
         self.statuses = self.estimates = 0
         self.newest: int | None = None
-        self._verdict = VerificationVerdict.NOT_VERIFIED
+        self._verdict = VerificationState.NOT_VERIFIED
         self._estimated: int | None = None  # stamp of `estimate`, ns
         self._excited: int | None = None  # stamp of the last exciting state, ns
         self._parameters = SampleBuffer(8, capacity)  # columns: K5..K8, their variances
@@ -128,11 +71,11 @@ class IdentRecording:
         return self.state.elapsed if self.state else 0.0
 
     @property
-    def verdict(self) -> VerificationVerdict:
+    def verdict(self) -> VerificationState:
         """Verdict of a held-out motion on the latest estimate, from either message."""
         if self.verification is not None:
-            return self.verification.verdict
-        return self._verdict if self.estimate else VerificationVerdict.NOT_VERIFIED
+            return self.verification.state
+        return self._verdict if self.estimate else VerificationState.NOT_VERIFIED
 
     def missing(self) -> list[str]:
         """Return sentences on what is missing from a complete recording of the run."""
@@ -147,7 +90,7 @@ class IdentRecording:
             )
             if told > come
         ]
-        verified = self.has_last and self.verdict is not VerificationVerdict.NOT_VERIFIED
+        verified = self.has_last and self.verdict is not VerificationState.NOT_VERIFIED
         if verified and self.verification is None:
             found.append("the verification was not received")
         if self._truth_due and not len(self.true_parameters):
@@ -171,7 +114,7 @@ class IdentRecording:
         self,
         stamp: int,
         estimate: Estimate,
-        verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
+        verdict: VerificationState = VerificationState.NOT_VERIFIED,
     ) -> None:
         """Store the latest estimate, with its stamp (ns); an invalid one without its numbers."""
         if estimate.state is EstimateState.INVALID:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,11 @@ from rich.text import Text
 
 from diffbot_description import Robot, RobotModel
 from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.display import new_table
 from diffbot_report.drawing import Picture
 from diffbot_report.friction_effect import FrictionEffect
-from diffbot_report.ident_recording import IdentRecording, VerificationResult, VerificationVerdict
+from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.page import Page
 from diffbot_report.quantity import (
     MISSING,
@@ -34,6 +34,7 @@ from diffbot_report.quantity import (
     significant,
     with_uncertainty,
 )
+from diffbot_report.run_end import Pair
 from diffbot_report.summary import RunDescription, RunFindings
 
 # Columns of text that the table needs to include the meanings, with errors and without.
@@ -216,7 +217,7 @@ def _signed(value: float | None, decimals: int) -> str:
 
 
 def confidence_notes(
-    estimate: Estimate | None, verdict: VerificationVerdict, verification: VerificationResult | None
+    estimate: Estimate | None, verdict: VerificationState, verification: Verification | None
 ) -> list[str]:
     """Return lines below the table: samples, residuals, delay, verdict, state and warnings."""
     if estimate is None:
@@ -232,22 +233,26 @@ def confidence_notes(
     if estimate.reason:
         lines.append(f"{estimate.state.name.lower()}: {estimate.reason}")
     if verification is not None:
-        lines.append(_verdict_note(verdict, verification))
-    elif verdict is not VerificationVerdict.NOT_VERIFIED:
-        lines.append(verdict.value)
+        lines.append(_verdict_note(verification))
+    elif verdict is not VerificationState.NOT_VERIFIED:
+        lines.append(verdict.name.lower())
     return lines + [f"warning: {warning}" for warning in estimate.warnings]
 
 
-def _verdict_note(verdict: VerificationVerdict, verification: VerificationResult) -> str:
+def _verdict_note(verification: Verification) -> str:
     if not verification.decided:
         return f"not verified: {verification.reason}"
-    errors, words = verification.at_horizon, []
-    for name, error, base in zip("vω", errors.identified, errors.no_model, strict=True):
+    words = []
+    for name, error, base in zip(
+        "vω", verification.horizon_error, verification.horizon_no_model, strict=True
+    ):
         share = 100.0 * error / base if base > 0.0 else math.nan
         words.append(f"{name} {significant(share, 2)} %" if math.isfinite(share) else f"{name} –")
-    motion = f"by another motion of {verification.duration:.3g} s"
-    shares = f"{', '.join(words)} of the error without a model"
-    text = f"{verdict.value} {motion}: after {verification.horizon:.3g} s {shares}"
+    verdict = f"{verification.state.name.lower()} by another motion"
+    text = (
+        f"{verdict} of {verification.duration:.3g} s: after {verification.horizon:.3g} s "
+        f"{', '.join(words)} of the error without a model"
+    )
     return f"{text}; {verification.reason}" if verification.reason else text
 
 
@@ -255,8 +260,8 @@ def identification_keys(
     parameters: Sequence[Quantity],
     physical: Mapping[str, Quantity],
     friction: Mapping[str, Quantity],
-    verdict: VerificationVerdict = VerificationVerdict.NOT_VERIFIED,
-    verification: VerificationResult | None = None,
+    verdict: VerificationState = VerificationState.NOT_VERIFIED,
+    verification: Verification | None = None,
 ) -> dict[str, Any]:
     """Return the keys of summary.json that every identification has.
 
@@ -267,17 +272,27 @@ def identification_keys(
         verdict: Verdict of a held-out motion.
         verification: How well that motion was predicted; pairs are [v in m/s, omega in rad/s].
     """
-    verified: dict[str, Any] = {"state": verdict.value}
-    if verification is not None:
-        names = ("reason", "duration", "horizon", "one_step", "at_horizon")
-        found = asdict(verification)
-        verified |= {name: found[name] for name in names}
+    verified: dict[str, Any] = {"state": verdict.name.lower()}
+    if found := verification:
+        verified |= {
+            "reason": found.reason,
+            "duration": found.duration,
+            "horizon": found.horizon,
+            "one_step": _errors(found.one_step, found.one_step_nominal, found.one_step_no_model),
+            "at_horizon": _errors(
+                found.horizon_error, found.horizon_nominal, found.horizon_no_model
+            ),
+        }
     return {
         "parameters": {quantity.symbol: quantity.entry() for quantity in parameters},
         "friction": {key: quantity.entry() for key, quantity in friction.items()},
         "physical": {key: quantity.entry() for key, quantity in physical.items()},
         "verification": verified,
     }
+
+
+def _errors(identified: Pair, nominal: Pair, no_model: Pair) -> dict[str, Pair]:
+    return {"identified": identified, "nominal": nominal, "no_model": no_model}
 
 
 def confidence_keys(estimate: Estimate) -> dict[str, Any]:

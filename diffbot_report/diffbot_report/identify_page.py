@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ from diffbot_ident.recording.torque_analysis import AVERAGE, TorqueResult, free_
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
 from diffbot_ident.recording.verdict import AnalysisOutcome, Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis
-from diffbot_ident.torque.estimate import NAMES, NORMAL_95, UNITS
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import AxisSegment, Prediction
 from diffbot_report.ident_page import correlation
 from diffbot_report.page import Chart, Curve, Intervals, Page, Part, Role, Section, Table, Tone
-from diffbot_report.quantity import MISSING, significant
+from diffbot_report.quantity import MISSING, UNITS, significant
 from diffbot_report.summary import yaml_texts
 
 TONES = {Usable.ALL: Tone.GOOD, Usable.SOME: Tone.CAUTION, Usable.NONE: Tone.BAD}
@@ -55,7 +56,7 @@ def identify_page(
         advice=_advice(findings, folder),
         answer=_answer(findings.verdicts),
         notes=notes,
-        sections=[section for section in _sections(findings) if section.parts],
+        sections=list(_sections(findings)),
         summary=summary,
         texts={
             "Repeat this": shlex.join(["./diffbot", "identify", *words]),
@@ -142,7 +143,7 @@ def _evidence(verdict: Verdict) -> Table:
 def _torque(result: TorqueResult) -> Iterator[Section]:
     estimate = result.estimate
     parts: list[Part] = []
-    for i, name in enumerate(NAMES):
+    for i, (name, unit) in enumerate(UNITS.items()):
         variance = estimate.variances[i]
         half = NORMAL_95 * math.sqrt(variance) if 0.0 <= variance < math.inf else math.nan
         names, values, halves = ["found"], [estimate.values[i]], [half]
@@ -151,8 +152,7 @@ def _torque(result: TorqueResult) -> Iterator[Section]:
             values.append(result.nominal.values[i])
             halves.append(math.nan)
         note = "" if math.isfinite(half) else "not identifiable"
-        unit = UNITS[i].replace("^2", "²")
-        parts.append(Intervals(name.upper(), name.upper(), unit, names, values, halves, note=note))
+        parts.append(Intervals(name, name, unit, names, values, halves, note=note))
     yield Section("Parameters", "With their 95 % intervals.", parts)
     if len(result.held_out_motion) > 10 * AVERAGE:
         seconds = float(np.ptp(result.held_out_motion[:, 0]))
@@ -206,7 +206,7 @@ def _velocity(axes: Mapping[str, AxisAnalysis]) -> Iterator[Section]:
 
 def _predicted(
     key: str, prediction: Prediction, verdict: Verdict, group: str, with_command: bool = True
-) -> list[Part]:
+) -> list[Chart]:
     """Chart measured and predicted values, and the residuals, of all segments side by side."""
     columns: list[list[Any]] = [[] for _ in range(5)]
     begin, gap = 0.0, np.array([math.nan])
@@ -230,11 +230,11 @@ def _predicted(
     rms = verdict.error_held_out
     note = f"rms {rms:.3g} {unit}" if math.isfinite(rms) else ""
     residual = _residual(f"residual_{key}", "Velocity", unit, time, rest)
+    x_unit = "time of motion, s"
     return [
-        Chart(f"held_out_{key}", "Velocity", unit, curves, "time of motion, s", group, note),
-        Chart(residual.key, residual.title, unit, residual.curves, "time of motion, s", group,
-              residual.note),
-    ]  # fmt: skip
+        Chart(f"held_out_{key}", "Velocity", unit, curves, x_unit, group, note),
+        replace(residual, x_unit=x_unit, group=group),
+    ]
 
 
 def _dead_times(axis: str, analysis: AxisAnalysis) -> Chart:
@@ -257,10 +257,8 @@ def _voltage(analysis: VoltageAnalysis, number: int) -> Section:
         parts.append(_slow_tests(f"slow_{number}", slow, fit.ks, fit.kv, verdict.error_unit))
     for i, (name, prediction) in enumerate(analysis.predictions.items()):
         chart, residual = _predicted(f"{number}_{i}", prediction, verdict, f"{number} {i}", False)
-        assert isinstance(chart, Chart)
         note = f"rms {prediction.error:.2g} {verdict.error_unit}"
-        parts.append(Chart(chart.key, name, chart.unit, chart.curves, "time, s", chart.group, note))
-        parts.append(residual)
+        parts += [replace(chart, title=name, x_unit="time, s", note=note), residual]
     text = f"{verdict.summary()}. Each test is predicted by a fit to the other tests."
     return Section(verdict.subject.capitalize(), text, parts)
 

@@ -5,34 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from builtin_interfaces.msg import Time
 
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, TurningEstimate
-from diffbot_msgs.msg import (
-    ControllerState as ControllerStateMessage,
-)
-from diffbot_msgs.msg import (
-    DynamicParameters,
-    IdentStatus,
-    VelocityParameters,
-)
-from diffbot_msgs.msg import (
-    Verification as VerificationMessage,
-)
+from diffbot_ident.verification import Verification, VerificationState
+from diffbot_msgs import msg
+from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_report.controller_topics import StatusFields
-from diffbot_report.ident_recording import PredictionErrors, VerificationResult, VerificationVerdict
 from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
-# The constants of the messages are named like the phases and verdicts.
+T = TypeVar("T", FrictionEstimate, TurningEstimate)
+
+# The constants of the messages are named like the phases.
 PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
-    for kind in (IdentStatus, ControllerStateMessage)
+    for kind in (IdentStatus, msg.ControllerState)
 }
-VERDICTS = {getattr(DynamicParameters, verdict.name): verdict for verdict in VerificationVerdict}
+# Fields of Verification.msg with errors, named like those of a Verification.
+ERRORS = (
+    "one_step", "one_step_no_model", "one_step_nominal",
+    "horizon_error", "horizon_no_model", "horizon_nominal",
+)  # fmt: skip
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -81,7 +78,7 @@ def ident_state(message: IdentStatus) -> IdentState:
     )
 
 
-def controller_state(message: ControllerStateMessage) -> ControllerState:
+def controller_state(message: msg.ControllerState) -> ControllerState:
     """Convert a state of a controller."""
     return ControllerState(
         **_common(message),
@@ -130,23 +127,16 @@ def estimate_of(message: DynamicParameters) -> Estimate:
         coverage=tuple(message.coverage.tolist()),
         delay=message.torque_delay,
         period=message.control_period,
-        friction=_friction(message),
-        turning=_turning(message),
+        friction=_known(FrictionEstimate, message.friction, message.friction_variance),
+        turning=_known(TurningEstimate, message.turning, message.turning_variance),
     )
 
 
-def _friction(message: DynamicParameters) -> FrictionEstimate | None:
-    values, variances = message.friction, message.friction_variance
+def _known(kind: type[T], values: Any, variances: Any) -> T | None:
+    """Return friction of the wheels or against turning; None if it was not estimated."""
     if not (np.isfinite(values).any() and (values.any() or variances.any())):
         return None
-    return FrictionEstimate(tuple(values.tolist()), tuple(variances.tolist()))
-
-
-def _turning(message: DynamicParameters) -> TurningEstimate | None:
-    values, variances = message.turning, message.turning_variance
-    if not (np.isfinite(values).any() and (values.any() or variances.any())):
-        return None
-    return TurningEstimate(tuple(values.tolist()), tuple(variances.tolist()))
+    return kind(tuple(values.tolist()), tuple(variances.tolist()))
 
 
 def _state(number: int) -> EstimateState:
@@ -157,25 +147,22 @@ def _four(message: Any) -> tuple[float, float, float, float]:
     return message.k5, message.k6, message.k7, message.k8
 
 
-def verdict_of(message: DynamicParameters) -> VerificationVerdict:
+def verdict_of(message: DynamicParameters) -> VerificationState:
     """Return whether the values in a message have been verified."""
-    return VERDICTS.get(message.verification, VerificationVerdict.NOT_VERIFIED)
+    number = message.verification
+    known = number in set(VerificationState)
+    return VerificationState(number) if known else VerificationState.NOT_VERIFIED
 
 
-def verification_of(message: VerificationMessage) -> VerificationResult:
-    """Return the result of a held-out motion."""
-
-    def errors(*fields: str) -> PredictionErrors:
-        return PredictionErrors(*(tuple(getattr(message, field).tolist()) for field in fields))
-
-    return VerificationResult(
-        message.passed,
-        message.reason,
-        message.duration,
-        message.horizon,
-        errors("one_step", "one_step_nominal", "one_step_no_model"),
-        errors("horizon_error", "horizon_nominal", "horizon_no_model"),
-    )
+def verification_of(message: msg.Verification) -> Verification:
+    """Return the result of a held-out motion; one that was too short has no errors."""
+    errors = {name: tuple(getattr(message, name).tolist()) for name in ERRORS}
+    state = VerificationState.NOT_VERIFIED
+    if message.passed:
+        state = VerificationState.VERIFIED
+    elif np.isfinite(message.horizon_error).all():
+        state = VerificationState.REFUTED
+    return Verification(state, message.reason, message.duration, message.horizon, **errors)
 
 
 def true_parameters(

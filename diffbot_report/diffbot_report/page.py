@@ -285,7 +285,7 @@ class Page:
         advice: One sentence: what to do next.
         answer: The table of the results.
         notes: Sentences below it, such as warnings.
-        sections: Evidence.
+        sections: Evidence; those without parts are left out.
         summary: Content of summary.json.
         texts: Name and content of texts to copy: the command that repeats the run, YAML files.
     """
@@ -321,13 +321,14 @@ def page_text(page: Page) -> str:
     web = files("diffbot_report") / "web"
     style = colours() + (web / "page.css").read_text(encoding="utf-8")
     script = (web / "page.js").read_text(encoding="utf-8")
-    parts = [part for section in page.sections for part in section.parts]
+    shown = [section for section in page.sections if section.parts]
+    parts = [part for section in shown for part in section.parts]
     curves = sum(len(part.curves) for part in parts if isinstance(part, Chart))
     most = points_of_each(curves)
     charts = [_data(part, most) for part in parts if not isinstance(part, Table | Image)]
     data = {"charts": charts, "summary": page.summary}
-    sections = (_section(section, i) for i, section in enumerate(page.sections))
-    body = "\n".join((_head(page), *sections, _texts(page.texts)))
+    sections = (_section(section, i) for i, section in enumerate(shown))
+    body = "\n".join((_head(page, shown), *sections, _texts(page.texts)))
     # Tables, pictures and scenes do not need the library, which makes up most of a page's size.
     plotted = any(not isinstance(part, Table | Image | Scene) for part in parts)
     library = f"<script>{_plotly()}</script>" if plotted else ""
@@ -392,7 +393,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
-def _head(page: Page) -> str:
+def _head(page: Page, sections: Sequence[Section]) -> str:
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in page.notes)
     return f"""<header class="{page.tone.value}">
 <div class="bar"><h1>{html.escape(page.title)}</h1>
@@ -402,13 +403,12 @@ def _head(page: Page) -> str:
 </header>
 <main>
 <section class="answer">{_table(page.answer)}{f"<ul>{notes}</ul>" if notes else ""}</section>
-{_contents(page)}"""
+{_contents(page, sections)}"""
 
 
-def _contents(page: Page) -> str:
+def _contents(page: Page, sections: Sequence[Section]) -> str:
     """Return links to the sections."""
-    titles = [section.title for section in page.sections]
-    names = [(f"section-{i}", title) for i, title in enumerate(titles)]
+    names = [(f"section-{i}", section.title) for i, section in enumerate(sections)]
     names += [("copy", "To copy")] if page.texts else []
     links = "".join(f"<a href='#{key}'>{html.escape(name)}</a>" for key, name in names)
     return f"<nav aria-label='Sections'>{links}</nav>" if len(names) > 1 else ""
@@ -522,29 +522,24 @@ def _texts(texts: Mapping[str, str]) -> str:
 
 def _data(part: Chart | Intervals | Matrix | Strips | Scene, most: int) -> dict[str, Any]:
     """Return the data of a part for the page's script, with at most `most` points per curve."""
-    about = {"kind": type(part).__name__.lower(), "key": part.key}
+    # Title and note are in the page's text.
+    own = {name: value for name, value in vars(part).items() if name not in ("title", "note")}
+    own["kind"] = type(part).__name__.lower()
     if isinstance(part, Chart):
-        curves = [found for curve in part.curves if (found := _curve(curve, most)) is not None]
-        return {
-            **about, "unit": part.unit, "x_unit": part.x_unit, "group": part.group,
-            "limits": list(part.limits), "events": [list(event) for event in part.events],
-            "logarithmic": part.logarithmic, "y_range": part.y_range, "equal": part.equal,
-            "curves": curves,
-        }  # fmt: skip
-    if isinstance(part, Intervals):
-        return {**about, "unit": part.unit, "names": list(part.names), "truth": part.truth,
-                "values": _cells(part.values), "half_widths": _cells(part.half_widths),
-                "below": None if part.below is None else _cells(part.below)}  # fmt: skip
-    if isinstance(part, Matrix):
-        cells = [_cells(row) for row in np.asarray(part.values, float)]
-        return {**about, "columns": list(part.columns), "rows": list(part.rows),
-                "values": cells, "limits": list(part.limits)}  # fmt: skip
-    if isinstance(part, Strips):
-        x, holds = np.asarray(part.x, float), np.asarray(part.holds, float)
+        found = (_curve(curve, most) for curve in part.curves)
+        own["curves"] = [curve for curve in found if curve is not None]
+    elif isinstance(part, Intervals):
+        own |= {"values": _cells(part.values), "half_widths": _cells(part.half_widths)}
+        own["below"] = None if part.below is None else _cells(part.below)
+    elif isinstance(part, Matrix):
+        own["values"] = [_cells(row) for row in np.asarray(part.values, float)]
+    elif isinstance(part, Strips):
+        holds = np.asarray(part.holds, float)
         kept = changes_kept(holds, MOST_FRAMES)
-        return {**about, "names": list(part.names), "x": packed(x[kept]),
-                "holds": [packed(column) for column in holds[kept].T]}  # fmt: skip
-    return {**about, **_scene(part)}
+        own |= {"x": packed(np.asarray(part.x, float)[kept]), "holds": _columns(holds[kept])}
+    else:
+        own |= _scene(part)
+    return own
 
 
 def _cells(values: ArrayLike) -> list[float | None]:
@@ -552,25 +547,25 @@ def _cells(values: ArrayLike) -> list[float | None]:
     return [float(v) if np.isfinite(v) else None for v in np.asarray(values, float)]
 
 
+def _columns(values: ArrayLike) -> list[dict[str, str]]:
+    return [packed(column) for column in np.asarray(values, float).T]
+
+
 def _scene(part: Scene) -> dict[str, Any]:
+    """Return the fields of a scene that the page stores in another form."""
     kept = evenly(len(np.asarray(part.time)), MOST_FRAMES)
-
-    def columns(values: ArrayLike) -> list[dict[str, str]]:
-        return [packed(column) for column in np.asarray(values, float).T]
-
+    reference = part.reference
     return {
         "time": packed(np.asarray(part.time, float)[kept]),
-        "pose": columns(np.asarray(part.pose, float)[kept]),
-        "reference": None if part.reference is None
-        else columns(np.asarray(part.reference, float)[kept]),
+        "pose": _columns(np.asarray(part.pose, float)[kept]),
+        "reference": None if reference is None else _columns(np.asarray(reference, float)[kept]),
         "paths": [
-            {"name": name, "role": role.value, "places": columns(_thinned_path(places))}
+            {"name": name, "role": role.value, "places": _columns(_thinned_path(places))}
             for name, role, places in part.paths
         ],
         "outline": [np.round(np.asarray(p, float), 5).tolist() for p in part.outline],
         "colour": [round(255 * c) for c in part.colour],
-        "arena": part.arena,
-    }  # fmt: skip
+    }
 
 
 def _curve(curve: Curve, most: int) -> dict[str, Any] | None:
@@ -578,19 +573,12 @@ def _curve(curve: Curve, most: int) -> dict[str, Any] | None:
     if not len(x) or not np.isfinite(y).any():
         return None
     kept = peaks_kept(y, most)
-    band = None
-    if curve.half_width is not None:
-        band = packed(np.asarray(curve.half_width, float)[kept])
+    own = dict(vars(curve))
+    half_width = own.pop("half_width")
+    band = None if half_width is None else packed(np.asarray(half_width, float)[kept])
     return {
-        "name": curve.name,
-        "role": curve.role.value,
-        "steps": curve.steps,
-        "dashed": curve.dashed,
-        "dots": curve.dots,
-        "x": packed(x[kept]),
-        "y": packed(y[kept]),
-        "band": band,
-    }
+        **own, "role": curve.role.value, "x": packed(x[kept]), "y": packed(y[kept]), "band": band
+    }  # fmt: skip
 
 
 def _thinned_path(places: ArrayLike) -> Array:

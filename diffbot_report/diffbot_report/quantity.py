@@ -21,8 +21,9 @@ from diffbot_ident.torque.physical import PhysicalQuantity, turning_quantities
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
 from diffbot_ident.torque.physical import smallest_torque as identified_smallest_torque
+from diffbot_report.controller_topics import TORQUE
 
-UNITS = {"K5": "m", "K6": "1/m", "K7": "1/(kg m)", "K8": "1/(kg m²)"}
+UNITS = dict(zip(TORQUE.parameters, TORQUE.parameter_units, strict=True))
 
 NOT_IDENTIFIABLE = "not identifiable"
 

@@ -43,7 +43,7 @@ def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> 
         notes=[
             f"{count} runs without a result: {why}" for why, count in summary["reasons"].items()
         ],
-        sections=[section for section in _sections(summary) if section.parts],
+        sections=list(_sections(summary)),
         summary=summary,
         texts={
             "Repeat this": shlex.join(["./diffbot", "study", *words]),

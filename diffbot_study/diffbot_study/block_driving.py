@@ -43,9 +43,9 @@ class BlockDrives:
     Attributes:
         settling_time: Time from which a robot stays within 1 cm and 1 degree of its reference, s;
             infinite: never; shape (n,).
-        rms_position: Root mean square of the true position error from `since` on, m, shape (n,).
+        rms_position: Root mean square of the true position error in the second half, m, shape (n,).
         rms_heading: Same for the heading error, rad.
-        max_position: Maximum true position error from `since` on, m, shape (n,).
+        max_position: Maximum true position error in the second half, m, shape (n,).
         peak_torque: Maximum commanded torque of a wheel, N m, shape (n,).
         rms_torque: Root mean square of both wheels' commanded torques, N m, shape (n,).
         pose: True poses at the end, rows x, y, theta, m and rad, shape (3, n).
@@ -69,12 +69,9 @@ def simulate_drives(
     duration: float,
     *,
     starts: ArrayLike | None = None,
-    encoder_counts: Sequence[int] | None = None,
     torque_noise: ArrayLike = 0.0,
     torque_delay: int = 0,
     seeds: Sequence[int] = (),
-    since: float | None = None,
-    period: float = PERIOD,
 ) -> BlockDrives:
     """Place n robots at rest at their start poses and drive them.
 
@@ -84,38 +81,33 @@ def simulate_drives(
         reference: Returns the reference of all laws at a time of the run, s.
         duration: Duration, s.
         starts: True start poses, rows x, y, theta, m and rad, shape (3, n); None: all 0.
-        encoder_counts: Encoder counts per wheel revolution of each robot; None: the robots' own.
         torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or
             (n,).
         torque_delay: Delay of the motors, control periods.
         seeds: Seeds of each robot's encoder phases and noise; empty: 0 for all.
-        since: Time from which errors are evaluated, s; None: the second half.
-        period: Control period, s.
 
     Raises:
         ValueError: As raised by IdealBlock, BlockBackstepping, BlockActuator and BlockEncoders.
     """
     n = len(robots)
     seeds = list(seeds) or [0] * n
-    counts = [r.encoder.counts for r in robots] if encoder_counts is None else encoder_counts
     engine = IdealBlock(robots)
     engine.reset(starts)
     bands = np.array([robot.drive.dead_band for robot in robots]).T
     actuator = BlockActuator(
         [robot.limits.torque for robot in robots], torque_delay, torque_noise, seeds, bands
     )
-    encoders = BlockEncoders(list(counts), period, seeds)
+    encoders = BlockEncoders([robot.encoder.counts for robot in robots], PERIOD, seeds)
     driver = _Driver(robots, BlockBackstepping(laws), np.stack((engine.x, engine.y, engine.theta)))
-    half = 0.5 * duration if since is None else since
-    tally = _Tally(n, half)
+    tally = _Tally(n, 0.5 * duration)
     measured = encoders.read(engine.angles)
-    for step in range(round(duration / period)):
-        time = step * period
+    for step in range(round(duration / PERIOD)):
+        time = step * PERIOD
         wanted = reference(time)
-        torque = driver.answer(measured, wanted, period)
-        tally.count(time, period, (engine.x, engine.y, engine.theta), wanted, torque)
+        torque = driver.answer(measured, wanted)
+        tally.count(time, (engine.x, engine.y, engine.theta), wanted, torque)
         _, acting = actuator.apply(torque)
-        engine.step(acting, period)
+        engine.step(acting, PERIOD)
         measured = encoders.read(engine.angles)
     return tally.result(np.stack((engine.x, engine.y, engine.theta)), driver.poses)
 
@@ -135,7 +127,7 @@ class _Driver:
         self._angles = np.zeros((2, len(robots)))
         self._torque = np.zeros((2, len(robots)))
 
-    def answer(self, measured: Array, reference: Reference, period: float) -> Array:
+    def answer(self, measured: Array, reference: Reference) -> Array:
         """Return the torques of the next period, N m, for the wheels' measured angles, rad."""
         before, self._angles = self._angles, measured
         if self._first is None:
@@ -145,10 +137,10 @@ class _Driver:
         left, right = self._left * turned[0], self._right * turned[1]
         length, turn = 0.5 * (left + right), (right - left) / self._separation
         poses = arc_ends(self.poses, length, turn)
-        self.poses = self._first.put_right(poses, measured, self._torque, period)
-        mean = np.stack((length, turn)) / period
-        wanted = self._law.update(self.poses, mean, self._torque, reference, period)
-        step = self._rate * period
+        self.poses = self._first.put_right(poses, measured, self._torque, PERIOD)
+        mean = np.stack((length, turn)) / PERIOD
+        wanted = self._law.update(self.poses, mean, self._torque, reference, PERIOD)
+        step = self._rate * PERIOD
         near = within_each(wanted, self._torque - step, self._torque + step)
         self._torque = within_each(near, -self._limit, self._limit)
         return self._torque
@@ -168,7 +160,6 @@ class _Tally:
     def count(
         self,
         time: float,
-        period: float,
         pose: tuple[Array, Array, Array],
         reference: Reference,
         torque: Array,
@@ -179,7 +170,7 @@ class _Tally:
         heading = pose[2] - reference.theta
         heading = np.abs(heading - math.tau * np.rint(heading / math.tau))
         outside = (square > SETTLED_POSITION**2) | (heading > SETTLED_HEADING)
-        self._outside[outside] = time + period
+        self._outside[outside] = time + PERIOD
         self._last = time
         self._all += 1
         efforts = np.abs(torque)

@@ -28,7 +28,6 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
-from diffbot_controllers.laws.friction import Laws
 from diffbot_controllers.laws.motion import WheelFeedback
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Robot, load_robot, wheel_friction
@@ -42,6 +41,7 @@ from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_
 Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
+CHATTER = 10.0  # frequency from which a torque chatters, Hz
 
 
 class Law(Protocol):
@@ -98,17 +98,16 @@ class DriveSamples:
         """Maximum torque of a wheel, N m."""
         return float(np.abs(self.torque).max())
 
-    def chatter(self, limit: float, since: float = 0.0, above: float = 10.0) -> float:
-        """Return the root mean square of the torque above a frequency, as a fraction of a limit.
+    def chatter(self, limit: float, since: float = 0.0) -> float:
+        """Return the root mean square of the torque above 10 Hz, as a fraction of a limit.
 
         Args:
             limit: Limit of a wheel's torque, N m.
             since: Begin of the evaluation, s.
-            above: Frequency, Hz.
         """
         torque = self.torque[self.time >= since]
         spectrum = np.fft.rfft(torque, axis=0)
-        spectrum[np.fft.rfftfreq(len(torque), self.time[1] - self.time[0]) <= above] = 0.0
+        spectrum[np.fft.rfftfreq(len(torque), self.time[1] - self.time[0]) <= CHATTER] = 0.0
         fast = np.fft.irfft(spectrum, len(torque), axis=0)
         return float(np.sqrt(np.mean(fast**2))) / limit
 
@@ -231,19 +230,6 @@ ESTIMATE_PERIOD, ESTIMATE_DELAY = 0.2, 0.1
 STAMP_ROUNDING = 1e-6  # tolerance of stamps, s
 
 
-class AdaptableLaw(Protocol):
-    """A control law whose parameters may be replaced between two updates."""
-
-    dynamics: DynamicParameters
-
-    @property
-    def friction(self) -> Laws | None:
-        """Friction of the wheels; None: the law does not know it."""
-
-    @friction.setter
-    def friction(self, laws: Laws) -> None: ...
-
-
 class LiveAdaptation:
     """The dynamics_estimator node and the gates of a controller; pass it as `on_sample`.
 
@@ -259,7 +245,7 @@ class LiveAdaptation:
         self,
         robot: Robot,
         nominal: DynamicParameters,
-        law: AdaptableLaw,
+        law: DrivetrainLaw,
         also: Callable[[JointSample], None] | None = None,
         settings: LiveSettings = LiveSettings(),  # noqa: B008  (frozen)
     ) -> None:

@@ -22,14 +22,7 @@ from rich.table import Table
 from diffbot_description import load_robot
 from diffbot_description.files import write_atomically
 from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
-from diffbot_study.fleet_analysis import (
-    FEWEST,
-    RECORDINGS,
-    UNKNOWN,
-    Fleet,
-    RobotFinding,
-    analyse_fleet,
-)
+from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, UNKNOWN, Fleet, analyse_fleet
 from diffbot_study.fleet_rows import (
     COLUMNS,
     CONTENT,
@@ -40,18 +33,9 @@ from diffbot_study.fleet_rows import (
     find_recordings,
     read_recordings,
 )
-from diffbot_study.fleet_trends import Trend, said
+from diffbot_study.fleet_trends import said
 from diffbot_study.parquet_store import ParquetStore, Row
-from diffbot_study.study import (
-    INTERRUPTED,
-    SOME_FAILED,
-    RowKeeper,
-    add_cluster_options,
-    progress_bar,
-    status_of,
-    write_page,
-)
-from diffbot_study.task_cluster import Cluster, ClusterLostError
+from diffbot_study.study import add_cluster_options, status_of, store_results, write_page
 
 # Recordings per task: some seconds of work.
 CHUNK = 10
@@ -131,14 +115,21 @@ def _run(options: argparse.Namespace, console: Console, write_pages: WritePages 
         f"{len(recordings)} recordings, {len(new)} of them new, "
         f"{len(recordings) - len(wanted)} duplicates; {others} other files"
     )
-    lost, interrupted = _add_rows(list(new.items()), store, options, console)
+    items = list(new.items())
+    tasks = [items[at : at + CHUNK] for at in range(0, len(items), CHUNK)]
+    status = store_results(
+        read_recordings, tasks, store, options, console, name="recordings", complaint=_complaint
+    )
     rows = _one_row_each(store.rows(), wanted)
     summary = _report_findings(rows, options, console)
     if write_pages is not None:
         write_page(lambda: write_pages(summary, rows, options.output), console)
-    if interrupted:
-        return INTERRUPTED
-    return SOME_FAILED if lost else 0
+    return status
+
+
+def _complaint(task: Sequence[tuple[str, FleetRecording]], failure: str) -> str:
+    paths = ", ".join(str(recording.path) for _, recording in task)
+    return f"cannot be read ({failure}): {paths}"
 
 
 def _one_row_each(rows: Sequence[Row], wanted: Mapping[str, FleetRecording]) -> list[Row]:
@@ -169,45 +160,6 @@ def _check_descriptions(recordings: Sequence[FleetRecording], sizes: Mapping[str
             raise ValueError(f"--{option} {size:g} m: must be finite and > 0; measure it in m")
     for kind in sorted({recording.type for recording in recordings if recording.type}):
         load_robot(kind)
-
-
-def _add_rows(
-    new: Sequence[tuple[str, FleetRecording]],
-    store: ParquetStore,
-    options: argparse.Namespace,
-    console: Console,
-) -> tuple[int, bool]:
-    """Store the rows of new recordings; return the number of lost ones, and whether Ctrl-C came."""
-    lost = 0
-    tasks = [new[at : at + CHUNK] for at in range(0, len(new), CHUNK)]
-    if not tasks:
-        return 0, False
-    try:
-        with (
-            Cluster(options.scheduler, options.workers, console.print) as cluster,
-            RowKeeper(store) as keeper,
-            progress_bar(console) as progress,
-        ):
-            console.print(f"dashboard: {cluster.dashboard}")
-            bar = progress.add_task("recordings", total=len(new))
-            for end in cluster.run(read_recordings, tasks, options.task_time):
-                task = tasks[end.task]
-                if end.failure is None:
-                    keeper.add(end.result)
-                else:
-                    lost += len(task)
-                    paths = ", ".join(str(recording.path) for _, recording in task)
-                    console.print(f"cannot be read ({end.failure}): {paths}", soft_wrap=True)
-                progress.advance(bar, len(task))
-    except KeyboardInterrupt:
-        console.print(
-            "interrupted: finished recordings are kept; run the same command again to continue"
-        )
-        return lost, True
-    except ClusterLostError as error:
-        console.print(str(error))
-        lost += 1
-    return lost, False
 
 
 def _report_findings(
@@ -267,7 +219,9 @@ def _print(fleet: Fleet, console: Console) -> None:
             f"{len(fleet.robots)} robots of {len(fleet.types)} types; {len(alarms)} are unlike the "
             f"others {chance}"
         )
-        _print_deviations(alarms, console)
+        rows = [(a.name, a.type, f"{a.p:.1e}", a.cause, a.evidence) for a in alarms[:SHOWN]]
+        head = ("robot", "type", "p", "cause", "evidence")
+        _print_table("unlike the others", head, rows, console)
     else:
         console.print(
             f"no type has at least {FEWEST} robots with at least {RECORDINGS} usable recordings "
@@ -276,17 +230,9 @@ def _print(fleet: Fleet, console: Console) -> None:
     if fleet.trends:
         changed = [trend for trend in fleet.trends if trend.alarm]
         console.print(f"{len(fleet.trends)} robots over time; {len(changed)} have changed {chance}")
-        _print_changes(changed, console)
-
-
-def _print_deviations(alarms: Sequence[RobotFinding], console: Console) -> None:
-    rows = [(a.name, a.type, f"{a.p:.1e}", a.cause, a.evidence) for a in alarms[:SHOWN]]
-    _print_table("unlike the others", ("robot", "type", "p", "cause", "evidence"), rows, console)
-
-
-def _print_changes(changed: Sequence[Trend], console: Console) -> None:
-    rows = [(t.name, t.type, f"{t.p:.1e}", said(t), t.cause) for t in changed[:SHOWN]]
-    _print_table("changed over time", ("robot", "type", "p", "change", "cause"), rows, console)
+        rows = [(t.name, t.type, f"{t.p:.1e}", said(t), t.cause) for t in changed[:SHOWN]]
+        head = ("robot", "type", "p", "change", "cause")
+        _print_table("changed over time", head, rows, console)
 
 
 def _print_table(

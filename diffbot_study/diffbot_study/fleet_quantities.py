@@ -14,7 +14,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,24 +49,6 @@ MOST, TOLD = 0.8, 0.5
 SMALLEST = 1e-9
 
 
-class Quantities(Protocol):
-    """Quantities by which the robots of a type are compared."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the quantities; those of logarithms begin with "log_"."""
-
-    @property
-    def scale(self) -> Mapping[str, float]:
-        """Scale of the non-logarithmic quantities: the type's signed medians, in their units."""
-
-    def is_told(self, row: Row) -> bool:
-        """Whether a row contains all of them."""
-
-    def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """Return values and standard deviations of rows with them, (rows, quantities) each."""
-
-
 def choose_quantities(rows: Sequence[Row]) -> Quantities | None:
     """Return the quantities to compare a type's rows by; None if they have none in common."""
     torque = [row for row in rows if TorqueQuantities.tells(row)]
@@ -87,6 +68,10 @@ class TorqueQuantities:
 
     Args:
         rows: Rows of the type with these quantities.
+
+    Attributes:
+        names: Names of the quantities; those of logarithms begin with "log_".
+        scale: Scale of the non-logarithmic quantities: the type's signed medians, in their units.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -110,11 +95,11 @@ class TorqueQuantities:
         return known and row["k7"] > 0.0 > row["k8"]
 
     def is_told(self, row: Row) -> bool:
-        """See Quantities."""
+        """Whether a row contains all of the quantities."""
         return self.tells(row) and _has_gyro(row) == self._gyro
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """See Quantities."""
+        """Return values and standard deviations of rows with them, (rows, quantities) each."""
         values, own = [], []
         for row in rows:
             values.append(
@@ -160,6 +145,10 @@ class ValueQuantities:
     Args:
         rows: Values by name of the rows that have all of `names`.
         names: Names of the values; those without a usable median are left out.
+
+    Attributes:
+        names: See TorqueQuantities.
+        scale: See TorqueQuantities.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Told]], names: Sequence[str]) -> None:
@@ -175,12 +164,12 @@ class ValueQuantities:
         self.names = tuple(f"{LOG}{n}" if n in self._logs else n for n in scale)
 
     def is_told(self, row: Row) -> bool:
-        """See Quantities."""
+        """Whether a row contains all of the quantities."""
         told = _values(row)
         return {*self._sizes} <= {*told} and all(told[name].value > 0.0 for name in self._logs)
 
     def of(self, rows: Sequence[Row]) -> tuple[Array, Array]:
-        """See Quantities."""
+        """Return values and standard deviations of rows with them, (rows, quantities) each."""
         values, own = [], []
         for row in rows:
             told = _values(row)
@@ -197,6 +186,10 @@ class ValueQuantities:
                 ]
             )
         return np.array(values), np.array(own)
+
+
+Quantities = TorqueQuantities | ValueQuantities
+"""Quantities by which the robots of a type are compared."""
 
 
 def _values(row: Row) -> dict[str, Told]:

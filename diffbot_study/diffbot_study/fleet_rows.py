@@ -34,11 +34,10 @@ from diffbot_description import load_robot
 from diffbot_description.files import LARGEST, parse_yaml, read_regular
 from diffbot_ident.recording.identify import BAGS, LOGS, TABLES, analyse_recording
 from diffbot_ident.recording.options import Options
+from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 from diffbot_study.fleet_quantities import GYRO
 from diffbot_study.parquet_store import Row
 
-K = ("k5", "k6", "k7", "k8")
-FRICTION = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
 VERSION = 4
 """Version of the rows; increased when their meaning changes, so recordings are read again."""
 METADATA = "metadata.yaml"
@@ -58,7 +57,7 @@ COLUMNS = {
     "usable": "string",
     "reason": "string",
     "notes": "string",
-    **{name: "float64" for each in (*K, *FRICTION) for name in (each, f"std_{each}")},
+    **{name: "float64" for each in (*NAMES, *FRICTION_NAMES) for name in (each, f"std_{each}")},
     "delay": "float64",
     "residual_v": "float64",
     "residual_omega": "float64",
@@ -301,7 +300,11 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
     gyro = summary.get("gyro") or {}
     whole = {name: gyro.get(name.removeprefix("gyro_")) for name in GYRO}
     whole["torque_difference"] = summary.get("torque_difference")
-    parts = ((summary.get("parameters"), K), (summary.get("friction"), FRICTION), (whole, whole))
+    parts = (
+        (summary.get("parameters"), NAMES),
+        (summary.get("friction"), FRICTION_NAMES),
+        (whole, whole),
+    )
     for part, names in parts:
         part = part or {}
         for name in names:

@@ -189,8 +189,7 @@ def _identify(
     own = robot.excitation
     limits = np.array([own.linear_velocity, own.angular_velocity])
     geometry = robot.geometry
-    scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-    estimator = _estimator(which, geometry, scale, turning=robot.turning is not None)
+    estimator = estimator_of(which, robot) if isinstance(which, str) else which
     odometry = DiffOdometry(geometry)
     corners = outline(robot)
     fastest, farthest = np.zeros(2), np.array(extent(corners, (0.0, 0.0, 0.0)))
@@ -207,7 +206,10 @@ def _identify(
         if step % record == 0:
             history.append(estimator.estimate().values)
         if step % round(LEARN / PERIOD) == 0:
-            _teach(source, estimator)
+            # As in the ident node, the excitation predicts with the current estimate.
+            found = estimator.estimate()
+            if found.state is EstimateState.ESTIMATED:
+                source.learn(found)
     estimator.update(sample.beyond(robot.drive.dead_band))
     truth = virtual.engine.parameters()
     return IdentificationRun(
@@ -223,20 +225,16 @@ def _identify(
     )
 
 
-def _estimator(
-    which: str | Estimator, geometry: WheelGeometry, scale: MotionScale, turning: bool = False
-) -> Estimator:
-    """Return the estimator of this name, or the given one."""
-    if isinstance(which, str):
-        return make_estimator(which, geometry, scale, turning=turning)
-    return which
+def estimator_of(name: str, robot: Robot) -> Estimator:
+    """Return a new estimator, "integral", "rls" or "kalman", of a robot."""
+    turning = robot.turning is not None
+    return make_estimator(name, robot.geometry, motion_scale(robot), turning=turning)
 
 
-def _teach(source: Excitation, estimator: Estimator) -> None:
-    """Let the excitation predict with the current estimate, as the ident node does."""
-    found = estimator.estimate()
-    if found.state is EstimateState.ESTIMATED:
-        source.learn(found)
+def motion_scale(robot: Robot) -> MotionScale:
+    """Return the typical magnitude of the motion that a robot's excitation causes."""
+    own = robot.excitation
+    return MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
 
 
 def identify_arrays(
@@ -285,7 +283,9 @@ def identify_arrays(
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
     # Half of the maximum is the typical magnitude of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
-    found = _estimator(estimator, geometry, scale)
+    found = estimator
+    if isinstance(found, str):
+        found = make_estimator(found, geometry, scale)
     interrupts = np.count_nonzero(gaps) <= MOST_GAPS * len(rows)
     for row, gap, *sample in zip(
         *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True

@@ -33,13 +33,11 @@ from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot, save_robot
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Turning
-from diffbot_ident.excitation.excitations import excited_wheel_speed
-from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders
-from diffbot_study.recorded_runs import RecordedRun, make_run
+from diffbot_study.recorded_runs import RecordedRun, make_run, prbs_of
 
 GRAVITY = 9.81  # m/s^2
 CASTERS_STAY = 1.1
@@ -310,9 +308,7 @@ def record_random(
         with closing(make_simulator(engine, drawn.robot)) as made:
             return record_random(drawn, seconds, made)
     robot, period, seed = drawn.robot, drawn.period, drawn.seed
-    own = robot.excitation
-    limit = excited_wheel_speed(robot)
-    source = GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed)
+    source = prbs_of(robot, seed)
     motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     floor = SlopedFloor(robot, drawn.slope, drawn.downhill)
     encoders = Encoders(robot.encoder.counts, period, seed)

@@ -1,21 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of excited robots, recorded once so that several estimators can use them."""
+"""Runs of excited robots, recorded once so that several estimators can use them.
+
+`record` records one robot in any surroundings; `record_block` records many robots at once, with the
+batched engine, and `record_runs` one robot with many seeds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_description import DynamicParameters, Robot, load_robot
+from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
 from diffbot_ident.excitation.excitations import excited_wheel_speed
 from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.engines.ideal_block import IdealBlock
+from diffbot_sim.virtual_robot import BlockActuator, BlockEncoders
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+from diffbot_study.driving import PERIOD
+from diffbot_study.identification import motion_scale
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,7 @@ class RecordedRun:
     """
 
     samples: list[JointSample]
-    truth: NDArray[np.float64]
+    truth: Array
     geometry: WheelGeometry
     scale: MotionScale
 
@@ -112,12 +123,17 @@ def record(setting: RunSetting, seed: int, seconds: float) -> RecordedRun:
 
 def driver(setting: RunSetting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:
     """Return excitation, actuator and encoders of a run."""
-    own, limit = robot.excitation, excited_wheel_speed(robot)
     return (
-        GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed),
+        prbs_of(robot, seed),
         _WiredActuator(setting, robot.limits.torque, seed),
         Encoders(setting.counts, setting.period, seed),
     )
+
+
+def prbs_of(robot: Robot, seed: int) -> GuardedPrbs:
+    """Return the excitation of a robot within its own limits."""
+    own = robot.excitation
+    return GuardedPrbs(own.amplitude, own.hold, own.register, excited_wheel_speed(robot), seed)
 
 
 class _WiredActuator(Actuator):
@@ -147,10 +163,112 @@ def next_torque(
 
 def make_run(robot: Robot, k: DynamicParameters, samples: list[JointSample]) -> RecordedRun:
     """Return the samples with the known data of their robot."""
-    own = robot.excitation
-    return RecordedRun(
-        samples,
-        np.array(k),
-        robot.geometry,
-        MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
+    return RecordedRun(samples, np.array(k), robot.geometry, motion_scale(robot))
+
+
+# Many robots at once.
+
+
+@dataclass(frozen=True)
+class BlockRecording:
+    """Joint samples of n robots at m instants.
+
+    Attributes:
+        stamps: Stamps, s, shape (m,).
+        positions: Measured angles of the wheels [left, right], rad, shape (m, 2, n).
+        efforts: Reported torques of the period that ends, N m, shape (m, 2, n).
+        truth: K5 to K8 of each robot, shape (4, n).
+        motions: True x, y, theta, v and omega, m, rad, m/s and rad/s, shape (m, 5, n).
+    """
+
+    stamps: Array
+    positions: Array
+    efforts: Array
+    truth: Array
+    motions: Array
+
+    def samples(self, index: int) -> list[JointSample]:
+        """Return the joint samples of one robot, without speeds."""
+        positions = self.positions[:, :, index].tolist()
+        efforts = self.efforts[:, :, index].tolist()
+        still = (0.0, 0.0)
+        return [
+            JointSample(stamp, (angle[0], angle[1]), still, (effort[0], effort[1]))
+            for stamp, angle, effort in zip(self.stamps.tolist(), positions, efforts, strict=True)
+        ]
+
+
+def record_block(
+    robots: Sequence[Robot],
+    seeds: Sequence[int],
+    seconds: float,
+    *,
+    torque_noise: ArrayLike = 0.0,
+    torque_delay: int = 0,
+    period: float = PERIOD,
+) -> BlockRecording:
+    """Excite robots at rest with guarded PRBS, each within its own limits.
+
+    Args:
+        robots: n robots.
+        seeds: Seed of each robot's excitation, noise and encoder phases.
+        seconds: Robot time, s.
+        torque_noise: Standard deviation of the acting torque as a fraction of it; a number, or
+            (n,).
+        torque_delay: Delay of the motors, control periods.
+        period: Control period, s.
+
+    Raises:
+        ValueError: As raised by IdealBlock, BlockActuator and BlockEncoders.
+    """
+    sources = [prbs_of(robot, seed) for robot, seed in zip(robots, seeds, strict=True)]
+    engine = IdealBlock(robots)
+    bands = np.array([robot.drive.dead_band for robot in robots]).T
+    actuator = BlockActuator(
+        [robot.limits.torque for robot in robots], torque_delay, torque_noise, seeds, bands
     )
+    encoders = BlockEncoders([robot.encoder.counts for robot in robots], period, seeds)
+    steps = round(seconds / period)
+    positions, efforts = (np.zeros((steps + 1, 2, len(robots))) for _ in range(2))
+    positions[0] = encoders.read(engine.angles)
+    motions = np.zeros((steps + 1, 5, len(robots)))
+    speeds = np.zeros((2, len(robots)))
+    for step in range(1, steps + 1):
+        torque = np.array(
+            [
+                source.torque((left, right))
+                for source, left, right in zip(sources, *speeds.tolist(), strict=True)
+            ]
+        ).T
+        efforts[step], acting = actuator.apply(torque)
+        engine.step(acting, period)
+        positions[step] = encoders.read(engine.angles)
+        motions[step] = engine.x, engine.y, engine.theta, engine.v, engine.omega
+        speeds = (positions[step] - positions[step - 1]) / period
+    stamps = np.asarray(period * np.arange(steps + 1), dtype=np.float64)
+    return BlockRecording(stamps, positions, efforts, np.array(engine.parameters), motions)
+
+
+def record_runs(setting: RunSetting, seeds: Sequence[int], seconds: float) -> list[RecordedRun]:
+    """Do the same as `record` for each seed, in one block if possible.
+
+    Runs are recorded one after the other if the wiring is not left to left, the torques are equal,
+    or there is a payload.
+
+    Raises:
+        ValueError: As raised by record_block.
+    """
+    if setting.straight or setting.on_axle or setting.wiring != RunSetting.wiring:
+        return [record(setting, seed, seconds) for seed in seeds]
+    robot = setting.make_robot()
+    count = len(seeds)
+    block = record_block(
+        [replace(robot, encoder=replace(robot.encoder, counts=setting.counts))] * count,
+        seeds,
+        seconds,
+        torque_noise=setting.noise,
+        torque_delay=setting.delay,
+        period=setting.period,
+    )
+    k = closed_form(robot.model)
+    return [make_run(robot, k, block.samples(index)) for index in range(count)]

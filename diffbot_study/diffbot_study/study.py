@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from rich.table import Table
 
 from diffbot_description.files import write_atomically
 from diffbot_study.parquet_store import ParquetStore, Row
-from diffbot_study.study_plan import Study, load_study
+from diffbot_study.study_plan import Point, Study, load_study
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
 from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study, shown
 from diffbot_study.task_cluster import Cluster, ClusterLostError
@@ -149,42 +150,16 @@ def _run(
     done = store.keys() & points.keys()
     missing = [point for key, point in points.items() if key not in done]
     console.print(f"{study.name}: {len(points)} runs, {len(done)} of them are already done")
-    lost, interrupted = 0, False
-    if missing:
-        tasks = chunks(missing)
-        keeper = RowKeeper(store)
-        try:
-            with (
-                Cluster(options.scheduler, options.workers, console.print) as cluster,
-                keeper,
-                progress_bar(console) as progress,
-            ):
-                console.print(f"dashboard: {cluster.dashboard}")
-                bar = progress.add_task(study.name, total=len(missing))
-                for end in cluster.run(run_chunk, tasks, options.task_time):
-                    if end.failure is None:
-                        keeper.add(end.result)
-                    else:
-                        lost += len(tasks[end.task])
-                        console.print(_complaint(tasks[end.task], end.failure), soft_wrap=True)
-                    progress.advance(bar, len(tasks[end.task]))
-        except KeyboardInterrupt:
-            interrupted = True
-            console.print(
-                "interrupted: finished runs are kept; run the same command again to continue"
-            )
-        except ClusterLostError as error:
-            lost += 1
-            console.print(str(error))
+    status = store_results(
+        run_chunk, chunks(missing), store, options, console, name="runs", complaint=_complaint
+    )
     rows = [row for row in store.rows() if row["key"] in points]
     if rows:
         _report_results(study, rows, output, options, console, write)
-    if interrupted:
-        return INTERRUPTED
-    return SOME_FAILED if lost else 0
+    return status
 
 
-def _complaint(points: Sequence[Any], failure: str) -> str:
+def _complaint(points: Sequence[Point], failure: str) -> str:
     first, last = points[0], points[-1]
     return (
         f"{len(points)} runs failed ({failure}), of seeds {first.seed} to {last.seed}; run the "
@@ -192,38 +167,66 @@ def _complaint(points: Sequence[Any], failure: str) -> str:
     )
 
 
-class RowKeeper:
-    """Writes rows to a store in batches, and the rest at the end of the context."""
+def store_results(
+    function: Callable[[Any], list[Row]],
+    tasks: Sequence[Sequence[Any]],
+    store: ParquetStore,
+    options: argparse.Namespace,
+    console: Console,
+    *,
+    name: str,
+    complaint: Callable[[Sequence[Any], str], str],
+) -> int:
+    """Run tasks on a cluster and store their rows; return the exit status.
 
-    def __init__(self, store: ParquetStore) -> None:
-        self._store = store
-        self._rows: list[Row] = []
-        self._written = time.monotonic()
-
-    def __enter__(self) -> RowKeeper:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._write()
-
-    def add(self, rows: Sequence[Row]) -> None:
-        """Add rows."""
-        self._rows += rows
-        if len(self._rows) >= WAITING or time.monotonic() - self._written > PATIENCE:
-            self._write()
-
-    def _write(self) -> None:
-        self._store.append(self._rows)
-        self._rows = []
-        self._written = time.monotonic()
-
-
-def progress_bar(console: Console) -> Progress:
-    """Return a bar of completed tasks, with the remaining time."""
-    return Progress(
+    Args:
+        function: Returns the rows of a task; importable by the workers.
+        tasks: Items of each task.
+        store: Table to which the rows are added, in batches.
+        options: Options of add_cluster_options.
+        console: Console for progress and messages.
+        name: What the items are called.
+        complaint: Returns the message about a task that failed, and why.
+    """
+    if not tasks:
+        return 0
+    lost, interrupted = 0, False
+    waiting: list[Row] = []
+    written = time.monotonic()
+    columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=console,
     )  # fmt: skip
+    try:
+        with (
+            Cluster(options.scheduler, options.workers, console.print) as cluster,
+            Progress(*columns, console=console) as progress,
+        ):
+            console.print(f"dashboard: {cluster.dashboard}")
+            bar = progress.add_task(name, total=sum(map(len, tasks)))
+            try:
+                for end in cluster.run(function, tasks, options.task_time):
+                    task = tasks[end.task]
+                    if end.failure is None:
+                        waiting += end.result
+                    else:
+                        lost += len(task)
+                        console.print(complaint(task, end.failure), soft_wrap=True)
+                    if len(waiting) >= WAITING or time.monotonic() - written > PATIENCE:
+                        store.append(waiting)
+                        waiting, written = [], time.monotonic()
+                    progress.advance(bar, len(task))
+            finally:
+                # Before the cluster closes, which takes seconds.
+                store.append(waiting)
+    except KeyboardInterrupt:
+        interrupted = True
+        console.print(
+            f"interrupted: finished {name} are kept; run the same command again to continue"
+        )
+    except ClusterLostError as error:
+        lost += 1
+        console.print(str(error))
+    return INTERRUPTED if interrupted else SOME_FAILED if lost else 0
 
 
 def _report_results(
@@ -254,11 +257,7 @@ def _report_results(
         "reasons": reasons,
         "tolerance": dict(study.tolerance),
         "shown": {
-            name: {
-                "name": LABELS[name].name,
-                "unit": LABELS[name].unit,
-                "factor": LABELS[name].factor,
-            }
+            name: asdict(LABELS[name])
             for name in (*shown(study), *(["within_tolerance"] if study.tolerance else []))
         },
     }

@@ -49,15 +49,17 @@ class Setting:
 
     Attributes:
         kind: float, int or str.
+        text: Meaning, with unit.
+        default: Value if none is given; None: the robot's own.
         low: Minimum.
         high: Maximum.
         names: Valid words of a text; empty: any.
         of: Kinds of study that have the setting.
-        text: Meaning, with unit.
     """
 
     kind: type
     text: str
+    default: Any
     low: float = -math.inf
     high: float = math.inf
     names: tuple[str, ...] = ()
@@ -86,63 +88,53 @@ class Setting:
 _ONE = (IDENTIFICATION,)
 _DRIVEN = (DRIVE,)
 SETTINGS: dict[str, Setting] = {
-    "seconds": Setting(float, "robot time of the run, s", 0.5, 3600.0),
-    "encoder_counts": Setting(int, "counts per wheel revolution; 0: exact", 0, 2**31 - 1),
+    "seconds": Setting(float, "robot time of the run, s", 30.0, 0.5, 3600.0),
+    "encoder_counts": Setting(int, "counts per wheel revolution; 0: exact", None, 0, 2**31 - 1),
     "torque_noise": Setting(
-        float, "standard deviation of the acting torque, as a share of it", 0.0, 1.0
+        float, "standard deviation of the acting torque, as a share of it", 0.02, 0.0, 1.0
     ),
-    "torque_delay": Setting(int, "delay of the torque, control periods", 0, 100),
+    "torque_delay": Setting(int, "delay of the torque, control periods", 0, 0, 100),
     "payload": Setting(
-        float, "mass added at the body's centre of mass, as a share of the body's mass", 0.0, 5.0
+        float, "mass added at the body's centre of mass, as a share of the body's mass",
+        0.0, 0.0, 5.0,
     ),
-    "friction": Setting(float, "factor on the robot's viscous and Coulomb friction", 0.0, 10.0),
-    "speed": Setting(float, "factor on the excitation's speed limits", 0.05, 1.5, of=_ONE),
+    "friction": Setting(float, "factor on the robot's viscous and Coulomb friction",
+                        1.0, 0.0, 10.0),
+    "speed": Setting(float, "factor on the excitation's speed limits", 1.0, 0.05, 1.5, of=_ONE),
     "excitation": Setting(
-        str, "excitation of the identification", names=("prbs", "multisine", "optimised"), of=_ONE
+        str, "excitation of the identification", "prbs",
+        names=("prbs", "multisine", "optimised"), of=_ONE,
     ),
     "estimator": Setting(
-        str, "estimator of the identification", names=("integral", "rls", "kalman"), of=_ONE
+        str, "estimator of the identification", "integral",
+        names=("integral", "rls", "kalman"), of=_ONE,
     ),
-    "path": Setting(str, "path to drive", names=("figure_eight", "parking"), of=_DRIVEN),
-    "gain": Setting(float, "factor on the tuned gamma1 and gamma2", 0.05, 20.0, of=_DRIVEN),
+    "path": Setting(
+        str, "path to drive", "figure_eight", names=("figure_eight", "parking"), of=_DRIVEN
+    ),
+    "gain": Setting(float, "factor on the tuned gamma1 and gamma2", 1.0, 0.05, 20.0, of=_DRIVEN),
     "known_friction": Setting(
-        float, "friction that the law assumes, as a factor on the true one", 0.0, 3.0, of=_DRIVEN
+        float, "friction that the law assumes, as a factor on the true one",
+        1.0, 0.0, 3.0, of=_DRIVEN,
     ),
     "known_inputs": Setting(
-        float, "K7 and K8 that the law assumes, as a factor on the true ones", 0.1, 10.0, of=_DRIVEN
+        float, "K7 and K8 that the law assumes, as a factor on the true ones",
+        1.0, 0.1, 10.0, of=_DRIVEN,
     ),
     "known_couplings": Setting(
-        float,
-        "K5 and K6 that the law assumes, as a factor on the true ones",
-        -10.0,
-        10.0,
-        of=_DRIVEN,
+        float, "K5 and K6 that the law assumes, as a factor on the true ones",
+        1.0, -10.0, 10.0, of=_DRIVEN,
     ),
-}
+}  # fmt: skip
 DEFAULTS: dict[str, dict[str, Any]] = {
-    IDENTIFICATION: {
-        "seconds": 30.0,
-        "torque_noise": 0.02,
-        "torque_delay": 0,
-        "payload": 0.0,
-        "friction": 1.0,
-        "speed": 1.0,
-        "excitation": "prbs",
-        "estimator": "integral",
-    },
-    DRIVE: {
-        "seconds": 20.0,
-        "torque_noise": 0.02,
-        "torque_delay": 0,
-        "payload": 0.0,
-        "friction": 1.0,
-        "path": "figure_eight",
-        "gain": 1.0,
-        "known_friction": 1.0,
-        "known_inputs": 1.0,
-        "known_couplings": 1.0,
-    },
+    kind: {
+        name: setting.default
+        for name, setting in SETTINGS.items()
+        if kind in setting.of and setting.default is not None
+    }
+    for kind in (IDENTIFICATION, DRIVE)
 }
+DEFAULTS[DRIVE]["seconds"] = 20.0
 _KEYS = (
     "name", "description", "kind", "robot", "repeats", "first_seed", "grid", "sample", "fixed",
     "tolerance",

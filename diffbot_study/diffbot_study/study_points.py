@@ -22,19 +22,20 @@ from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.tuning import approach_gains
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
-from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
 from diffbot_study.block_driving import simulate_drives
-from diffbot_study.block_recording import record_block
 from diffbot_study.driving import PERIOD
-from diffbot_study.identification import simulate_identification
+from diffbot_study.identification import estimator_of, simulate_identification
 from diffbot_study.parquet_store import Row
 from diffbot_study.random_robots import draw
+from diffbot_study.recorded_runs import record_block
 from diffbot_study.study_plan import DRIVE, IDENTIFICATION, RANDOM, SETTINGS, Point
 from pose2d_trajectories import make_trajectory
 
-K = ("k5", "k6", "k7", "k8")
+# Results of BlockDrives that a row contains.
+DRIVEN = (
+    "settling_time", "rms_position", "rms_heading", "max_position", "peak_torque", "rms_torque"
+)  # fmt: skip
 _TYPES = {float: "float64", int: "int64", str: "string"}
 _COMMON = {
     "robot": "string",
@@ -48,22 +49,16 @@ COLUMNS = {
     IDENTIFICATION: {
         **_COMMON,
         "state": "string",
-        **{name: "float64" for name in K},
-        **{f"true_{name}": "float64" for name in K},
-        **{f"std_{name}": "float64" for name in K},
-        **{f"error_{name}": "float64" for name in K},
-        **{f"covered_{name}": "bool" for name in K},
+        **{
+            f"{what}{name}": "float64" for what in ("", "true_", "std_", "error_") for name in NAMES
+        },
+        **{f"covered_{name}": "bool" for name in NAMES},
         "delay": "float64",
     },
     DRIVE: {
         **_COMMON,
         "settled": "bool",
-        "settling_time": "float64",
-        "rms_position": "float64",
-        "rms_heading": "float64",
-        "max_position": "float64",
-        "peak_torque": "float64",
-        "rms_torque": "float64",
+        **dict.fromkeys(DRIVEN, "float64"),
         "torque_share": "float64",
     },
 }
@@ -172,13 +167,7 @@ def _identify(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
         return [_identify_alone(point, robot) for point, robot in points]
     rows = []
     for index, (point, robot) in enumerate(points):
-        own = robot.excitation
-        estimator = make_estimator(
-            settings["estimator"],
-            robot.geometry,
-            MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude),
-            turning=robot.turning is not None,
-        )
+        estimator = estimator_of(settings["estimator"], robot)
         for sample in recording.samples(index):
             estimator.update(sample)
         rows.append(_identified(point, estimator.estimate(), recording.truth[:, index].tolist()))
@@ -212,7 +201,9 @@ def _identified(point: Point, found: Estimate, truth: Sequence[float]) -> Row:
         "state": found.state.name,
         "delay": found.delay,
     }
-    for name, value, variance, true in zip(K, found.values, found.variances, truth, strict=True):
+    for name, value, variance, true in zip(
+        NAMES, found.values, found.variances, truth, strict=True
+    ):
         deviation = math.sqrt(variance)
         row |= {
             name: value,
@@ -256,23 +247,11 @@ def _drive(points: Sequence[tuple[Point, Robot]]) -> list[Row]:
             rows += _drive([each[:2]])
         return rows
     for index, (point, robot, _) in enumerate(ready):
-        settling = float(found.settling_time[index])
-        peak = float(found.peak_torque[index])
-        rows.append(
-            {
-                **_about(point),
-                "failed": False,
-                "reason": "",
-                "settled": math.isfinite(settling),
-                "settling_time": settling,
-                "rms_position": float(found.rms_position[index]),
-                "rms_heading": float(found.rms_heading[index]),
-                "max_position": float(found.max_position[index]),
-                "peak_torque": peak,
-                "rms_torque": float(found.rms_torque[index]),
-                "torque_share": peak / robot.limits.traction,
-            }
-        )
+        row: Row = {name: float(getattr(found, name)[index]) for name in DRIVEN}
+        row |= {**_about(point), "failed": False, "reason": ""}
+        row["settled"] = math.isfinite(row["settling_time"])
+        row["torque_share"] = row["peak_torque"] / robot.limits.traction
+        rows.append(row)
     return rows
 
 

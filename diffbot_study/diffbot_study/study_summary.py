@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_ident.torque.estimate import NAMES
 from diffbot_study.parquet_store import Row
 from diffbot_study.study_plan import IDENTIFICATION, RESULTS, Study
-from diffbot_study.study_points import K
 
 # Fraction of a cell's runs that must be within a tolerance.
 LEAST_SHARE = 0.95
@@ -42,7 +42,7 @@ class Label:
 
 
 _NAMES = {
-    **{f"error_{name}": Label(f"error of {name.upper()}", "%") for name in K},
+    **{f"error_{name}": Label(f"error of {name.upper()}", "%") for name in NAMES},
     "settling_time": Label("settling time", "s"),
     "rms_position": Label("rms of position", "mm", 1e3),
     "rms_heading": Label("rms of heading", "°", 180.0 / math.pi),
@@ -55,7 +55,7 @@ LABELS: dict[str, Label] = {
     **{f"{name}_95": replace(label, name=f"{label.name}, 95th percentile")
        for name, label in _NAMES.items()},
     **{f"coverage_{name}": Label(f"coverage of {name.upper()}", "%", 100.0)
-       for name in K},
+       for name in NAMES},
     "failed_share": Label("runs without a result", "%", 100.0),
     "unsettled": Label("runs that never settle", "%", 100.0),
     "within_tolerance": Label("runs within the tolerance", "%", 100.0),
@@ -84,7 +84,7 @@ def cells(study: Study, rows: Sequence[Row]) -> list[Cell]:
             cell[f"{name}_median"] = _quantile(sizes, 0.5)
             cell[f"{name}_95"] = _quantile(sizes, LEAST_SHARE)
         if study.kind == IDENTIFICATION:
-            for name in K:
+            for name in NAMES:
                 covered = [row[f"covered_{name}"] for row in good]
                 cell[f"coverage_{name}"] = float(np.mean(covered)) if covered else math.nan
         else:
@@ -143,7 +143,7 @@ def shown(study: Study) -> list[str]:
     """Return the names of the figures that pictures and pages show."""
     names = [f"{name}_95" for name in RESULTS[study.kind]]
     if study.kind == IDENTIFICATION:
-        return [*names, *(f"coverage_{name}" for name in K), "failed_share"]
+        return [*names, *(f"coverage_{name}" for name in NAMES), "failed_share"]
     return [*names, "unsettled"]
 
 

@@ -20,14 +20,13 @@ from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_erro
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
 from diffbot_sim.virtual_robot import periods_in
+from diffbot_study.driving import PERIOD
 from pose2d_trajectories import Trajectory
 
 if TYPE_CHECKING:  # imports SciPy, three quarters of the time to import this package
     from diffbot_ident.velocity.sigma_fit import RecursiveFit
 
 Array = NDArray[np.float64]
-
-PERIOD = 0.01  # control period, s
 
 
 @dataclass(frozen=True)
@@ -79,14 +78,13 @@ class VelocityDrive:
         ]
         return np.column_stack((np.array(rows), self.reference[:, 3:] - velocities))
 
-    def within_from(self, band: Sequence[float], *, true: bool = True) -> float:
-        """Return the time from which the first errors stay within +-band, s; inf if never.
+    def within_from(self, band: Sequence[float]) -> float:
+        """Return the time from which the first true errors stay within +-band, s; inf if never.
 
         Args:
             band: Limits of the first m columns of `errors`, shape (m,).
-            true: See errors.
         """
-        outside = np.abs(self.errors(true=true)[:, : len(band)]) > np.asarray(band)
+        outside = np.abs(self.errors()[:, : len(band)]) > np.asarray(band)
         late = np.flatnonzero(outside.any(axis=1))
         if not len(late):
             return float(self.time[0])

@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from diffbot_description import load_robot
 from diffbot_ident.recording.bag import Bag
@@ -36,17 +38,18 @@ def read_recording(path: Path, robot: str) -> Store:
     store = Store(SPACING)
     readings = Readings(described, store)
     bag = Bag(path)
-    read: dict[str, Callable[[bytes], None]] = {}
+    read: dict[str, tuple[Callable[[bytes], object], Callable[[Any], None]]] = {}
     for topic in bag.topics.values():
         kind = topic.type.rpartition("/")[2]
-        decode = bag.decoder(topic)
         if topic.type == TORQUES and topic.name.endswith("/commands"):
-            read[topic.name] = _torques_of(readings, decode)
+            read[topic.name] = bag.decoder(topic), readings.take_torques
         elif kind in readings.kinds and not topic.name.endswith("ground_truth"):
-            read[topic.name] = _message_of(readings, topic.name, kind, decode)
+            read[topic.name] = bag.decoder(topic), partial(readings.take, topic.name, kind)
     with closing(bag.messages(read)) as messages:
         for name, _logged, data in messages:
-            read[name](data)
+            decode, take = read[name]
+            if (message := decode(data)) is not None:
+                take(message)
     if not store.has("pose"):
         listed = ", ".join(sorted(bag.topics)) or "none"
         raise ValueError(
@@ -58,26 +61,6 @@ def read_recording(path: Path, robot: str) -> Store:
     if bag.warnings:
         store.set(note="; ".join(bag.warnings))
     return store
-
-
-def _torques_of(readings: Readings, decode: Callable[[bytes], object]) -> Callable[[bytes], None]:
-    def read(data: bytes) -> None:
-        message = decode(data)
-        if message is not None:
-            readings.take_torques(getattr(message, "data", ()))
-
-    return read
-
-
-def _message_of(
-    readings: Readings, topic: str, kind: str, decode: Callable[[bytes], object]
-) -> Callable[[bytes], None]:
-    def read(data: bytes) -> None:
-        message = decode(data)
-        if message is not None:
-            readings.take(topic, kind, message)
-
-    return read
 
 
 def play(

@@ -15,7 +15,8 @@ from typing import Any
 
 from arc_odometry import DiffOdometry, JointReader, JointSample
 from diffbot_description import Robot
-from diffbot_report.controller_topics import CONTROLLERS, StatusFields
+from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_report.controller_topics import CONTROLLERS, TORQUE, VELOCITY, StatusFields
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_view.store import Store
 
@@ -44,11 +45,7 @@ PHASES = {
 STATES = ("not estimated", "estimated", "invalid")
 VERDICTS = ("not verified", "verified", "refuted")
 GATES = ("waiting", "following", "frozen")
-K = ("K5", "K6", "K7", "K8")
-K_UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")
 SIGMA = ("σ1", "σ2", "σ3", "σ4")
-SIGMA_UNITS = ("s", "s", "", "")
-HALF_WIDTH = 1.96  # half width of a 95 % interval, standard deviations
 
 # Sources of the pose by quality; a better source replaces the others.
 WHEELS, ODOMETRY, STATUS = 1, 2, 3
@@ -132,10 +129,13 @@ class Readings:
             self._newest = time
         self._readers[kind](topic, time, message)
 
-    def take_torques(self, torques: Sequence[float]) -> None:
-        """Process commanded torques [left, right], N m, at the time of the newest joint state."""
-        if len(torques) == 2:
-            self._store.add("command", self._newest, map(float, torques))
+    def take_torques(self, message: Any) -> None:
+        """Process a Float64MultiArray of commanded torques [left, right], N m.
+
+        It has no stamp, and counts at the time of the newest joint state.
+        """
+        if len(message.data) == 2:
+            self._store.add("command", self._newest, map(float, message.data))
 
     def node_state(self, state: ShownNode) -> None:
         """Replace a node's state."""
@@ -201,7 +201,7 @@ class Readings:
             self._store.set(truth=[float(value) for value in values])
             return
         stds = [_root(variance) for variance in message.covariance_diagonal]
-        self._estimate(time, K, K_UNITS, values, stds)
+        self._estimate(time, TORQUE.parameters, TORQUE.parameter_units, values, stds)
         # State of each parameter of the newest estimate, shown beside its value.
         said = [
             {
@@ -223,7 +223,7 @@ class Readings:
                 "samples": int(message.samples),
             },
             friction=[
-                [float(value), HALF_WIDTH * _root(variance)]
+                [float(value), NORMAL_95 * _root(variance)]
                 for value, variance in zip(message.friction, message.friction_variance, strict=True)
             ],
             delay=float(message.torque_delay),
@@ -246,7 +246,7 @@ class Readings:
         self._store.add("parameters", time, map(float, row))
         self._store.set(
             parameters=[
-                {"name": name, "unit": unit, "value": float(value), "half": HALF_WIDTH * std}
+                {"name": name, "unit": unit, "value": float(value), "half": NORMAL_95 * std}
                 for name, unit, value, std in zip(names, units, values, stds, strict=True)
             ]
         )
@@ -282,20 +282,20 @@ class Readings:
             self._store.set(truth=values)
             return
         stds = [_root(variance) for variance in message.covariance_diagonal]
-        self._estimate(time, SIGMA, SIGMA_UNITS, values, stds)
+        self._estimate(time, SIGMA, VELOCITY.parameter_units, values, stds)
         self._store.set(delays=[float(delay) for delay in message.dead_time])
 
     def _status_reader(self, fields: StatusFields) -> Callable[[str, float, Any], None]:
-        reference, odometry = _getters(fields.reference), _getters(fields.odometry)
+        poses = [attrgetter(*names) for names in (fields.reference, fields.odometry) if names]
         wanted, velocity = attrgetter(fields.wanted), attrgetter(fields.velocity)
         command, unit = attrgetter(fields.command), fields.commanded.what
         store = self._store
 
         def read(_topic: str, time: float, message: Any) -> None:
-            if reference:
-                store.add("reference", time, [float(get(message)) for get in reference])
-            if odometry:
-                self._place(STATUS, time, [float(get(message)) for get in odometry])
+            if poses:
+                reference, odometry = (list(map(float, get(message))) for get in poses)
+                store.add("reference", time, reference)
+                self._place(STATUS, time, odometry)
             store.add("speed", time, map(float, (*velocity(message), *wanted(message))))
             store.add("command", time, map(float, command(message)))
             store.set(commanded=unit)
@@ -353,10 +353,6 @@ def shape_of(robot: Robot) -> dict[str, Any]:
         "accent": list(look.accent),
         "limit": robot.limits.traction,
     }
-
-
-def _getters(names: Sequence[str]) -> list[Callable[[Any], Any]]:
-    return [attrgetter(name) for name in names]
 
 
 def _root(variance: float) -> float:

@@ -91,12 +91,12 @@ def test_parameters_with_bands_and_what_is_missing_of_each(readings, store):
     state, series = told(store)
     k5, _, k7, _ = state["parameters"]
     assert k5 == {"name": "K5", "unit": "m", "value": 0.08, "half": None}  # not identifiable
-    assert k7["half"] == pytest.approx(0.196)
+    assert k7["half"] == pytest.approx(0.1959964)
     assert state["said"][0] == {
         "state": "not estimated", "reason": "too little turning", "coverage": 0.25
     }  # fmt: skip
     assert series["parameters"][0][1:] == [0.08, None, -3.7, 0.2, 2.6, 0.1, -16.0, 0.3]
-    assert state["friction"][0][1] == pytest.approx(0.00196) and state["friction"][2][0] is None
+    assert state["friction"][0][1] == pytest.approx(0.001959964) and state["friction"][2][0] is None
     assert state["estimate"]["verification"] == "verified" and state["delay"] == 1.0
     readings.take("/ground_truth/dynamic_parameters", "DynamicParameters", estimate(3.0, 2.7))
     assert told(store)[0]["truth"][2] == 2.7

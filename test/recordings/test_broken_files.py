@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
+from made_recordings.broken_files import broken, whole_files
 
 from diffbot_ident.recording.identify import main
-from diffbot_study.broken_files import broken, whole_files
 
 
 @pytest.fixture(scope="module")

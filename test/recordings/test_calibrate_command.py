@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
@@ -19,7 +20,6 @@ from diffbot_ident.calibration.made_readings import (
     simulated_drive,
 )
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
-from diffbot_study.recorded_bag import RecordedBag
 
 DEGREE = math.pi / 180.0
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)

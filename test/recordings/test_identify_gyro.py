@@ -10,6 +10,7 @@ import math
 from contextlib import closing
 
 import pytest
+from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
@@ -18,7 +19,6 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
 from diffbot_sim.virtual_robot import VirtualRobot
-from diffbot_study.recorded_bag import RecordedBag
 from diffbot_study.recorded_runs import RunSetting, driver, next_torque
 
 SETTING, SEED, SECONDS = RunSetting(), 3, 30.0

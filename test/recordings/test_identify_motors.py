@@ -4,8 +4,7 @@
 import numpy as np
 import pytest
 from identify_command import identify
-
-from diffbot_study.motor_logs import FAULTS, drawn, make_log
+from made_recordings.motor_logs import FAULTS, drawn, make_log
 
 
 def write(path, columns):

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import yaml
 from identify_command import identify
+from made_recordings.recorded_bag import RecordedBag
 
 from diffbot_controllers.parameter_file import read_sigma
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.velocity_robot import VelocityRobot
-from diffbot_study.recorded_bag import RecordedBag
 
 TRUTH = Sigma(0.3, 0.2, 1.05, 0.95)
 PERIOD, COMMAND_PERIOD, DEAD_TIME = 0.02, 0.1, 0.1  # s

@@ -7,10 +7,10 @@ Each is the same log of made motors, 1 kHz for 0.7 s, in another form.
 import numpy as np
 import pytest
 from identify_command import identify
+from made_recordings.motor_logs import FAULTS, drawn, make_log
+from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample
-from diffbot_study.motor_logs import FAULTS, drawn, make_log
-from diffbot_study.recorded_bag import RecordedBag
 
 NONE = (0.0, 0.0)
 RPM = 60.0 / (2.0 * np.pi)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.verdict import AnalysisOutcome
 from diffbot_ident.recording.voltage_analysis import SUBJECTS, analyse_voltages
-from diffbot_study.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
 # Angular tests: the gains of turning, seen at the wheels.
 TURNING = MadeDrivetrain(

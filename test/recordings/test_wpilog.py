@@ -6,12 +6,12 @@ import struct
 
 import numpy as np
 import pytest
+from made_recordings.sysid_logs import PER_ROTATION, MadeDrivetrain, make_logs
 
 from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.voltage_analysis import LEFT, analyse_voltages
 from diffbot_ident.recording.wpilog import STATES, read_wpilog
-from diffbot_study.sysid_logs import PER_ROTATION, MadeDrivetrain, make_logs
 
 SYSID = {
     "state": "sysid-test-state-drive",

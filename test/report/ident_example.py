@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
-from diffbot_report.ident_recording import (
-    IdentRecording,
-    PredictionErrors,
-    VerificationResult,
-    VerificationVerdict,
-)
+from diffbot_ident.verification import Verification, VerificationState
+from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.run_end import IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 
@@ -30,11 +26,18 @@ ARENA = (3.0, 2.0)  # m
 START = 3.21
 
 
-VERIFICATION = VerificationResult(
-    True, "", 10.0, 1.0,
-    PredictionErrors((0.0021, 0.0113), (0.0034, 0.0162), (0.0142, 0.0871)),
-    PredictionErrors((0.0165, 0.0742), (0.0553, 0.3121), (0.4312, 2.2104)),
-)  # fmt: skip
+VERIFICATION = Verification(
+    VerificationState.VERIFIED,
+    "",
+    10.0,
+    1.0,
+    one_step=(0.0021, 0.0113),
+    one_step_nominal=(0.0034, 0.0162),
+    one_step_no_model=(0.0142, 0.0871),
+    horizon_error=(0.0165, 0.0742),
+    horizon_nominal=(0.0553, 0.3121),
+    horizon_no_model=(0.4312, 2.2104),
+)
 
 
 def stamp_of(time: float) -> int:
@@ -136,7 +139,7 @@ def example_recording(
     payload_at: float = math.inf,
     seed: int = 1,
     rate: float = 100.0,
-    verification: VerificationResult | None = None,
+    verification: Verification | None = None,
 ) -> IdentRecording:
     """The recording of a whole run.
 
@@ -165,7 +168,7 @@ def example_recording(
             recording.add_state(example_state(time, duration, effort))
         if recording.wants_estimate(stamp):
             estimate = example_estimate(time, true, unknown, rng)
-            recording.add_estimate(stamp, estimate, VerificationVerdict.VERIFIED)
+            recording.add_estimate(stamp, estimate, VerificationState.VERIFIED)
     if verification is not None:
         for k in range(1, round(verification.duration * rate) + 1):
             after = duration + k / rate
@@ -173,6 +176,6 @@ def example_recording(
         recording.verification = verification
     # As in a real run, the newest estimate is known even where the pictures do not want it.
     last = example_estimate(duration, true, unknown, rng)
-    recording.add_estimate(stamp_of(START + duration), last, VerificationVerdict.VERIFIED)
+    recording.add_estimate(stamp_of(START + duration), last, VerificationState.VERIFIED)
     recording.finish()
     return recording

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report import DriveRun
 from diffbot_report.drive_metrics import (
     LAST_LAP,
     LAST_SECOND,
@@ -16,6 +15,7 @@ from diffbot_report.drive_metrics import (
     drive_metrics,
     judged_window,
 )
+from diffbot_report.drive_recording import DriveRun
 from pose2d_trajectories import make_trajectory
 
 

@@ -12,7 +12,6 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import load_robot
-from diffbot_report import RunDescription
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_results import (
@@ -23,7 +22,7 @@ from diffbot_report.drive_results import (
     live_table,
     results_table,
 )
-from diffbot_report.summary import strict
+from diffbot_report.summary import RunDescription, strict
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
 POSE_PICTURES = ["path", "pose", "velocities", "torques", "velocity_errors"]
@@ -72,7 +71,7 @@ def text_of(renderable, width=100):
 
 
 def results_of(recording):
-    return drive_results(recording.run(), recording)
+    return drive_results(recording)
 
 
 def check_png(path):
@@ -183,7 +182,7 @@ def test_eight_is_judged_over_its_last_lap(eight):
 
 def test_keys(parking):
     results = results_of(parking)
-    controller = controller_keys("backstep_controller", parking, {"gamma": [1.0]})
+    controller = controller_keys("backstep_controller", results, {"gamma": [1.0]})
     content = json.loads(json.dumps(strict(drive_keys(results, controller)), allow_nan=False))
     for side in ("true", "odometry"):
         assert content["tracking"][side].keys() == {
@@ -210,16 +209,14 @@ def test_steps_of_the_linearizing_loop(steps):
 
 
 def test_tables(parking, steps):
-    text = text_of(results_table(results_of(parking), parking, "a title"))
+    text = text_of(results_table(results_of(parking), "a title"))
     for part in ("a title", "true", "by odometry", "drift", "settled", "peak torque", "limit 5"):
         assert part in text
-    text = text_of(results_table(results_of(steps), steps))
+    text = text_of(results_table(results_of(steps)))
     assert "v 0 → 0.3 m/s" in text and "over %" in text
     assert "from reference mm" in text_of(live_table(parking))
-    assert "never" in text_of(
-        results_table(results_of(short := backstepping_example((1.0, 0, 0), 0.5)), short)
-    )
-    for renderable in (results_table(results_of(parking), parking, "t"), live_table(parking)):
+    assert "never" in text_of(results_table(results_of(backstepping_example((1.0, 0, 0), 0.5))))
+    for renderable in (results_table(results_of(parking), "t"), live_table(parking)):
         assert max(map(len, text_of(renderable, 80).splitlines())) <= 80
 
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report import ControllerState, DriveRecording, RunPhase, SampleBuffer
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
+from diffbot_report.drive_recording import DriveRecording
+from diffbot_report.run_end import ControllerState, RunPhase
+from diffbot_report.sample_buffer import SampleBuffer
 
 PERIOD = 10_000_000  # ns
 FIRST = 1_700_000_000_000_000_000  # as on a real robot, ns
@@ -113,7 +115,7 @@ def test_linearizing_has_no_poses():
     assert not run.has_pose_reference
     for values, expected in ((run.wanted, [1, 2]), (run.velocity, [3, 4]), (run.command, [5, -6])):
         assert values[0].tolist() == expected
-    assert recording.peak_torque == 6.0
+    assert recording.peak_command.max() == 6.0
 
 
 def test_peak_torque_of_rows_that_are_thinned_out():
@@ -122,7 +124,7 @@ def test_peak_torque_of_rows_that_are_thinned_out():
     for k in range(101):
         rows[k, 11] = -7.0 if k == 51 else 1.0
         recording.add_status(stamps_of(1, k), rows[k : k + 1])
-    assert recording.peak_torque == 7.0
+    assert recording.peak_command.max() == 7.0
 
 
 def test_true_heading_from_the_quaternion():

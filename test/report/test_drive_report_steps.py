@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_report import DriveRun
 from diffbot_report.drive_metrics import response, velocity_steps
+from diffbot_report.drive_recording import DriveRun
 
 T = np.arange(0.0, 2.0, 1e-3)
 

@@ -20,18 +20,18 @@ from written_pages import assert_drawn, charts_of, data_of, numbers, verdict_of
 
 from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
-from diffbot_report import Ending, IdentRecording, Outcome, ReportWriter, RunDescription
+from diffbot_ident.verification import VerificationState
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings
 from diffbot_report.ident_page import predicted_motion
-from diffbot_report.ident_recording import PredictionErrors
+from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
 from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
-from diffbot_report.run_end import ControllerState, IdentState, RunPhase
-from diffbot_report.summary import repeat_command
+from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
+from diffbot_report.summary import ReportWriter, RunDescription, repeat_command
 
 ROBOT = load_robot("twil")
 # The key of a parameter's chart is its symbol.
@@ -160,11 +160,12 @@ def test_it_repeats_the_run(reports):
 
 
 def test_a_verification_that_is_not_decided_refutes_nothing(tmp_path):
-    unknown = PredictionErrors(*[(math.nan, math.nan)] * 3)
-    undecided = replace(
-        VERIFICATION, passed=False, reason="not decided: too short", one_step=unknown,
-        at_horizon=unknown,
-    )  # fmt: skip
+    unknown = {
+        name: (math.nan, math.nan) for name in vars(VERIFICATION)
+        if name.startswith(("one_step", "horizon_"))
+    }  # fmt: skip
+    state, reason = VerificationState.NOT_VERIFIED, "not decided: too short"
+    undecided = replace(VERIFICATION, state=state, reason=reason, **unknown)
     page, summary = ident_report(example_recording(verification=undecided), tmp_path)
     assert summary["verification"]["state"] == "not_verified"
     tone, verdict = verdict_of(page)
@@ -195,10 +196,9 @@ def test_a_run_that_failed_or_found_nothing_has_a_page_that_says_so(tmp_path):
     page, _ = ident_report(example_recording(unknown=(0, 1)), tmp_path / "open")
     tone, verdict = verdict_of(page)
     assert tone == "caution" and "K5, K6" in verdict
-    refuted = example_recording(verification=VERIFICATION.__class__(
-        False, "slips", *(getattr(VERIFICATION, name) for name in
-                          ("duration", "horizon", "one_step", "at_horizon"))
-    ))  # fmt: skip
+    refuted = example_recording(
+        verification=replace(VERIFICATION, state=VerificationState.REFUTED, reason="slips")
+    )
     tone, verdict = verdict_of(ident_report(refuted, tmp_path / "refuted")[0])
     assert tone == "bad" and "refuted" in verdict
 

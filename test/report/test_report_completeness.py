@@ -10,22 +10,14 @@ import pytest
 from ident_example import make_estimate, stamp_of
 from rich.console import Console
 
-from diffbot_report import (
-    ControllerState,
-    DriveRecording,
-    Ending,
-    IdentRecording,
-    IdentState,
-    Outcome,
-    ReportWriter,
-    RunDescription,
-    RunFindings,
-    RunPhase,
-)
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH
 from diffbot_report.drawing import Drawing
+from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import adaptation_keys, controller_keys, drive_keys, drive_results
+from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
 from diffbot_report.sample_buffer import Arrivals
+from diffbot_report.summary import ReportWriter, RunDescription, RunFindings
 
 PERIOD = 10_000_000  # ns
 SAMPLES = 400
@@ -61,8 +53,8 @@ def recording_of(lost=(), lost_truth=(), samples=SAMPLES):
 
 
 def figures_of(recording):
-    run = recording.run()
-    keys = drive_keys(drive_results(run, recording), controller_keys("n", recording, {}))
+    results = drive_results(recording)
+    keys = drive_keys(results, controller_keys("n", results, {}))
     tracking = keys["tracking"]
     figures = {**tracking, "drift": keys["odometry_drift"]}
     figures |= {name: keys[name] for name in ("peak_torque", "peak_speed")}

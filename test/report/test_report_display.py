@@ -14,15 +14,15 @@ from ident_example import (
 from rich.console import Console
 
 from diffbot_description import RobotModel
-from diffbot_report import (
+from diffbot_ident.verification import VerificationState
+from diffbot_report.display import LiveDisplay, PlainDisplay, RunProgress, make_display
+from diffbot_report.ident_results import confidence_notes, parameter_table, state_notes
+from diffbot_report.quantity import (
     friction_quantities,
     meanings,
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.display import LiveDisplay, PlainDisplay, RunProgress, make_display
-from diffbot_report.ident_recording import VerificationVerdict
-from diffbot_report.ident_results import confidence_notes, parameter_table, state_notes
 from diffbot_report.watching_node import RealTimeFactor
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
@@ -37,7 +37,7 @@ def text_of(renderable, width=120):
 def table_text(estimate, truth, width=120):
     parameters = parameter_quantities(estimate, truth)
     words = meanings(parameters, physical_quantities(estimate, MODEL))
-    notes = confidence_notes(estimate, VerificationVerdict.VERIFIED, VERIFICATION)
+    notes = confidence_notes(estimate, VerificationState.VERIFIED, VERIFICATION)
     notes = [*state_notes(parameters), *notes]
     friction = tuple(friction_quantities(estimate).values())
     return text_of(parameter_table(parameters, words, "title", notes, width, friction), width)

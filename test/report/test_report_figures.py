@@ -20,12 +20,7 @@ from ident_example import (
 )
 from matplotlib.collections import PolyCollection
 
-from diffbot_report import (
-    IdentRecording,
-    IdentState,
-    RunPhase,
-    parameter_quantities,
-)
+from diffbot_ident.verification import VerificationState
 from diffbot_report.drawing import Drawing
 from diffbot_report.ident_figures import (
     arena_figure,
@@ -39,7 +34,10 @@ from diffbot_report.ident_figures import (
     trust_figure,
     verification_figure,
 )
+from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.panels import save_figure
+from diffbot_report.quantity import parameter_quantities
+from diffbot_report.run_end import IdentState, RunPhase
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -159,8 +157,8 @@ def test_information_that_nobody_told_has_no_panel():
 
 
 def test_verification_compares_with_nominal_and_no_model():
-    nothing = replace(VERIFICATION.at_horizon, nominal=(math.nan, math.nan))
-    figure = verification_figure(replace(VERIFICATION, at_horizon=nothing), "twil")
+    undescribed = replace(VERIFICATION, horizon_nominal=(math.nan, math.nan))
+    figure = verification_figure(undescribed, "twil")
     widths = [[bar.get_width() for bar in axes.patches] for axes in figure.axes]
     assert widths == [
         [0.0021, 0.0034, 0.0142],
@@ -169,7 +167,8 @@ def test_verification_compares_with_nominal_and_no_model():
         [0.0742, 2.2104],
     ]
     assert "unknown" in texts(figure.axes[1]) and "(15 %)" in texts(figure.axes[0])
-    refuted = verification_figure(replace(VERIFICATION, passed=False, reason="too bad"), "twil")
+    worse = replace(VERIFICATION, state=VerificationState.REFUTED, reason="too bad")
+    refuted = verification_figure(worse, "twil")
     assert "refuted: too bad" in " ".join(text.get_text() for text in refuted.texts)
 
 

@@ -10,8 +10,9 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import write_atomically
-from diffbot_report import Ending, Outcome, ReportWriter, RunDescription, RunFindings
 from diffbot_report.drawing import Drawing, Picture
+from diffbot_report.run_end import Ending, Outcome
+from diffbot_report.summary import ReportWriter, RunDescription, RunFindings
 
 ROOM = 64  # kB
 

@@ -11,12 +11,7 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 from nav_msgs.msg import Odometry  # noqa: E402
 
 from diffbot_ident.torque.estimate import EstimateState  # noqa: E402
-from diffbot_report import (  # noqa: E402
-    RunPhase,
-    VerificationVerdict,
-    friction_quantities,
-    parameter_quantities,
-)
+from diffbot_ident.verification import VerificationState  # noqa: E402
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
 from diffbot_report.messages import (  # noqa: E402
     MessageReader,
@@ -26,6 +21,8 @@ from diffbot_report.messages import (  # noqa: E402
     verdict_of,
     verification_of,
 )
+from diffbot_report.quantity import friction_quantities, parameter_quantities  # noqa: E402
+from diffbot_report.run_end import RunPhase  # noqa: E402
 
 K = (0.08, -3.8, 2.6, -16.0)
 DynamicParameters = messages.DynamicParameters
@@ -64,7 +61,7 @@ def test_all_fields_of_an_estimate():
         EstimateState.INVALID,
     )
     assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
-    assert (verdict_of(message), found.delay) == (VerificationVerdict.REFUTED, 2.0)
+    assert (verdict_of(message), found.delay) == (VerificationState.REFUTED, 2.0)
     assert found.coverage == (0.1, 0.2, 0.3, 0.4)
     assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
     k5, k6, _, k8 = parameter_quantities(found)
@@ -83,7 +80,7 @@ def test_what_nobody_filled_in_is_unknown():
     assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
     assert found.parameter_states == (EstimateState.ESTIMATED,) * 4
     assert found.friction is None and not any(found.coverage)
-    assert verdict_of(message) is VerificationVerdict.NOT_VERIFIED
+    assert verdict_of(message) is VerificationState.NOT_VERIFIED
     assert friction_quantities(found) == {}
     assert all(
         quantity.state is EstimateState.ESTIMATED for quantity in parameter_quantities(found)
@@ -126,13 +123,17 @@ def test_verification_keeps_models_apart():
     verification = verification_of(message)
     assert (verification.passed, verification.reason) == (False, "worse")
     assert (verification.duration, verification.horizon) == (9.0, 2.0)
-    found = [
-        errors[0]
-        for group in (verification.one_step, verification.at_horizon)
-        for errors in (group.identified, group.nominal, group.no_model)
-    ]
-    assert found == [0, 1, 2, 3, 4, 5]
-    assert verification.at_horizon.no_model == (5.0, 15.0)
+    assert [getattr(verification, name)[0] for name in names] == [0, 1, 2, 3, 4, 5]
+    assert verification.horizon_no_model == (5.0, 15.0)
+    assert verification.state is VerificationState.REFUTED
+    message.passed = True
+    assert verification_of(message).state is VerificationState.VERIFIED
+
+
+def test_a_motion_that_was_too_short_refutes_nothing():
+    message = messages.Verification(passed=False, reason="not decided: too short")
+    message.horizon_error[:] = [0.1, math.nan]
+    assert verification_of(message).state is VerificationState.NOT_VERIFIED
 
 
 # The controllers' and the simulators' messages.

@@ -11,14 +11,15 @@ from ident_example import TRUE, make_estimate
 
 from diffbot_description import RobotModel
 from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
-from diffbot_report import (
+from diffbot_report.ident_results import state_notes
+from diffbot_report.quantity import (
     friction_quantities,
     meanings,
     parameter_quantities,
     physical_quantities,
+    significant,
+    with_uncertainty,
 )
-from diffbot_report.ident_results import state_notes
-from diffbot_report.quantity import significant, with_uncertainty
 
 RADIUS = 0.075
 # Like twil; the body's own numbers do not count.

@@ -17,7 +17,9 @@ from ident_example import (
     stamp_of,
 )
 
-from diffbot_report import IdentRecording, IdentState, RunPhase, SampleBuffer
+from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.run_end import IdentState, RunPhase
+from diffbot_report.sample_buffer import SampleBuffer
 
 
 @given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))

@@ -3,7 +3,7 @@
 
 import pytest
 
-from diffbot_report import NodeState, Outcome, RunEnd, RunPhase
+from diffbot_report.run_end import NodeState, Outcome, RunEnd, RunPhase
 
 SECOND = 1_000_000_000  # ns
 STAMP = 10 * SECOND  # of a result that is as new as the state

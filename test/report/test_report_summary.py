@@ -11,20 +11,17 @@ from hypothesis import strategies as st
 from ident_example import FRICTION, TRUE, VERIFICATION, example_estimate, make_estimate
 
 from diffbot_description import RobotModel
-from diffbot_report import (
-    Ending,
-    Outcome,
+from diffbot_ident.verification import VerificationState
+from diffbot_report.ident_results import confidence_keys, identification_keys
+from diffbot_report.quantity import friction_quantities, parameter_quantities, physical_quantities
+from diffbot_report.run_end import Ending, Outcome
+from diffbot_report.summary import (
     RunDescription,
-    friction_quantities,
-    parameter_quantities,
     parse_arguments,
-    physical_quantities,
     run_summary,
+    strict,
     write_summary,
 )
-from diffbot_report.ident_recording import VerificationVerdict
-from diffbot_report.ident_results import confidence_keys, identification_keys
-from diffbot_report.summary import strict
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 RUN = RunDescription("ident", "twil", "mujoco", 3, {"duration": 60})
@@ -39,7 +36,7 @@ def make(estimate, truth=TRUE, verification=None, **more):
         parameter_quantities(estimate, truth),
         physical_quantities(estimate, MODEL, truth),
         friction_quantities(estimate),
-        VerificationVerdict.VERIFIED if verification else VerificationVerdict.NOT_VERIFIED,
+        VerificationState.VERIFIED if verification else VerificationState.NOT_VERIFIED,
         verification,
     )
     return run_summary(RUN, Ending(Outcome.COMPLETED), 60.0, 35.5, keys, more)

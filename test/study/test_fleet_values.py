@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_recordings.motor_logs import drawn, make_log
 
 from diffbot_report.fleet_page import write_fleet_pages
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_quantities import GYRO, TORQUE, choose_quantities
 from diffbot_study.fleet_rows import COLUMNS, FleetRecording, read_recording
-from diffbot_study.motor_logs import drawn, make_log
 
 VOLTAGE = {"ks": 0.6, "kv": 2.4, "ka": 0.3, "dead time": 0.02}
 VELOCITY = {"time constant": 0.3, "gain": 0.98, "dead time": 0.05}

@@ -12,19 +12,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_recordings.made_fleet import make_fleet
 from test_studies import InProcess
 
 from diffbot_description import load_robot
 from diffbot_ident.recording.findings import Usable
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_study import fleet as command
-from diffbot_study import fleet_rows
+from diffbot_study import fleet_rows, study
 from diffbot_study.fleet import write_priors
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_causes import name_cause
 from diffbot_study.fleet_quantities import TORQUE
 from diffbot_study.fleet_rows import FleetRecording, Names, find_recordings, read_recording
-from diffbot_study.made_fleet import make_fleet
 
 HEALTHY = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
 HEALTHY |= {"coulomb_right": 0.04, "residual_v": 0.012}
@@ -188,7 +188,7 @@ def test_another_description_is_another_row_and_only_the_one_asked_for_counts(
     (tmp_path / "in" / "r1").mkdir(parents=True)
     for name in ("a.csv", "b.csv"):
         (tmp_path / "in" / "r1" / name).write_text(f"{name},b\n1,2\n")
-    monkeypatch.setattr(command, "Cluster", InProcess)
+    monkeypatch.setattr(study, "Cluster", InProcess)
 
     def run(place, *words):
         words = [str(place), "--output", str(tmp_path / "out"), *words]
@@ -251,15 +251,15 @@ def test_a_fleet_is_taken_in_once_and_resumed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "CHUNK", 1)
 
     def run(**ends):
-        monkeypatch.setattr(command, "Cluster", lambda *a: InProcess(*a, **ends))
+        monkeypatch.setattr(study, "Cluster", lambda *a: InProcess(*a, **ends))
         status = command.main(
             [str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--robot", "twil"]
         )
         return status, capsys.readouterr().out
 
-    assert run(most=1)[0] == command.INTERRUPTED
+    assert run(most=1)[0] == study.INTERRUPTED
     status, text = run(lost=0)
-    assert status == command.SOME_FAILED and "3 recordings, 2 of them new" in text
+    assert status == study.SOME_FAILED and "3 recordings, 2 of them new" in text
     status, text = run()
     assert status == 0 and "3 recordings, 1 of them new" in text
     status, text = run()

@@ -131,7 +131,9 @@ def uses_of_tests(folder: Path, name: str) -> Uses:
     uses: Uses = {}
     tests = (folder / "test").resolve()  # a link, in diffbot_bringup
     beside = {file.stem for file in (*tests.rglob("*.py"), *(ROOT / "benchmarks").glob("*.py"))}
-    beside |= {file.parent.name for file in tests.rglob("__init__.py")}
+    # Packages in the top level's test/ are on the path of all tests: pytest's `pythonpath`.
+    places = (tests, ROOT / "test")
+    beside |= {file.parent.name for place in places for file in place.rglob("__init__.py")}
     for file in sorted(tests.rglob("*.py")):
         for line, used in imports(file):
             if used not in beside | {name}:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
-from diffbot_study.block_recording import BlockRecording, record_block
-from diffbot_study.recorded_bag import RecordedBag
+from diffbot_study.recorded_runs import BlockRecording, record_block
+from made_recordings.recorded_bag import RecordedBag
 
 FAULTS = ("load", "tyre", "brake left", "current sensor left", "encoder")
 """10 % more mass; radii 2 % smaller; three times the Coulomb friction of the left wheel; half of

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 PERIOD, PARTS = 0.001, 4
+# Noise of currents, and their maximum offset, as a fraction of the maximum current.
+NOISE = 0.05
 # Faults of the left wheel, and the part of the message that `identify` must give for each.
 FAULTS = {
     "current sensor reads nothing": "left current sensor does not react",
@@ -72,7 +74,6 @@ def make_log(
     rng: np.random.Generator,
     fault: str | None = None,
     seconds: float = 0.7,
-    noise: float = 0.05,
 ) -> Mapping[str, Array]:
     """Return the columns of a log: time, voltages, currents and speeds, shape (n,) each.
 
@@ -81,7 +82,6 @@ def make_log(
         rng: Generator for voltages, noise and offset.
         fault: Fault of the left wheel, one of FAULTS; None: no fault.
         seconds: Duration, s.
-        noise: Noise of currents, and their maximum offset, as a fraction of the maximum current.
     """
     left, right = motors
     if fault == "three times the friction":
@@ -92,24 +92,22 @@ def make_log(
         voltage = _steps(rng, count)
         current, speed = _simulated(motor, voltage)
         largest, fastest = float(np.abs(current).max()), float(np.abs(speed).max())
-        measured = current + noise * largest * (
+        measured = current + NOISE * largest * (
             rng.standard_normal(count) + float(rng.uniform(-1.0, 1.0))
         )
         step = fastest / float(rng.uniform(40.0, 200.0))
         columns[f"{side}_voltage"] = voltage
         columns[f"{side}_current"] = measured
         columns[f"{side}_velocity"] = step * np.round(speed / step)
-    _break(columns, fault, rng, noise)
+    _break(columns, fault, rng)
     return columns
 
 
-def _break(
-    columns: dict[str, Array], fault: str | None, rng: np.random.Generator, noise: float
-) -> None:
+def _break(columns: dict[str, Array], fault: str | None, rng: np.random.Generator) -> None:
     if fault == "current sensor reads nothing":
         largest = float(np.abs(columns["left_current"]).max())
         quiet = rng.standard_normal(len(columns["time"])) + float(rng.uniform(-1.0, 1.0))
-        columns["left_current"] = noise * largest * quiet
+        columns["left_current"] = NOISE * largest * quiet
     if fault == "current sensor reads half":
         columns["left_current"] = 0.5 * columns["left_current"]
     if fault == "sign of the speed":

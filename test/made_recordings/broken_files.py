@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from diffbot_study.motor_logs import drawn, make_log
-from diffbot_study.recorded_bag import RecordedBag
-from diffbot_study.sysid_logs import MadeDrivetrain, make_logs
+from made_recordings.motor_logs import drawn, make_log
+from made_recordings.recorded_bag import RecordedBag
+from made_recordings.sysid_logs import MadeDrivetrain, make_logs
 
 Damage = Callable[[bytes, np.random.Generator], bytes]
 

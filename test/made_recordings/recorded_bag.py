@@ -16,6 +16,7 @@ from arc_odometry import JointSample
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 JOINTS = ("left_wheel_joint", "right_wheel_joint")
+BEGIN = 1.0  # time added to all stamps of a run, s
 # Wall time at which recordings begin, ns since 1970.
 LOGGED = 10**18
 _STORE = get_typestore(Stores.ROS2_HUMBLE)
@@ -54,14 +55,9 @@ class RecordedBag:
     ) -> None:
         """Write a JointState of both wheels; without efforts, as many drivers send it."""
         fields = (sample.position, sample.velocity, sample.effort if effort else ())
-        self._write(
-            topic,
-            "sensor_msgs/msg/JointState",
-            sample.stamp,
-            self._header(sample.stamp),
-            list(names),
-            *(np.array(field, dtype=float) for field in fields),
-        )
+        numbers = (np.array(field, dtype=float) for field in fields)
+        kind = "sensor_msgs/msg/JointState"
+        self._write(topic, kind, sample.stamp, _header(sample.stamp), list(names), *numbers)
 
     def torques(self, topic: str, stamp: float, torque: tuple[float, float]) -> None:
         """Write a Float64MultiArray of [left, right], N m, logged at this time (s)."""
@@ -79,86 +75,40 @@ class RecordedBag:
         value = _STORE.types["control_msgs/msg/InterfaceValue"]
         parts = [value([*own], np.array([*own.values()])) for own in values.values()]
         kind = "control_msgs/msg/DynamicJointState"
-        self._write(topic, kind, stamp, self._header(stamp), [*values], parts)
+        self._write(topic, kind, stamp, _header(stamp), [*values], parts)
 
     def twist(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
         """Write a Twist of (v, omega), m/s and rad/s, logged at this time (s)."""
-        self._write(topic, "geometry_msgs/msg/Twist", stamp, *self._twist(velocity))
+        self._write(topic, "geometry_msgs/msg/Twist", stamp, *_twist(velocity))
 
     def odometry(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
         """Write an Odometry of (v, omega), m/s and rad/s; its pose stays 0."""
-        types = _STORE.types
-        point = types["geometry_msgs/msg/Point"](0.0, 0.0, 0.0)
-        pose = types["geometry_msgs/msg/Pose"](
-            point, types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
-        )
-        twist = types["geometry_msgs/msg/Twist"](*self._twist(velocity))
-        self._write(
-            topic,
-            "nav_msgs/msg/Odometry",
-            stamp,
-            self._header(stamp),
-            "base_link",
-            types["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36)),
-            types["geometry_msgs/msg/TwistWithCovariance"](twist, np.zeros(36)),
-        )
+        pose = _geometry("PoseWithCovariance", _pose((0.0, 0.0, 0.0)), np.zeros(36))
+        twist = _geometry("Twist", *_twist(velocity))
+        moving = _geometry("TwistWithCovariance", twist, np.zeros(36))
+        header = _header(stamp)
+        self._write(topic, "nav_msgs/msg/Odometry", stamp, header, "base_link", pose, moving)
 
     def imu(self, topic: str, stamp: float, rates: Sequence[float]) -> None:
         """Write an Imu of angular velocities [x, y, z], rad/s, in the frame imu_link."""
-        types, none = _STORE.types, np.zeros(9)
-        vector = types["geometry_msgs/msg/Vector3"]
-        self._write(
-            topic,
-            "sensor_msgs/msg/Imu",
-            stamp,
-            self._header(stamp, "imu_link"),
-            self._upright(0.0),
-            none,
-            vector(*(float(rate) for rate in rates)),
-            none,
-            vector(0.0, 0.0, 9.81),
-            none,
-        )
+        none = np.zeros(9)
+        turning = _geometry("Vector3", *map(float, rates))
+        falling = _geometry("Vector3", 0.0, 0.0, 9.81)
+        fields = (_upright(0.0), none, turning, none, falling, none)
+        self._write(topic, "sensor_msgs/msg/Imu", stamp, _header(stamp, "imu_link"), *fields)
 
     def pose(self, topic: str, stamp: float, pose: Sequence[float]) -> None:
         """Write a PoseWithCovarianceStamped of [x m, y m, yaw rad] in the frame map."""
-        types = _STORE.types
-        point = types["geometry_msgs/msg/Point"](float(pose[0]), float(pose[1]), 0.0)
-        upright = types["geometry_msgs/msg/Pose"](point, self._upright(float(pose[2])))
-        covered = types["geometry_msgs/msg/PoseWithCovariance"](upright, np.zeros(36))
-        header = self._header(stamp, "map")
-        self._write(topic, "geometry_msgs/msg/PoseWithCovarianceStamped", stamp, header, covered)
+        kind = "geometry_msgs/msg/PoseWithCovarianceStamped"
+        covered = _geometry("PoseWithCovariance", _pose(pose), np.zeros(36))
+        self._write(topic, kind, stamp, _header(stamp, "map"), covered)
 
     def transform(self, stamp: float, frames: tuple[str, str], pose: Sequence[float]) -> None:
         """Write a TFMessage on /tf of [x m, y m, yaw rad] of the second frame in the first."""
-        types = _STORE.types
-        moved = types["geometry_msgs/msg/Transform"](
-            types["geometry_msgs/msg/Vector3"](float(pose[0]), float(pose[1]), 0.0),
-            self._upright(float(pose[2])),
-        )
-        stamped = types["geometry_msgs/msg/TransformStamped"](
-            self._header(stamp, frames[0]), frames[1], moved
-        )
+        place = _geometry("Vector3", float(pose[0]), float(pose[1]), 0.0)
+        moved = _geometry("Transform", place, _upright(float(pose[2])))
+        stamped = _geometry("TransformStamped", _header(stamp, frames[0]), frames[1], moved)
         self._write("/tf", "tf2_msgs/msg/TFMessage", stamp, [stamped])
-
-    @staticmethod
-    def _upright(yaw: float) -> Any:
-        half = 0.5 * yaw
-        quaternion = _STORE.types["geometry_msgs/msg/Quaternion"]
-        return quaternion(0.0, 0.0, float(np.sin(half)), float(np.cos(half)))
-
-    @staticmethod
-    def _twist(velocity: tuple[float, float]) -> tuple[Any, Any]:
-        vector = _STORE.types["geometry_msgs/msg/Vector3"]
-        return vector(velocity[0], 0.0, 0.0), vector(0.0, 0.0, velocity[1])
-
-    @staticmethod
-    def _header(stamp: float, frame: str = "odom") -> Any:
-        nanoseconds = round(1e9 * stamp)
-        time = _STORE.types["builtin_interfaces/msg/Time"](
-            nanoseconds // 10**9, nanoseconds % 10**9
-        )
-        return _STORE.types["std_msgs/msg/Header"](time, frame)
 
     def _write(self, topic: str, kind: str, stamp: float, *fields: Any) -> None:
         if topic not in self._connections:
@@ -168,6 +118,31 @@ class RecordedBag:
         self.count += 1
 
 
+def _geometry(name: str, *fields: Any) -> Any:
+    return _STORE.types[f"geometry_msgs/msg/{name}"](*fields)
+
+
+def _upright(yaw: float) -> Any:
+    half = 0.5 * yaw
+    return _geometry("Quaternion", 0.0, 0.0, float(np.sin(half)), float(np.cos(half)))
+
+
+def _pose(pose: Sequence[float]) -> Any:
+    x, y, yaw = map(float, pose)
+    return _geometry("Pose", _geometry("Point", x, y, 0.0), _upright(yaw))
+
+
+def _twist(velocity: tuple[float, float]) -> tuple[Any, Any]:
+    v, omega = velocity
+    return _geometry("Vector3", v, 0.0, 0.0), _geometry("Vector3", 0.0, 0.0, omega)
+
+
+def _header(stamp: float, frame: str = "odom") -> Any:
+    seconds, nanoseconds = divmod(round(1e9 * stamp), 10**9)
+    time = _STORE.types["builtin_interfaces/msg/Time"](seconds, nanoseconds)
+    return _STORE.types["std_msgs/msg/Header"](time, frame)
+
+
 def write_run(
     folder: Path,
     samples: Iterable[JointSample],
@@ -175,7 +150,6 @@ def write_run(
     *,
     effort: bool = True,
     commands: bool = False,
-    begin: float = 1.0,
 ) -> int:
     """Write joint samples as a torque robot's recording; return the number of messages.
 
@@ -185,13 +159,12 @@ def write_run(
         storage: "mcap" or "sqlite3".
         effort: Whether the joint states contain efforts.
         commands: Whether to write the torques as commands, too, 1 ms after the state they answer.
-        begin: Time added to all stamps, s.
     """
     with RecordedBag(folder, storage) as bag:
         before = None
         for sample in samples:
             moved = JointSample(
-                sample.stamp + begin, sample.position, sample.velocity, sample.effort
+                sample.stamp + BEGIN, sample.position, sample.velocity, sample.effort
             )
             if commands and before is not None:
                 bag.torques("/effort_controller/commands", before + 1e-3, sample.effort)
