@@ -21,8 +21,7 @@ from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.engines.ideal_block import IdealBlock
-from diffbot_sim.virtual_robot import BlockActuator, BlockEncoders
-from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
+from diffbot_sim.virtual_robot import Actuator, BlockActuator, BlockEncoders, Encoders, VirtualRobot
 from diffbot_study.driving import PERIOD
 from diffbot_study.identification import motion_scale
 
