@@ -6,7 +6,6 @@ import time
 
 import rclpy
 from nav_msgs.msg import Odometry
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -25,6 +24,7 @@ from diffbot_msgs.msg import (
 )
 from diffbot_node import to_stamp
 from diffbot_node.robot_messages import answers, named_by
+from diffbot_node.running import make_executor
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 
@@ -48,7 +48,7 @@ class Graph:
         self.name, status_type = STATUS[kind]
         self.peer = rclpy.create_node("peer", use_global_arguments=False)
         self.node = kind()
-        self.executor = SingleThreadedExecutor()
+        self.executor = make_executor()
         self.executor.add_node(self.peer)
         self.executor.add_node(self.node)
         robot = load_robot("twil")
@@ -129,6 +129,7 @@ def controllers():
 
     yield create
     for graph in graphs:
+        graph.executor.shutdown()
         graph.node.destroy_node()
         graph.peer.destroy_node()
     rclpy.try_shutdown()

@@ -77,7 +77,11 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _make_executor() -> Executor:
+def make_executor() -> Executor:
+    """Return an executor of the kind that `run_node` uses.
+
+    Its `spin_once` needs a timeout above 0: without one EventsExecutor neither waits nor delivers.
+    """
     try:
         # Uses half the CPU time of the single-threaded executor; available since Jazzy.
         from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
@@ -150,14 +154,13 @@ def _explained(error: str) -> str:
 
 def _spin(node: Any, signals: list[int], interrupted: int) -> int:
     """Run an rclpy Node that is also a RunnableNode to its end; return the exit status."""
-    executor = _make_executor()
+    executor = make_executor()
     executor.add_node(node)
     failed = False
     # Exclude all present objects, which stay alive, from garbage collection: a full collection
     # would delay a command by about 20 ms.
     gc.freeze()
     try:
-        # With no timeout EventsExecutor would neither wait nor deliver.
         while node.exit_code is None and not signals:
             executor.spin_once(timeout_sec=WAKE_PERIOD)
     except Exception as error:

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from diffbot_node.robot_messages import WithSender  # noqa: E402
-from diffbot_node.running import _make_executor  # noqa: E402
+from diffbot_node.running import make_executor  # noqa: E402
 from diffbot_node.source_watch import SETTLING  # noqa: E402
 
 ZERO = (0.0, 0.0)
@@ -39,7 +39,7 @@ def state(stamp, position=(0.0, 0.0), names=WHEELS):
     return message
 
 
-@pytest.mark.parametrize("make", [SingleThreadedExecutor, _make_executor])
+@pytest.mark.parametrize("make", [SingleThreadedExecutor, make_executor])
 def test_senders_are_told_apart_by_each_executor(graph, make):
     heard, node = [], graph.robot
     others = [node.create_publisher(JointState, "others", 10) for _ in range(2)]

@@ -6,7 +6,7 @@
 
 Commands are held, limited by the robot's driver, and act after a dead time and through its dead
 band (drive_dead_band.py). Each piece of a step with a constant command is integrated by the Taylor
-series of order 18 of the ideal engine, to float accuracy for steps of any length.
+series of the ideal engine, to float accuracy for steps of any length.
 
 The odometry (`VelocityOdometry`) has the sensors' errors, and covariances as a robot's driver
 publishes them.
@@ -181,7 +181,7 @@ class VelocityRobot:
         (v, omega), sigma = self._acting, self._sigma
         rows = ((*self._rates[0], v / sigma.s1), (*self._rates[1], omega / sigma.s2))
         for _ in range(MOST_PIECES):
-            series = motion_series(self._v, self._omega, self._pose.theta, rows)
+            series = motion_series(self._v, self._omega, self._pose.theta, rows, duration)
             piece = min(series.span, duration)
             self._pose = Pose(
                 self._pose.x + evaluate(series.x, piece),

@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_study.fleet_quantities import LOG, Array
@@ -225,10 +225,10 @@ def _trend(
     sizes = np.array([np.abs(drift.t), *(np.abs(step.t) for step in steps)])
     # Per quantity the tests are the splits and the slope; each kind gets half of p.
     shares = np.array([2.0, *[2.0 * len(splits)] * len(splits)])
-    p = 2.0 * stats.t.sf(sizes, sums.freedom) * shares[:, None]
+    p = 2.0 * stdtr(sums.freedom, -sizes) * shares[:, None]
     # The magnitudes decide if p is rounded to 0.
     test, best = np.unravel_index(np.lexsort((-sizes.ravel(), p.ravel()))[0], p.shape)
-    half = float(stats.t.ppf(0.975, sums.freedom + 1.0)) * drift.std
+    half = float(stdtrit(sums.freedom + 1.0, 0.975)) * drift.std
 
     def named(values: Array) -> dict[str, float]:
         return dict(zip(names, values.tolist(), strict=True))

@@ -11,7 +11,6 @@ rclpy = pytest.importorskip("rclpy")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.duration import Duration  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -21,6 +20,7 @@ from diffbot_msgs.msg import DynamicParameters  # noqa: E402
 from diffbot_msgs.srv import SetPayload  # noqa: E402
 from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
 from diffbot_node.robot_messages import NOTHING, effort_command, named_by  # noqa: E402
+from diffbot_node.running import make_executor  # noqa: E402
 from diffbot_sim import paced_simulator  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
@@ -35,7 +35,7 @@ class Driver:
         rclpy.init(args=words)
         self.simulator = SimulatorNode()
         self.node = rclpy.create_node("driver")
-        self.executor = SingleThreadedExecutor()
+        self.executor = make_executor()
         self.executor.add_node(self.simulator)
         self.executor.add_node(self.node)
         self.states, self.truths, self.poses = [], [], []
@@ -70,6 +70,7 @@ class Driver:
         return future.result()
 
     def close(self):
+        self.executor.shutdown()
         self.simulator.destroy_node()
         self.node.destroy_node()
         rclpy.shutdown()
@@ -232,7 +233,7 @@ def test_nobody_is_obeyed_before_the_own_run_is_there(make, monkeypatch):
     # None of them is still on its way.
     assert driver.commands.wait_for_all_acked(Duration(seconds=2.0))
     for _ in range(100):
-        driver.executor.spin_once(timeout_sec=0.0)
+        driver.executor.spin_once(timeout_sec=0.001)
     assert driver.simulator.stamp == 0.0
     OwnRun(driver.node, COMMANDER)
     driver.spin(lambda: not driver.simulator._own_run.missing())

@@ -11,10 +11,10 @@ rclpy = pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import TwistStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
 from diffbot_msgs.msg import VelocityParameters  # noqa: E402
+from diffbot_node.running import make_executor  # noqa: E402
 from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode  # noqa: E402
 
 
@@ -28,7 +28,7 @@ class Driver:
         rclpy.init(args=words)
         self.simulator = VelocitySimulatorNode()
         self.node = rclpy.create_node("driver", use_global_arguments=False)
-        self.executor = SingleThreadedExecutor()
+        self.executor = make_executor()
         self.executor.add_node(self.simulator)
         self.executor.add_node(self.node)
         self.states, self.truths, self.poses = [], [], []
@@ -60,6 +60,7 @@ class Driver:
         return self.states[-1]
 
     def close(self):
+        self.executor.shutdown()
         self.simulator.destroy_node()
         self.node.destroy_node()
         rclpy.shutdown()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import CalibrationError
@@ -334,7 +334,7 @@ def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
     doubt = abs(of_slip) * min(fit.noise_std["path"], MOST_DOUBT)
     if doubt <= 0.0 or variance <= 0.0:
         return NORMAL_95
-    return float(student.ppf(0.975, max(2.0 * (variance / doubt) ** 2, 1.0)))
+    return float(stdtrit(max(2.0 * (variance / doubt) ** 2, 1.0), 0.975))
 
 
 _SENSOR = {

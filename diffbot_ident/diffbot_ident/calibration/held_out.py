@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, norm, t
+from scipy.special import chdtri, ndtri, stdtr
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import turned_by
@@ -118,7 +118,7 @@ def held_out_drift(
     nees = [np.einsum("ki,kij,kj->k", e, np.linalg.inv(covariances), e) for e in pairs]
     count = size * len(ends)
     tail = 0.5 * (1.0 - CONSISTENT)
-    low, high = (float(chi2.ppf(p, count)) / len(ends) for p in (tail, 1.0 - tail))
+    low, high = (float(chdtri(count, p)) / len(ends) for p in (1.0 - tail, tail))
     ways = np.diff(driven(wheels, ends), axis=1)[:, 0] @ [after.left_radius, after.right_radius]
     noise = np.sqrt(np.mean(np.diagonal(sensor, axis1=1, axis2=2), axis=0))
     drifts = [_drift(e, n) for e, n in zip(pairs, nees, strict=True)]
@@ -147,7 +147,7 @@ def sureness(growth: Array) -> float:
         growth: Growth in each window, shape (n,), n >= 2.
     """
     spread = float(np.std(growth, ddof=1)) / math.sqrt(len(growth)) + 1e-12
-    return float(-norm.ppf(t.sf(float(np.mean(growth)) / spread, len(growth) - 1)))
+    return float(-ndtri(stdtr(len(growth) - 1, -float(np.mean(growth)) / spread)))
 
 
 def _drift(errors: Array, nees: Array) -> Drift:

@@ -96,47 +96,96 @@ def bounds(name: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
+class WheelSlip:
+    """Steps of the wheels, n of them, by whose slip (a, c) grows.
+
+    In the robot's frame the covariance of (a, along, sideways) for a path noise of 1 is
+
+        (l + r) / track^2     (r - l) / (2 track)     0
+        (r - l) / (2 track)   (l + r) / 4             0
+        0                     0                       SIDEWAYS (l + r) / 4
+
+    Attributes:
+        left: Path of the left wheel, without sign, m, (n,).
+        right: Path of the right wheel, m, (n,).
+        track: Distance between the wheels, m.
+        cos: Cosine of the heading, which turns (along, sideways) into c, (n,).
+        sin: Its sine, (n,).
+    """
+
+    left: Array
+    right: Array
+    track: float
+    cos: Array
+    sin: Array
+
+    @classmethod
+    def of(cls, geometry: WheelGeometry, turned: Array, heading: Array) -> WheelSlip:
+        """Return the steps of wheels.
+
+        Args:
+            geometry: Radii and track.
+            turned: Angles by which the wheels turn in each step, [left, right], rad, (n, 2).
+            heading: Heading of the robot in each step, rad, (n,).
+        """
+        left, right = np.abs(turned).T
+        return cls(
+            left=geometry.left_radius * left,
+            right=geometry.right_radius * right,
+            track=geometry.separation,
+            cos=np.cos(heading),
+            sin=np.sin(heading),
+        )
+
+    def information(self, path: float, size: int) -> tuple[Array, Array]:
+        """Return inverse covariances and the covariances' determinants, with FLOOR in each step.
+
+        It is inverted in the robot's frame and in sums without differences, because a step of only
+        one wheel is nearly singular; and for all steps at once, because a fit of noise levels needs
+        it hundreds of times.
+
+        Args:
+            path: Path noise, m^2/m.
+            size: 3 for (a, c), 1 for a alone.
+
+        Returns:
+            Inverse covariances, (n, size, size), and determinants, (n,).
+        """
+        floor, both = FLOOR**2, path * (self.left + self.right)
+        turning = both / self.track**2 + floor
+        if size == 1:
+            return (1.0 / turning)[:, None, None], turning
+        along, sideways = 0.25 * both + floor, SIDEWAYS * 0.25 * both + floor
+        coupling = path * 0.5 * (self.right - self.left) / self.track
+        # Of turning along - coupling^2.
+        pair = (path / self.track) ** 2 * self.left * self.right + floor * (
+            both / self.track**2 + along
+        )
+        a, both_ways, ahead, aside = along / pair, -coupling / pair, turning / pair, 1.0 / sideways
+        cos, sin = self.cos, self.sin
+        found = np.empty((len(both), 3, 3))
+        found[:, 0, 0] = a
+        found[:, 0, 1] = found[:, 1, 0] = cos * both_ways
+        found[:, 0, 2] = found[:, 2, 0] = sin * both_ways
+        found[:, 1, 1] = cos**2 * ahead + sin**2 * aside
+        found[:, 1, 2] = found[:, 2, 1] = cos * sin * (ahead - aside)
+        found[:, 2, 2] = sin**2 * ahead + cos**2 * aside
+        return found, pair * sideways
+
+
+@dataclass(frozen=True)
 class WalkSteps:
     """Steps of the walk: what their noise depends on besides the noise levels.
 
     Attributes:
-        slip: Covariance of (a, c) for a path noise of 1, (K - 1, 3, 3).
+        slip: The wheels' motion, of which the noise of (a, c) grows.
         period: Duration of each step, s, (K - 1,).
         breaks: Mask of the steps over which nothing is known, (K - 1,).
     """
 
-    slip: Array
+    slip: WheelSlip
     period: Array
     breaks: Mask
-
-
-def slip_of(geometry: WheelGeometry, turned: Array, heading: Array) -> Array:
-    """Return the covariance of the steps of (a, c) for a path noise of 1.
-
-    Args:
-        geometry: Radii and track.
-        turned: Angles by which the wheels turn in each step, [left, right], rad, (n, 2).
-        heading: Heading of the robot in each step, rad, (n,).
-
-    Returns:
-        Covariances, (n, 3, 3).
-    """
-    ways = np.abs(turned)
-    left, right = geometry.left_radius * ways[:, 0], geometry.right_radius * ways[:, 1]
-    track, both = geometry.separation, left + right
-    slip = np.zeros((len(both), 3, 3))
-    slip[:, 0, 0] = both / track**2
-    along = 0.5 * (right - left) / track
-    slip[:, 0, 1] = slip[:, 1, 0] = along
-    slip[:, 1, 1] = 0.25 * both
-    slip[:, 2, 2] = SIDEWAYS * 0.25 * both
-    turn = np.zeros_like(slip)
-    turn[:, 0, 0] = 1.0
-    turn[:, 1, 1] = turn[:, 2, 2] = np.cos(heading)
-    turn[:, 2, 1] = np.sin(heading)
-    turn[:, 1, 2] = -turn[:, 2, 1]
-    turned_slip: Array = turn @ slip @ turn.transpose(0, 2, 1)
-    return turned_slip
 
 
 def informations(
@@ -165,21 +214,23 @@ def informations(
     logs = -float(np.sum(np.log(r[r > 0.0])))
     size, known = sensors.slip_size, ~steps.breaks
     q = np.zeros((len(known), sensors.size, sensors.size))
-    slip = noise.path * steps.slip[:, :size, :size] + FLOOR**2 * np.eye(size)
-    q[:, :size, :size] = np.linalg.inv(slip)
-    logs += float(np.sum(np.linalg.slogdet(slip[known])[1]))
+    q[:, :size, :size], determinants = steps.slip.information(noise.path, size)
+    logs += float(np.sum(np.log(determinants[known])))
     if sensors.gyro:
-        bias = _bias_steps(noise, steps.period)
-        q[:, size:, size:] = np.linalg.inv(bias)
-        logs += float(np.sum(np.linalg.slogdet(bias[known])[1]))
+        q[:, size:, size:], determinants = _bias_information(noise, steps.period)
+        logs += float(np.sum(np.log(determinants[known])))
     q[steps.breaks] = 0.0
     return r, q, logs
 
 
-def _bias_steps(noise: Noise, period: Array) -> Array:
-    """Return the covariance of the steps of (B, b), (n, 2, 2)."""
-    bias = np.empty((len(period), 2, 2))
-    bias[:, 0, 0] = noise.gyro_walk * period + noise.bias_walk * period**3 / 3.0
-    bias[:, 0, 1] = bias[:, 1, 0] = 0.5 * noise.bias_walk * period**2
-    bias[:, 1, 1] = noise.bias_walk * period
-    return bias
+def _bias_information(noise: Noise, period: Array) -> tuple[Array, Array]:
+    """Return inverse covariances of the steps of (B, b), (n, 2, 2), and determinants, (n,)."""
+    grown = noise.gyro_walk * period + noise.bias_walk * period**3 / 3.0
+    both, bias = 0.5 * noise.bias_walk * period**2, noise.bias_walk * period
+    # Of grown bias - both^2, without the difference.
+    determinants = bias * (noise.gyro_walk * period + noise.bias_walk * period**3 / 12.0)
+    information = np.empty((len(period), 2, 2))
+    information[:, 0, 0] = bias / determinants
+    information[:, 0, 1] = information[:, 1, 0] = -both / determinants
+    information[:, 1, 1] = grown / determinants
+    return information, determinants

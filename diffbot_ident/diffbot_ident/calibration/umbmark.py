@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from arc_odometry import Arc, Pose, WheelGeometry
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, CalibrationOutcome
@@ -258,8 +258,8 @@ def _quantities(
 ) -> dict[str, CalibratedValue]:
     mean = 0.5 * (true.left_radius + true.right_radius)
     half = (true.right_radius - true.left_radius) / (2.0 * mean)
-    squares_t = float(student.ppf(0.975, dof))
-    scale_t = float(student.ppf(0.975, scale_dof))
+    squares_t = float(stdtrit(dof, 0.975))
+    scale_t = float(stdtrit(scale_dof, 0.975))
     why = (
         "from squares only track over radius and the ratio of the radii are identifiable: drive "
         "a straight leg of 3 m or more, twice, and give its lengths (--straight "

@@ -46,9 +46,9 @@ from diffbot_ident.calibration.noise_levels import (
     Noise,
     Sensors,
     WalkSteps,
+    WheelSlip,
     bounds,
     informations,
-    slip_of,
 )
 from diffbot_ident.calibration.random_walk_fit import LinearProblem, Solution, solve
 from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
@@ -450,7 +450,7 @@ class WheelGeometryFit:
         """Return the noise model of the walk's steps at the current parameters and walk."""
         turned = np.diff(driven(self.drive.wheels, self._taken(self._beta)), axis=0)
         heading = 0.5 * (odometry[1:, 2] + odometry[:-1, 2]) + self._walk[1:, 0]
-        slip = slip_of(self._geometry(self._beta), turned, heading)
+        slip = WheelSlip.of(self._geometry(self._beta), turned, heading)
         return WalkSteps(slip, np.diff(self.drive.stamps), self.drive.breaks)
 
     def _cost(self, logarithms: Array, problem: LinearProblem, steps: WalkSteps) -> float:

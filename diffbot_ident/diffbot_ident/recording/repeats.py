@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import t as student
+from scipy.special import chdtri, stdtrit
 
 from diffbot_ident.recording.samples import Array
 from diffbot_ident.recording.verdict import Value
@@ -79,7 +78,7 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     mean = float(weights @ values / weights.sum())
     count = len(values)
     squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
-    factor = float(student.ppf(0.975, count - 1)) / NORMAL_95
+    factor = float(stdtrit(count - 1, 0.975)) / NORMAL_95
     # The value stays the pooled one, which weighs each recording by its information.
     std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
     who, note = _disagreement(pooled, parts, values, variances)
@@ -92,7 +91,7 @@ def _between(values: Array, variances: Array) -> float:
     mean = weights @ values / weights.sum()
     scatter = float(weights @ (values - mean) ** 2)
     free = len(values) - 1
-    if scatter <= float(chi2.ppf(1.0 - SIGNIFICANCE, free)):
+    if scatter <= float(chdtri(free, SIGNIFICANCE)):
         return 0.0
     return (scatter - free) / float(weights.sum() - (weights @ weights) / weights.sum())
 

@@ -27,8 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.stats import f as fisher
-from scipy.stats import t as student
+from scipy.special import fdtri, stdtrit
 
 from diffbot_ident.recording.repeats import combined
 from diffbot_ident.recording.samples import Array, Mask, RecordingError
@@ -285,7 +284,7 @@ def _started(motions: Motions, cut: float, delay: SysIdDelay, noise: _Noise) -> 
         errors = np.concatenate(early)
         misfit = math.sqrt(float(np.mean(errors**2)) / noise.power)
         free = max(noise.share * len(errors), 1.0)
-        limit = math.sqrt(float(fisher.ppf(1.0 - SIGNIFICANCE, free, noise.free)))
+        limit = math.sqrt(float(fdtri(free, noise.free, 1.0 - SIGNIFICANCE)))
     logs = {name: motions[name].log for name in left}
     fast = {name: motions[name].fast for name in left}
     return _Start(cut, left, logs, fast, misfit, limit)
@@ -471,7 +470,7 @@ def _with_track(
         spread = math.inf
         if len(widths) > 1:
             # Student's t for few tests, so that 1.96 standard deviations make a 95 % interval.
-            factor = float(student.ppf(0.975, len(widths) - 1)) / NORMAL_95
+            factor = float(stdtrit(len(widths) - 1, 0.975)) / NORMAL_95
             spread = factor * float(np.std(widths, ddof=1)) / math.sqrt(len(widths))
         values = (*values, Value("track width", float(np.mean(widths)), spread, length))
     return replace(found, verdict=replace(found.verdict, values=values, notes=notes))

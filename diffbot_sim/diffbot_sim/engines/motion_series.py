@@ -19,6 +19,10 @@ Row = Sequence[float]
 """Coefficients of a quantity in the basis [omega^2, v omega, v, omega, 1, functions...]."""
 
 ORDER = 18
+"""Highest order of a series."""
+
+# Lowest order of a series.
+FIRST = 6
 # Largest last term of a series relative to the motion: below float resolution.
 TRUNCATION = 1e-17
 # Shortest time for which the series of a motion must be valid, s; otherwise it is too fast.
@@ -232,12 +236,21 @@ def motion_series(
     omega: float,
     heading: float,
     rows: tuple[Row, Row],
+    horizon: float,
     functions: Sequence[StateFunction] = (),
 ) -> MotionSeries:
     """Expand v' = rows[0] . basis, omega' = rows[1] . basis and the pose about the given state.
 
     The products of series are Cauchy products; cos and sin of the heading follow from
-    c' = -s omega, s' = c omega.
+    c' = -s omega, s' = c omega. The series end at the order that makes them valid up to the
+    horizon, or at ORDER; with functions, whose own series may converge later, always at ORDER.
+
+    Args:
+        v, omega: State, m/s and rad/s.
+        heading: Heading, rad.
+        rows: Rows of v' and omega'.
+        horizon: Time up to which the series are needed, s, finite; their `span` may be less.
+        functions: Functions of the state that extend the basis.
 
     Raises:
         FloatingPointError: The motion is too fast to be expanded.
@@ -250,6 +263,8 @@ def motion_series(
     path, theta, x, y = [0.0], [0.0], [0.0], [0.0]
     cosine, sine = [math.cos(heading)], [math.sin(heading)]
     newest_v, newest_w, one = v, omega, 1.0
+    # Largest changes by the newest term and the one before up to the horizon, both axes.
+    last, power = math.inf, 1.0
     for k in range(ORDER):
         reverse_v, reverse_w = vs[::-1], ws[::-1]
         square = sum(map(mul, ws, reverse_w))
@@ -276,6 +291,17 @@ def motion_series(
         newest_v, newest_w, one = n * rate_v, n * rate_w, 0.0
         vs.append(newest_v)
         ws.append(newest_w)
+        power *= horizon
+        before, last = last, max(abs(newest_v), abs(newest_w)) * power
+        if k == 0:
+            least = TRUNCATION * max(abs(v), abs(omega), last)
+        elif (
+            k + 1 >= FIRST
+            and max(before, last) <= least
+            and not expansions
+            and _span(cosine, sine) >= horizon
+        ):
+            return MotionSeries(vs, ws, ww, vw, path, theta, x, y, horizon)
     span = min(_span(vs, ws), _span(cosine, sine))
     if not span > SHORTEST:
         raise FloatingPointError(
@@ -290,7 +316,8 @@ def _span(first: list[float], second: list[float]) -> float:
     scale = max(abs(first[0]), abs(second[0]))
     slope = max(abs(first[1]), abs(second[1]))
     span = math.inf
-    for k in (ORDER - 1, ORDER):
+    order = len(first) - 1
+    for k in (order - 1, order):
         last = max(abs(first[k]), abs(second[k]))
         if not math.isfinite(last):
             return 0.0

@@ -104,17 +104,35 @@ class WheelFriction:
         ]
         self.functions += [Slip(x, y) for x, y, _ in drag.casters]
         self._columns = 5 + len(self._falling) + 2 * len(drag.casters)
+        self._by_modes: dict[tuple[int, ...], list[tuple[list[float], list[float]]]] = {}
         self.wheel_speed = [
             [0.0, 0.0, *speeds, *(0.0,) * (self._columns - 4)] for speeds in self._wheels.tolist()
         ]
 
     def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
         """Return the equations of motion for these modes of the wheels [left, right]."""
+        if modes.count(HOLDING) == 3:
+            still = [0.0] * self._columns
+            held = self._resting(torque)
+            return PlanarDynamics(
+                (still, still), tuple([0.0] * 4 + [each] + still[5:] for each in held)
+            )
+        own = self._by_modes.get(tuple(modes))
+        if own is None:
+            own = self._by_modes[tuple(modes)] = self._equations(modes)
+        rows = []
+        for row, (by_left, by_right) in own:
+            row = row.copy()
+            row[4] += by_left * torque[0] + by_right * torque[1]
+            rows.append(row)
+        return PlanarDynamics((rows[0], rows[1]), tuple(rows[2:]))
+
+    def _equations(self, modes: list[int]) -> list[tuple[list[float], list[float]]]:
+        """Return the rows of PlanarDynamics without torque, and their constants per torque."""
         torques = np.zeros((len(self._laws), self._columns))
-        torques[:2, 4] = torque
         for i, law in enumerate(self._laws):
             torques[i, 2:4] = -law.viscous * self._wheels[i]
-            torques[i, 4] -= law.sliding(modes[i]) * modes[i]
+            torques[i, 4] = -law.sliding(modes[i]) * modes[i]
         for column, i in enumerate(self._falling, start=5):
             law = self._laws[i]
             torques[i, column] = -modes[i] * (law.breakaway(modes[i]) - law.sliding(modes[i]))
@@ -126,18 +144,17 @@ class WheelFriction:
             drift[0, along] = -limit / self.drag.mass
             drift[1, along] = limit * y / self.drag.inertia
             drift[1, along + 1] = -limit * x / self.drag.inertia
-        free = self._coupling @ drift + self._input @ torques
-        holding = np.zeros_like(torques)
+        # Two more columns: what a torque of 1 N m of each wheel does.
+        free = np.hstack((self._coupling @ drift + self._input @ torques, self._input[:, :2]))
+        holding = np.zeros((len(self._laws), self._columns + 2))
         held = [i for i, mode in enumerate(modes) if mode == HOLDING]
-        if len(held) == 3:
-            holding[:, 4] = self._resting(torque)
-        elif held:
+        if held:
             gain = self._wheels[held] @ self._input[:, held]
             holding[held] = -np.linalg.solve(gain, self._wheels[held] @ free)
-        rows = (free + self._input @ holding).tolist()
+        rows = free + self._input @ holding
         if len(held) >= 2:
-            rows = [[0.0] * self._columns, [0.0] * self._columns]
-        return PlanarDynamics((rows[0], rows[1]), tuple(holding.tolist()))
+            rows = np.zeros_like(rows)
+        return [(row[:-2], row[-2:]) for row in (*rows.tolist(), *holding.tolist())]
 
     def _resting(self, torque: tuple[float, float]) -> tuple[float, float, float]:
         """Return frictions that hold wheels and floor at rest, N m; the floor's is the smallest."""
