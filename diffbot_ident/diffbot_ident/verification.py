@@ -356,11 +356,18 @@ class HeldOutMotion:
         geometry: Wheel radii and separation.
         scale: Size of exciting motions, [v in m/s, omega in rad/s]. A motion whose velocities
             hardly change on this scale, e.g. because torque was withheld, decides nothing.
+        longer: What makes the motion longer, for the message if it is too short.
     """
 
-    def __init__(self, geometry: WheelGeometry, scale: Pair = (0.0, 0.0)) -> None:
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        scale: Pair = (0.0, 0.0),
+        longer: str = "raise verification",
+    ) -> None:
         self._geometry = geometry
         self._scale = scale
+        self._longer = longer
         self._segments: list[list[tuple[float, ...]]] = [[]]
 
     def add(self, sample: JointSample) -> None:
@@ -520,9 +527,9 @@ class HeldOutMotion:
             return (
                 f"{found} with samples lost {gaps} times, too short for {MIN_PREDICTIONS} "
                 f"predictions of {HORIZON:g} s between gaps; find where joint states are lost, or "
-                "raise verification"
+                f"{self._longer}"
             )
-        return f"{found}: must be at least {least:.1f} s; raise verification"
+        return f"{found}: must be at least {least:.1f} s; {self._longer}"
 
     def _still(self, changes: Pair) -> str:
         """Return the reason if the velocities hardly changed; empty if they did."""

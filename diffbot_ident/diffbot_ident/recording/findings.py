@@ -258,7 +258,7 @@ def _torque_verdict(
     result: TorqueResult, robot: Robot | None, scale: EffortScale | None
 ) -> Verdict:
     estimate, verified = result.estimate, result.verification
-    outcome, reason = OUTCOMES[estimate.state], estimate.reason
+    outcome, reason = OUTCOMES[estimate.state], estimate.explanation
     if outcome is AnalysisOutcome.ESTIMATED and (verified is None or not verified.passed):
         decided = verified is not None and verified.decided
         outcome = AnalysisOutcome.REFUSED if decided else AnalysisOutcome.NOT_EXCITED
@@ -276,7 +276,7 @@ def _torque_verdict(
         notes=tuple(
             f"{label.upper()}: {why}"
             for label, why in zip(NAMES, estimate.parameter_reasons, strict=True)
-            if why and why != reason
+            if why and why != estimate.reason
         ),
     )
 
