@@ -121,3 +121,7 @@ def test_of_two_gyros_one_is_to_be_chosen(drive, tmp_path, capsys):
     assert "is not used: there are several; choose with --imu TOPIC" in capsys.readouterr().out
     identify(bag, tmp_path / "chosen", "--imu", "/base/imu")
     assert "gyro: /base/imu, 15 ms late" in capsys.readouterr().out
+
+
+def test_the_given_track_is_in_the_summary_for_the_export(bag, tmp_path):
+    assert identify(bag, tmp_path)[1]["wheels"] == {"track": TRACK}

@@ -503,9 +503,12 @@ class _Identify:
 
     def _about(self) -> dict[str, object]:
         options = self._options
+        wheels = {"radius": options.wheel_radius, "track": options.track}
+        given = {name: length for name, length in wheels.items() if length is not None}
         return {
             "name": "identify",
             "robot": options.robot,
+            **({"wheels": given} if given else {}),
             "files": [str(path) for path in options.files],
             "outcome": "stopped" if self._interrupted else "completed",
             "wall_time": time.monotonic() - self._began,
