@@ -30,11 +30,16 @@ from diffbot_ident.calibration.calibrate import (
     calibrate,
 )
 from diffbot_ident.calibration.first_guess import CalibrationError
-from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+from diffbot_ident.calibration.recorded_readings import (
+    TABLE_CHANNELS,
+    ReadingOptions,
+    read_readings,
+)
 from diffbot_ident.calibration.results import WritePage, next_step, write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.options import check_wheels
+from diffbot_ident.recording.table_columns import parse_columns
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
@@ -236,7 +241,7 @@ def _recorded(
         gyro_axis=found.gyro_axis.strip(),
         pose=found.pose,
         tf=None if found.tf is None else (found.tf[0], found.tf[1]),
-        columns=found.columns,
+        columns=parse_columns(found.columns, tuple(TABLE_CHANNELS)),
         robot=robot,
     )
     with Progress("calibrate", None, console) as progress:

@@ -26,6 +26,7 @@ from diffbot_ident.calibration.transforms import Transforms, upright_yaw
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
     NEVER,
+    NO_TOPIC,
     ODOMETRY,
     Sides,
     TopicRole,
@@ -38,9 +39,9 @@ from diffbot_ident.recording.bag_topics import (
 )
 from diffbot_ident.recording.options import NEWTON_METRE
 from diffbot_ident.recording.row_filter import RowFilter
-from diffbot_ident.recording.samples import POSITIONS, RecordingError
+from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
 from diffbot_ident.recording.table import CsvSource, beyond_wheels
-from diffbot_ident.recording.table_columns import KNOWN, TIME, parse_columns
+from diffbot_ident.recording.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.bag import Bag, BagTopic
@@ -51,7 +52,6 @@ POSE_TYPES = (
     ODOMETRY,
 )
 STATES = TopicRole("--joint-states", (JOINT_STATE,), "joint states")
-NO_TOPIC = "none"  # do not use such a sensor
 IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
@@ -72,7 +72,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "right_position": (*KNOWN["right_position"], "right_wheel_angle", "right"),
     "gyro_x": ("gyro_x", "angular_velocity.x", "angular_velocity_x"),
     "gyro_y": ("gyro_y", "angular_velocity.y", "angular_velocity_y"),
-    "gyro_z": ("gyro_z", "gyro", "yaw_rate", "angular_velocity.z", "angular_velocity_z"),
+    GYRO: (*GYRO_NAMES, "yaw_rate"),
     "pose_x": ("pose_x", "x", "map_x"),
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
@@ -81,7 +81,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
 # needed.
 SENSORS: Mapping[str, tuple[str, ...]] = {
     "wheels": POSITIONS,
-    "gyro": ("gyro_x", "gyro_y", "gyro_z"),
+    "gyro": ("gyro_x", "gyro_y", GYRO),
     "poses": ("pose_x", "pose_y", "pose_yaw"),
 }
 
@@ -98,7 +98,8 @@ class ReadingOptions:
         gyro_axis: Axis that points up: "z", "-z", "x" and so on.
         pose: Topic of the pose source; NO_TOPIC: use none.
         tf: Frames (fixed, of the robot) whose transform is the pose source; None: no tf.
-        columns: Columns of tables, CHANNEL=COLUMN[*FACTOR].
+        columns: Columns of tables, by the channels of TABLE_CHANNELS; empty: find them by name.
+        rows: Filter of the rows of tables.
         robot: The robot's description; None: not described.
     """
 
@@ -109,7 +110,8 @@ class ReadingOptions:
     gyro_axis: str = "z"
     pose: str | None = None
     tf: tuple[str, str] | None = None
-    columns: Sequence[str] = ()
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    rows: RowFilter = RowFilter()
     robot: Robot | None = None
 
 
@@ -159,7 +161,7 @@ def read_readings(
     for path in paths:
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
-        table = path.suffix.lower() in (".csv", ".tsv", ".txt")
+        table = path.suffix.lower() in TABLES
         rows = _table_rows(path, options, geometry) if table else _bag_rows(path, options)
         parts.append(_readings(path, rows, options, geometry))
     return parts[0] if len(parts) == 1 else _joined(parts)
@@ -169,9 +171,8 @@ def read_readings(
 
 
 def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
-    chosen = parse_columns(options.columns, tuple(TABLE_CHANNELS))
     groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
-    source = CsvSource(path, chosen, RowFilter(), TABLE_CHANNELS, groups)
+    source = CsvSource(path, options.columns, options.rows, TABLE_CHANNELS, groups)
     missing = [name for name in POSITIONS if name not in source.channels]
     if missing:
         raise RecordingError(

@@ -30,6 +30,8 @@ TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 # Last parts of topic names that are never used: only a simulator knows the ground truth.
 NEVER = ("ground_truth",)
+# Given as a topic: do not use such a sensor.
+NO_TOPIC = "none"
 
 Values = tuple[float, ...]
 Sides = tuple[tuple[str, ...], tuple[str, ...]]  # names of the joints, (left, right)

@@ -36,7 +36,7 @@ from diffbot_ident.recording.options import (
     torque_scale,
     weighing_of,
 )
-from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
+from diffbot_ident.recording.samples import TABLES, WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from arc_odometry import WheelGeometry
     from diffbot_description import Robot
     from diffbot_ident.recording.findings import Findings
-    from diffbot_ident.recording.recorded_gyro import RecordedGyro
     from diffbot_ident.recording.torque_analysis import TorqueResult
     from diffbot_ident.recording.weighing import Weighing
 
@@ -57,7 +56,7 @@ STATUS = {"all": 0, "none": 1, "some": 3}
 WPILOG = ".wpilog"
 # Width of the output in columns if it does not go to a terminal.
 WIDTH = 110
-TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json", WPILOG), (".mcap", ".db3")
+LOGS, BAGS = (".json", WPILOG), (".mcap", ".db3")
 # Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
 # dominates.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
@@ -302,6 +301,7 @@ class _Identify:
         The function returns None if no segment can be used.
         """
         from diffbot_ident.excitation.excitations import nominal_prior
+        from diffbot_ident.recording.recorded_gyro import recorded_gyro, yaw_gyro
         from diffbot_ident.recording.torque_analysis import analyse_torque
         from diffbot_ident.torque.integral_rows import MotionScale
         from diffbot_ident.verification import Model
@@ -312,7 +312,11 @@ class _Identify:
             scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
             nominal = Model.described(nominal_prior(robot).values, robot)
         two = weighing is not None and weighing.load is not None
-        gyro = None if two else self._gyro(geometry)
+        gyro = None
+        if not two:
+            gyro, said = recorded_gyro(self._options, geometry)
+            if said:
+                self._print(said)
 
         def learn(segments: Iterable[Segment]) -> TorqueResult | None:
             return analyse_torque(
@@ -321,23 +325,12 @@ class _Identify:
                 scale,
                 nominal,
                 samples,
-                gyro=None if gyro is None else gyro.beside(geometry),
+                gyro=None if gyro is None else yaw_gyro(gyro, geometry),
                 uncertainty=Uncertainty() if robot is None else robot.uncertainty,
                 turning=robot is not None and robot.turning is not None,
             )
 
         return learn
-
-    def _gyro(self, geometry: WheelGeometry) -> RecordedGyro | None:
-        """Return the gyro of a rosbag2 recording; None if there is none that can be used."""
-        if self._options.files[0].suffix.lower() in TABLES:
-            return None
-        from diffbot_ident.recording.recorded_gyro import recorded_gyro
-
-        gyro, said = recorded_gyro(self._options, geometry)
-        if said:
-            self._print(said)
-        return gyro
 
     def _velocity(self, recording: Recording) -> Findings:
         from diffbot_ident.recording.effective_track import effective_tracks
