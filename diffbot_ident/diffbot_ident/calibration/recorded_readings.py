@@ -21,8 +21,14 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
 from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
-from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.transforms import Transforms, upright_yaw
+from diffbot_ident.calibration.readings import (
+    Array,
+    GyroReadings,
+    PoseReadings,
+    Readings,
+    WheelTurns,
+)
+from diffbot_ident.calibration.transforms import Transforms, planar_pose
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
     NEVER,
@@ -115,20 +121,14 @@ class ReadingOptions:
     robot: Robot | None = None
 
 
-@dataclass
-class RecordedReadings:
+@dataclass(frozen=True)
+class RecordedReadings(Readings):
     """Readings from recordings.
 
     Attributes:
-        wheels: Angles of the wheels.
-        gyro: Yaw rates; None: there are none.
-        poses: Poses; None: there are none.
         notes: Notes for the user on what was read, and warnings.
     """
 
-    wheels: WheelTurns
-    gyro: GyroReadings | None
-    poses: PoseReadings | None
     notes: list[str] = field(default_factory=list)
 
 
@@ -223,7 +223,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
         feeds[topic.name] = Transforms(*options.tf).read, rows.poses
         listed.append(f"poses {options.tf[0]} -> {options.tf[1]} of {topic.name}")
     elif (pose := _pose_topic(bag, options)) is not None:
-        feeds[pose.name] = _stamped(_planar, pose), rows.poses
+        feeds[pose.name] = _stamped(planar_pose, pose), rows.poses
         listed.append(f"poses {pose.name} ({pose.type})")
     decoders = {name: bag.decoder(bag.topics[name]) for name in feeds}
     for name, _, data in bag.messages(feeds):
@@ -303,13 +303,6 @@ def _stamped(
 def _rates(message: Any) -> tuple[float, float, float]:
     rate = message.angular_velocity
     return float(rate.x), float(rate.y), float(rate.z)
-
-
-def _planar(message: Any) -> tuple[float, float, float]:
-    pose = message.pose
-    while hasattr(pose, "pose"):
-        pose = pose.pose
-    return float(pose.position.x), float(pose.position.y), upright_yaw(pose.orientation)
 
 
 # Both.

@@ -39,7 +39,7 @@ from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, plain
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, strict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, EstimateState
@@ -147,7 +147,7 @@ class Findings:
             "notes": list(self.notes),
         }
         path = directory / "summary.json"
-        text = json.dumps(_strict(content), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(strict(content), indent=2, ensure_ascii=False, allow_nan=False)
         write_atomically(path, text + "\n")
         return [*paths, path]
 
@@ -158,15 +158,6 @@ class Findings:
             paths.append(directory / f"{name}.png")
             write_atomically(paths[-1], figure.savefig)
         return paths
-
-
-def _strict(value: Any) -> Any:
-    """Return the value with None for NaN and infinity, which strict JSON does not allow."""
-    if isinstance(value, Mapping):
-        return {str(key): _strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(entry) for entry in value]
-    return plain(value) if isinstance(value, float) else value
 
 
 def torque_findings(
