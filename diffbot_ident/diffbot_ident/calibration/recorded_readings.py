@@ -247,10 +247,8 @@ def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
         raise RecordingError(
             f"{states.name} names no joint, or holds no message: record it while the robot drives"
         )
-    robot = options.robot
-    described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
     try:
-        return find_wheels(names, options.left, options.right, described)
+        return find_wheels(names, options.left, options.right, options.robot)
     except RecordingError as error:
         text = str(error).replace("--left-joint", "--left").replace("--right-joint", "--right")
         raise RecordingError(text) from None
