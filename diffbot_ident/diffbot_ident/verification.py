@@ -15,7 +15,7 @@ prediction ends before its initial error has grown tenfold.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -295,6 +295,8 @@ MIN_PREDICTIONS = 20
 MIN_CHANGE = 0.02
 
 Pair = tuple[float, float]
+Errors = Callable[[Model | None], Array]
+"""Errors of the predictions of a model, or without one, shape (2, n)."""
 
 
 class VerificationState(IntEnum):
@@ -416,14 +418,22 @@ class HeldOutMotion:
         segments = [
             _Segment(np.array(kept), self._geometry) for kept in self._segments if len(kept) > 1
         ]
-        # All models are judged at the same instants.
-        near_errors, far_errors = (
-            self._errors(segments, identified, nominal, predictions)
+        # All models are judged at the same instants. Predictions of a hopeless one may overflow.
+        growths = identified.values[1], nominal.values[1]
+        errors_near, errors_far = (
+            self._errors_at(segments, predictions, growths)
             for predictions in (_Predictions(1, 1, 1, far.late), far)
         )
-        if still := self._still(far_errors["none"]):
-            return self._undecided(still)
-        within = self._within_doubts(segments, identified, nominal, far, far_errors["nominal"])
+        models = {"model": identified, "nominal": nominal, "none": None}
+        with np.errstate(over="ignore", invalid="ignore"):
+            near_errors, far_errors = (
+                {name: _rms(errors(model)) for name, model in models.items()}
+                for errors in (errors_near, errors_far)
+            )
+            if still := self._still(far_errors["none"]):
+                return self._undecided(still)
+            overlap = max(1.0, far.steps / far.spacing)
+            within = _within_doubts(errors_far, identified, far_errors["nominal"], overlap)
         reason = _reason(near_errors, far_errors, within)
         return Verification(
             state=VerificationState.VERIFIED if reason is None else VerificationState.REFUTED,
@@ -443,81 +453,29 @@ class HeldOutMotion:
         steps, spacing = (max(1, round(time / self.period)) for time in (HORIZON, SPACING))
         return _Predictions(steps, spacing, AVERAGE, late)
 
-    def _errors(
+    def _errors_at(
         self,
         segments: Sequence[_Segment],
-        identified: Model,
-        nominal: Model,
         predictions: _Predictions,
-    ) -> dict[str, Pair]:
-        yaw_by_speed = identified.values[1], nominal.values[1]
-        lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
-        models = {"model": identified, "nominal": nominal, "none": None}
-        # Predictions of a hopeless model may overflow; it is judged below.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return {
-                name: _rms(self._all_errors(segments, model, predictions, lengths))
-                for name, model in models.items()
-            }
+        yaw_by_speed: Sequence[float],
+    ) -> Errors:
+        """Return the errors over all segments as a function of the model, shape (2, n).
 
-    def _within_doubts(
-        self,
-        segments: Sequence[_Segment],
-        identified: Model,
-        nominal: Model,
-        predictions: _Predictions,
-        least: Pair,
-    ) -> Pair:
-        """Return the errors of the most likely model within the doubts of the identified one.
-
-        They are infinite if that model is so far away that the motion contradicts the doubts as
-        well. With x the deviations along the doubts, and D the change of the predictions per
-        deviation, the model minimises
-
-            |(e + D x) / least|^2 / overlap + |x|^2,
-
-        which is minus twice its log likelihood.
+        Args:
+            segments: The motion.
+            predictions: Where predictions start, and how long they are.
+            yaw_by_speed: K6 of the models, 1/m; see `_Segment.lengths`.
         """
-        if not identified.doubts:
-            return math.inf, math.inf
-        yaw_by_speed = identified.values[1], nominal.values[1]
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
-        scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None]
-        scale = scale * math.sqrt(max(1.0, predictions.steps / predictions.spacing))
 
-        def errors(deviations: Array) -> Array:
-            model = identified.moved(deviations)
-            found: Array = self._all_errors(segments, model, predictions, lengths) / scale
-            return found
+        def errors(model: Model | None) -> Array:
+            found = [
+                segment.errors(model, predictions, self.period, taken)
+                for segment, taken in zip(segments, lengths, strict=True)
+            ]
+            return np.concatenate(found, axis=1)
 
-        x = np.zeros(len(identified.doubts))
-        # Predictions of a hopeless model may overflow.
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = errors(x)
-            slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
-            if not (np.isfinite(found).all() and np.isfinite(slopes).all()):
-                return math.inf, math.inf
-            bend = slopes @ slopes.T + np.eye(len(x))
-            for _ in range(ROUNDS):
-                x = x - np.linalg.solve(bend, slopes @ found.ravel() + x)
-                found = errors(x)
-        if not float(x @ x) <= MAX_DEVIATIONS:
-            return math.inf, math.inf
-        return _rms(found * scale)
-
-    def _all_errors(
-        self,
-        segments: Sequence[_Segment],
-        model: Model | None,
-        predictions: _Predictions,
-        lengths: Sequence[NDArray[np.int_]],
-    ) -> Array:
-        """Return the errors over all segments, shape (2, n)."""
-        errors = [
-            segment.errors(model, predictions, self.period, taken)
-            for segment, taken in zip(segments, lengths, strict=True)
-        ]
-        return np.concatenate(errors, axis=1)
+        return errors
 
     def _too_short(self) -> str:
         gaps = max(0, sum(map(bool, self._segments)) - 1)
@@ -549,6 +507,39 @@ class HeldOutMotion:
         unknown = ((math.nan, math.nan),) * 6
         state = VerificationState.NOT_VERIFIED
         return Verification(state, reason, self.duration, HORIZON, *unknown)
+
+
+def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: float) -> Pair:
+    """Return the errors of the most likely model within the doubts of the identified one.
+
+    They are infinite if that model is so far away that the motion contradicts the doubts as well.
+    With x the deviations along the doubts, and D the change of the predictions per deviation, the
+    model minimises
+
+        |(e + D x) / least|^2 / overlap + |x|^2,
+
+    which is minus twice its log likelihood. Predictions of a hopeless model may overflow.
+    """
+    if not identified.doubts:
+        return math.inf, math.inf
+    scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None] * math.sqrt(overlap)
+
+    def errors(deviations: Array) -> Array:
+        found: Array = errors_of(identified.moved(deviations)) / scale
+        return found
+
+    x = np.zeros(len(identified.doubts))
+    found = errors(x)
+    slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
+    if not (np.isfinite(found).all() and np.isfinite(slopes).all()):
+        return math.inf, math.inf
+    bend = slopes @ slopes.T + np.eye(len(x))
+    for _ in range(ROUNDS):
+        x = x - np.linalg.solve(bend, slopes @ found.ravel() + x)
+        found = errors(x)
+    if not float(x @ x) <= MAX_DEVIATIONS:
+        return math.inf, math.inf
+    return _rms(found * scale)
 
 
 def _rms(errors: Array) -> Pair:

@@ -215,19 +215,16 @@ def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
     """Return the radii and track that odometry used."""
     radius, track = found.wheel_radius, found.track
     check_wheels(radius, track)
-    if robot is None and (radius is None or track is None):
+    if radius is not None and track is not None:
+        return WheelGeometry(radius, radius, track)
+    if robot is None:
         raise ValueError(
             "the wheels' radius and track are needed as first values: give --robot NAME or FILE, "
             "or --wheel-radius M --track M"
         )
-    left = right = radius
-    if radius is None:
-        assert robot is not None
-        left, right = robot.geometry.left_radius, robot.geometry.right_radius
-    if track is None:
-        assert robot is not None
-        track = robot.geometry.separation
-    return WheelGeometry(left, right, track)
+    own = robot.geometry
+    left, right = radius or own.left_radius, radius or own.right_radius
+    return WheelGeometry(left, right, track or own.separation)
 
 
 def _recorded(
