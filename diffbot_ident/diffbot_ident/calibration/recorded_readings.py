@@ -42,6 +42,7 @@ from diffbot_ident.recording.bag_topics import (
     joined,
     joints,
     stamp_of,
+    without_rosbags,
 )
 from diffbot_ident.recording.options import NEWTON_METRE
 from diffbot_ident.recording.row_filter import RowFilter
@@ -199,10 +200,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     try:
         from diffbot_ident.recording.bag import Bag
     except ModuleNotFoundError as error:
-        raise RecordingError(
-            "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
-            f"install rosbags; tables do without it ({error})"
-        ) from None
+        raise without_rosbags(error) from None
     if options.columns:
         raise RecordingError("--columns is for tables; topics are chosen by --imu, --pose, --tf")
     bag = Bag(path)

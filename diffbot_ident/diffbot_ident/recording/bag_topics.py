@@ -80,6 +80,16 @@ ROLES: Mapping[str, TopicRole] = {
 }
 
 
+def without_rosbags(error: ModuleNotFoundError) -> RecordingError:
+    """Return the error for bags where the library is not installed; raise `error` if it is."""
+    if error.name is None or error.name.partition(".")[0] != "rosbags":
+        raise error
+    return RecordingError(
+        "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
+        "install rosbags; other recordings do without it"
+    )
+
+
 def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic]:
     """Return the topics of the right type that hold messages, or may if no count is known."""
     known = any(topic.count for topic in topics.values())

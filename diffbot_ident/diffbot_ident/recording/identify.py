@@ -24,6 +24,7 @@ from rich.console import Console
 from diffbot_description.files import dated_folder
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.progress import Progress
+from diffbot_ident.recording.bag_topics import without_rosbags
 from diffbot_ident.recording.command_line import parse
 from diffbot_ident.recording.options import (
     MOTOR,
@@ -136,12 +137,7 @@ def _open_bags(paths: Sequence[Path], options: Options) -> Recording:
     try:
         from diffbot_ident.recording.bag_source import open_bags
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "rosbags":
-            raise
-        raise RecordingError(
-            "rosbag2 recordings need the Python package rosbags, which is not installed: run "
-            "pip install rosbags; tables and SysId logs do without it"
-        ) from None
+        raise without_rosbags(error) from None
     return open_bags(paths, options)
 
 
