@@ -31,7 +31,6 @@ from diffbot_ident.calibration.readings import (
 from diffbot_ident.calibration.transforms import Transforms, planar_pose
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
-    NEVER,
     NO_TOPIC,
     ODOMETRY,
     Sides,
@@ -208,11 +207,11 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
     states = choose(bag.topics, STATES, options.joint_states)
     wheels = _wheels(bag, states, options)
-    feeds[states.name] = _stamped(joints(*wheels, ("position",)), states), rows.wheels
+    feeds[states.name] = _stamped(joints(*wheels, ("position",))), rows.wheels
     listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
     imu = _imu_topic(bag, options)
     if imu is not None:
-        feeds[imu.name] = _stamped(_rates, imu), rows.gyro
+        feeds[imu.name] = _stamped(_rates), rows.gyro
         listed.append(f"gyro {imu.name}")
     if options.tf is not None:
         topic = next((bag.topics[n] for n in TF_TOPICS if n in bag.topics), None)
@@ -221,7 +220,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
         feeds[topic.name] = Transforms(*options.tf).read, rows.poses
         listed.append(f"poses {options.tf[0]} -> {options.tf[1]} of {topic.name}")
     elif (pose := _pose_topic(bag, options)) is not None:
-        feeds[pose.name] = _stamped(planar_pose, pose), rows.poses
+        feeds[pose.name] = _stamped(planar_pose), rows.poses
         listed.append(f"poses {pose.name} ({pose.type})")
     decoders = {name: bag.decoder(bag.topics[name]) for name in feeds}
     for name, _, data in bag.messages(feeds):
@@ -264,9 +263,8 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
         return None
     if options.pose is not None:
         return choose(bag.topics, POSE, options.pose)
-    found = [topic for topic in candidates(bag.topics, POSE) if topic.name not in NEVER]
     independent = []
-    for topic in found:
+    for topic in candidates(bag.topics, POSE):
         if topic.type == ODOMETRY:
             with closing(bag.peek(topic)) as messages:
                 first = next(messages, None)
@@ -282,16 +280,13 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
 
 
 def _stamped(
-    read: Callable[[Any], Sequence[float] | None], topic: BagTopic
+    read: Callable[[Any], Sequence[float] | None],
 ) -> Callable[[Any], Iterable[tuple[float, ...]]]:
+    """Return a reader of rows [stamp, values...]; none of a message without stamp or values."""
+
     def rows(message: Any) -> Iterable[tuple[float, ...]]:
-        values = read(message)
-        if values is None:
-            return ()
-        stamp = stamp_of(message)
-        if stamp is None:
-            return ()
-        return ((stamp, *values),)
+        values, stamp = read(message), stamp_of(message)
+        return () if values is None or stamp is None else ((stamp, *values),)
 
     return rows
 

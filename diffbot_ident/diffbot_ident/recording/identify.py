@@ -103,10 +103,14 @@ def analyse_recording(options: Options) -> Findings:
         ValueError: An option is wrong, or a recording cannot be used.
         OSError: A file cannot be read.
     """
+    _check_files(options)
+    return _Identify(options, Console(quiet=True))._analyse()
+
+
+def _check_files(options: Options) -> None:
     for path in options.files:
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
-    return _Identify(options, Console(quiet=True))._analyse()
 
 
 def open_recording(options: Options) -> Recording:
@@ -172,9 +176,7 @@ class _Identify:
             ValueError: The usage is wrong, or a recording cannot be used.
             OSError: A file cannot be read or written.
         """
-        for path in self._options.files:
-            if not path.exists():
-                raise RecordingError(f"{path}: there is no such file or folder")
+        _check_files(self._options)
         robot_of(self._options)
         directory, made = self._folder()
         try:
