@@ -19,9 +19,9 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.held_out import HeldOut, held_out_drift
 from diffbot_ident.calibration.readings import (
+    CalibrationReadings,
     GyroReadings,
     PoseReadings,
-    Readings,
     ReadingsError,
     WheelTurns,
 )
@@ -182,7 +182,9 @@ def calibrate(
     if drift:
         fit = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std, drift).run()
         notes += _drifts(fit)
-    held_out = _proof(Readings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift)
+    held_out = _proof(
+        CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
+    )
     quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry))
     return _judged(fit, geometry, quantities, held_out, notes)
 
@@ -233,7 +235,11 @@ def _drifts(fit: Fit) -> list[str]:
 
 
 def _proof(
-    readings: Readings, geometry: WheelGeometry, gyro_scale_std: float, cut: float, drift: bool
+    readings: CalibrationReadings,
+    geometry: WheelGeometry,
+    gyro_scale_std: float,
+    cut: float,
+    drift: bool,
 ) -> HeldOut | None:
     """Fit to the readings before the time `cut`, and evaluate the drift after it."""
     early = readings.until(cut)

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from arc_odometry.joints import wheel_turn
-from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, Readings, WheelTurns
+from diffbot_ident.calibration.readings import (
+    CalibrationReadings,
+    GyroReadings,
+    PoseReadings,
+    WheelTurns,
+)
 
 # Speed that no wheel reaches, rad/s; an angle that jumps by more between two stamps is refused.
 FASTEST = 300.0
@@ -116,10 +121,10 @@ class Collected:
         if self.poses.takes(stamp, x, y, yaw):
             self.poses.rows.append((stamp, x, y, yaw))
 
-    def readings(self) -> Readings:
+    def readings(self) -> CalibrationReadings:
         """Return the readings, without sources that have too few; check `missing` first."""
         gyro, poses = (len(source.rows) >= FEWEST for source in (self.gyro, self.poses))
-        return Readings(
+        return CalibrationReadings(
             WheelTurns(*self.wheels.columns()),
             GyroReadings(*self.gyro.columns()) if gyro else None,
             PoseReadings(*self.poses.columns()) if poses else None,

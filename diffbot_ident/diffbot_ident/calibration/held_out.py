@@ -18,7 +18,7 @@ from scipy.stats import chi2, norm, t
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import turned_by
-from diffbot_ident.calibration.readings import Array, Readings, WheelTurns
+from diffbot_ident.calibration.readings import Array, CalibrationReadings, WheelTurns
 from diffbot_ident.calibration.wheel_geometry import Fit
 from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
@@ -87,7 +87,7 @@ class HeldOut:
 
 
 def held_out_drift(
-    readings: Readings, begin: float, given: WheelGeometry, fit: Fit
+    readings: CalibrationReadings, begin: float, given: WheelGeometry, fit: Fit
 ) -> HeldOut | None:
     """Evaluate the drift after a time.
 
@@ -153,7 +153,7 @@ def _drift(errors: Array, nees: Array) -> Drift:
     )
 
 
-def _ends(readings: Readings, begin: float, fit: Fit) -> Array:
+def _ends(readings: CalibrationReadings, begin: float, fit: Fit) -> Array:
     """Return begin and end of each window, s, (n, 2), on the wheels' clock."""
     wheels, poses = readings.wheels, readings.poses
     source = poses or readings.gyro
@@ -178,7 +178,7 @@ def _ends(readings: Readings, begin: float, fit: Fit) -> Array:
     return kept
 
 
-def _errors(readings: Readings, ends: Array, geometry: WheelGeometry, fit: Fit) -> Array:
+def _errors(readings: CalibrationReadings, ends: Array, geometry: WheelGeometry, fit: Fit) -> Array:
     """Return the drift at the end of each window, [heading, x, y] in rad and m, or [heading]."""
     gyro, poses = readings.gyro, readings.poses
     path = WheelPath(readings.wheels, geometry)

@@ -122,7 +122,7 @@ class PoseReadings:
 
 
 @dataclass(frozen=True)
-class Readings:
+class CalibrationReadings:
     """All readings of one drive.
 
     Attributes:
@@ -135,7 +135,7 @@ class Readings:
     gyro: GyroReadings | None = None
     poses: PoseReadings | None = None
 
-    def until(self, time: float) -> Readings:
+    def until(self, time: float) -> CalibrationReadings:
         """Return the readings up to a time, s."""
 
         def kept(source: Any) -> Any:
@@ -144,4 +144,4 @@ class Readings:
             early = source.stamps <= time
             return type(source)(*(column[early] for column in vars(source).values()))
 
-        return Readings(kept(self.wheels), kept(self.gyro), kept(self.poses))
+        return CalibrationReadings(kept(self.wheels), kept(self.gyro), kept(self.poses))

@@ -23,9 +23,9 @@ from diffbot_description import Robot
 from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
 from diffbot_ident.calibration.readings import (
     Array,
+    CalibrationReadings,
     GyroReadings,
     PoseReadings,
-    Readings,
     WheelTurns,
 )
 from diffbot_ident.calibration.transforms import Transforms, planar_pose
@@ -122,7 +122,7 @@ class ReadingOptions:
 
 
 @dataclass(frozen=True)
-class RecordedReadings(Readings):
+class RecordedReadings(CalibrationReadings):
     """Readings from recordings.
 
     Attributes:
