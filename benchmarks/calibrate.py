@@ -101,11 +101,9 @@ def calibrated(told: Robot, moved: Robot, asked: argparse.Namespace, seed: int) 
         poses=POSES if "poses" in asked.sensors else None,
         seed=seed,
     ).collected
+    readings = collected.readings()
     found: Calibration = calibrate(
-        collected.wheel_turns(),
-        geometry=told.geometry,
-        gyro=collected.gyro_readings(),
-        poses=collected.pose_readings(),
+        readings.wheels, geometry=told.geometry, gyro=readings.gyro, poses=readings.poses
     )
     true = true_values(moved)
     squares = [

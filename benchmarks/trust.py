@@ -128,7 +128,7 @@ def first_named(seed: int, setting: RunSetting, seconds: float) -> tuple[float, 
     for step, sample in enumerate(run.samples):
         estimator.update(sample)
         if step % 10 == 0 and (estimate := estimator.estimate()).state is EstimateState.INVALID:
-            reason = estimate.reason.removesuffix("; torque stays off")
+            reason = estimate.reason
             if any(reason == wiring.problem for wiring in Wiring):
                 return sample.stamp, reason, before
             before = before or f"{sample.stamp:.1f} s: {reason}"

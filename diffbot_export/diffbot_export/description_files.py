@@ -45,9 +45,9 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
 
 
 def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
-    """Return the description with the calibrated radius and track."""
-    geometry = robot.geometry
-    if robot.results.calibration is None or geometry is None:
+    """Return the description with the radius and track that were calibrated, or given."""
+    geometry, results = robot.geometry, robot.results
+    if geometry is None or (results.calibration is None and not results.lengths):
         return described
     mean = 0.5 * (geometry.left_radius + geometry.right_radius)
     if geometry.left_radius != geometry.right_radius:

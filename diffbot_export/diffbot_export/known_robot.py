@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot to export: results combined with its description.
 
-Calibrated lengths take precedence over described ones. If the calibrated wheels differ from the
-described ones, K5..K8 are converted to them: the identification, with the described wheels,
-measured v / s_v and omega / s_w, with s_v = r' / r and s_w = s_v 2b / 2b', so that
+Calibrated lengths take precedence over those given to `identify`, and these over described ones.
+If the calibrated wheels differ from those of the identification (given or described), K5..K8 are
+converted to them: the identification measured v / s_v and omega / s_w, with s_v = r' / r and
+s_w = s_v 2b / 2b', so that
 
     K5' = K5 s_v / s_w^2,   K6' = K6 / s_v,   K7' = K7 s_v,   K8' = K8 s_w
 """
@@ -148,7 +149,7 @@ class KnownRobot:
             found = (calibration.left_radius, calibration.right_radius)[side]
             if found is not None:
                 return found
-        return self.described("wheels.radius", lambda robot: robot.wheels.radius, "m")
+        return self._identified_with("radius")
 
     @property
     def track(self) -> SourcedValue | None:
@@ -159,6 +160,15 @@ class KnownRobot:
         voltage = results.voltage
         if voltage is not None and voltage.unit == "m" and voltage.track is not None:
             return voltage.track
+        return self._identified_with("track")
+
+    def _identified_with(self, length: str) -> SourcedValue | None:
+        """Return the "radius" or "track" of the identification, m; None: unknown."""
+        given = self.results.lengths.get(length)
+        if given is not None:
+            return given
+        if length == "radius":
+            return self.described("wheels.radius", lambda robot: robot.wheels.radius, "m")
         return self.described("wheels.separation", lambda robot: robot.wheels.separation, "m")
 
     @property
@@ -175,11 +185,12 @@ class KnownRobot:
         torque = self.results.torque
         if torque is None:
             return {}
-        geometry, described = self.geometry, self.description
-        if self.results.calibration is None or geometry is None or described is None:
+        geometry = self.geometry
+        radius, track = self._identified_with("radius"), self._identified_with("track")
+        if self.results.calibration is None or geometry is None or not (radius and track):
             return dict(torque.k)
-        s_v = 0.5 * (geometry.left_radius + geometry.right_radius) / described.wheels.radius
-        s_w = s_v * described.wheels.separation / geometry.separation
+        s_v = 0.5 * (geometry.left_radius + geometry.right_radius) / radius.value
+        s_w = s_v * track.value / geometry.separation
         factors = (s_v / s_w**2, 1.0 / s_v, s_v, s_w)
         if max(abs(s_v - 1.0), abs(s_w - 1.0)) < 1e-9:
             return dict(torque.k)

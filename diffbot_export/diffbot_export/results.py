@@ -131,6 +131,8 @@ class Results:
         velocity: Identified axes, by "v" and "omega".
         voltage: Model of voltage_parameters.yaml; None: none.
         calibration: Calibration of calibration.yaml; None: none.
+        lengths: Wheel radius and track that were given to identify instead of the description's,
+            by "radius" and "track".
         robot: Name of the robot in the files; None: not named.
         files: Files that were read.
         missing: What was not identified, and why.
@@ -140,6 +142,7 @@ class Results:
     velocity: Mapping[str, VelocityAxis] = field(default_factory=dict)
     voltage: VoltageModel | None = None
     calibration: SourcedCalibration | None = None
+    lengths: dict[str, SourcedValue] = field(default_factory=dict)
     robot: str | None = None
     files: list[Path] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -162,12 +165,40 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
             if any(read.name == name for read in results.files for name in before):
                 raise ValueError(f"{file}: a second {file.name}; give the results of one robot")
             _reader_of(file)(file, results)
+            if file.name in (DYNAMIC_FILE, VELOCITY_FILE):
+                results.lengths |= _given_lengths(file.with_name(SUMMARY_FILE))
             results.files.append(file)
     if results.torque and results.velocity:
         raise ValueError(
             "the results are of a torque robot and of a velocity robot: give those of one robot"
         )
     return results
+
+
+def _given_lengths(path: Path) -> dict[str, SourcedValue]:
+    """Return --wheel-radius and --track of `identify` from its summary.json; empty: not given.
+
+    Raises:
+        ValueError: The file cannot be read, or a length is not a number > 0.
+    """
+    if not path.is_file():
+        return {}
+    summary = _summary(path)
+    wheels = summary.get("wheels") if summary.get("name") == "identify" else None
+    found = {}
+    for name, length in wheels.items() if isinstance(wheels, dict) else ():
+        if type(length) not in (int, float) or not 0.0 < length < math.inf:
+            raise ValueError(f"{path}: wheels.{name} = {length!r}: must be a length in m")
+        found[name] = SourcedValue(float(length), "m", f"wheels.{name} of {path.name}")
+    return found
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    try:
+        summary = json.loads(read_regular(path, LARGEST))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; {MADE_BY}") from None
+    return summary if isinstance(summary, dict) else {}
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -441,11 +472,8 @@ def _calibrated(
 
 def _read_summary(path: Path, results: Results) -> None:
     """Read sigma that a run of launch siwek estimated while driving."""
-    try:
-        summary = json.loads(read_regular(path, LARGEST))
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}; {MADE_BY}") from None
-    controller = summary.get("controller") if isinstance(summary, dict) else None
+    summary = _summary(path)
+    controller = summary.get("controller")
     found = controller.get("parameters") if isinstance(controller, dict) else None
     if not (isinstance(controller, dict) and isinstance(found, dict) and "sigma1" in found):
         raise ValueError(

@@ -140,6 +140,46 @@ def test_multipliers_are_calibrated_over_described(tmp_path):
     assert base["wheel_separation_multiplier"] == pytest.approx(1.05)
 
 
+def given_lengths(folder, **lengths):
+    summary = {"name": "identify", "wheels": lengths}
+    (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    return folder
+
+
+def test_lengths_given_to_identify_are_those_of_the_robot(tmp_path):
+    folder = given_lengths(result_files.torque_results(tmp_path / "a"), radius=0.1, track=0.5)
+    parameters = folder / "dynamic_parameters.yaml"
+    text = parameters.read_text(encoding="utf-8").replace("robot: twil", "robot: unknown")
+    parameters.write_text(text, encoding="utf-8")
+    alone = known_robot(read_results([folder]), None, Settings())
+    assert (alone.radius(1).value, alone.track.value) == (0.1, 0.5)
+    assert "wheels.track of summary.json" in alone.track.source
+    assert known_robot(read_results([parameters]), None, Settings()).track == alone.track
+    # Before those of the description, of which the other length is taken.
+    wheels = load_robot("twil").wheels
+    folder = given_lengths(result_files.torque_results(tmp_path / "b"), track=0.3)
+    described = known_robot(read_results([folder]), None, Settings())
+    assert (described.radius(0).value, described.track.value) == (wheels.radius, 0.3)
+
+
+def test_parameters_identified_with_given_lengths_are_converted_from_these(tmp_path):
+    """K5' = K5 s_v / s_w^2 with s_v = 1.02 and s_w = 1.02 * 0.3 / track of the calibration."""
+    folder = given_lengths(result_files.torque_results(tmp_path), track=0.3)
+    result_files.calibration(folder)
+    found = known_robot(read_results([folder]), None, Settings())
+    before = read_results([folder]).torque.k
+    s_w = 1.02 * 0.3 / (1.05 * load_robot("twil").wheels.separation)
+    assert found.k["k8"].value == pytest.approx(s_w * before["k8"].value)
+    assert found.k["k5"].value == pytest.approx(1.02 / s_w**2 * before["k5"].value)
+
+
+@pytest.mark.parametrize("length", [0, -0.1, "0.1", True])
+def test_a_length_that_is_none_is_refused(tmp_path, length):
+    folder = given_lengths(result_files.torque_results(tmp_path), radius=length)
+    with pytest.raises(ValueError, match="must be a length in m"):
+        read_results([folder])
+
+
 def test_a_gyro_alone_gives_ratios_over_the_given_radius(tmp_path):
     wheels = load_robot("twil").wheels
     ratio = 1.03 * wheels.separation / wheels.radius

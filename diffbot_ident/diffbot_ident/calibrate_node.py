@@ -11,14 +11,13 @@ caller that starts the node, diffbot_report/executables.py, provides the functio
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Quaternion
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -28,7 +27,7 @@ from tf2_msgs.msg import TFMessage
 from arc_odometry import JointReader
 from diffbot_description import load_robot
 from diffbot_ident.calibration.collected import Collected
-from diffbot_ident.calibration.transforms import Transforms, frames_of
+from diffbot_ident.calibration.transforms import Transforms, frames_of, planar_pose
 from diffbot_node import (
     KEPT,
     Receipts,
@@ -99,11 +98,6 @@ def _load() -> None:
     import diffbot_ident.calibration.calibrate
     import diffbot_ident.calibration.command
     import diffbot_ident.calibration.pictures  # noqa: F401
-
-
-def yaw_of(q: Quaternion) -> float:
-    """Return the heading of a quaternion, rad."""
-    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
 
 
 class CalibrateNode(Node):
@@ -197,11 +191,7 @@ class CalibrateNode(Node):
         self._collected.add_rate(seconds(message.header.stamp), message.angular_velocity.z)
 
     def _on_pose(self, message: Any) -> None:
-        stamp = seconds(message.header.stamp)
-        # PoseStamped contains the pose, the others a pose with its covariance.
-        pose = message.pose if isinstance(message, PoseStamped) else message.pose.pose
-        place = pose.position
-        self._collected.add_pose(stamp, place.x, place.y, yaw_of(pose.orientation))
+        self._collected.add_pose(seconds(message.header.stamp), *planar_pose(message))
 
     def _on_transforms(self, message: TFMessage) -> None:
         if self._transforms is not None:
@@ -294,11 +284,12 @@ class CalibrateNode(Node):
 
         try:
             with interruptible():
+                found = collected.readings()
                 calibration = calibrate(
-                    collected.wheel_turns(),
+                    found.wheels,
                     geometry=self._robot.geometry,
-                    gyro=collected.gyro_readings(),
-                    poses=collected.pose_readings(),
+                    gyro=found.gyro,
+                    poses=found.poses,
                 )
             paths = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")

@@ -335,7 +335,7 @@ class Identification:
         found = self.estimate = self._estimator.estimate()
         self._invalid_looks = self._invalid_looks + 1 if found.state is EstimateState.INVALID else 0
         if self._invalid_looks >= INVALID_LOOKS:
-            self.stop(found.reason)
+            self.stop(found.explanation)
         elif found.state is EstimateState.ESTIMATED:
             self._excitation.learn(found)
 
@@ -374,7 +374,7 @@ class Identification:
         elif self.estimate.state is EstimateState.UNESTIMATED and self._nominal is not None:
             values = self._nominal.values
         elif self.estimate.state is EstimateState.INVALID:
-            self.stop(self.estimate.reason)
+            self.stop(self.estimate.explanation)
             return
         else:
             self.phase = Phase.DONE

@@ -74,7 +74,7 @@ def parameter_document(
         "covariance_diagonal": _floats(estimate.variances),
         "covariance": [float(entry) for row in estimate.covariance for entry in row],
         "state": estimate.state.name.lower(),
-        "reason": estimate.reason,
+        "reason": estimate.explanation,
         "parameter_states": [state.name.lower() for state in estimate.parameter_states],
         "parameter_reasons": list(estimate.parameter_reasons),
         "warnings": list(estimate.warnings),

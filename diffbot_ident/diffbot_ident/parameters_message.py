@@ -47,7 +47,7 @@ def fill(
     message.turning[:] = (math.nan,) * 2 if turning is None else turning.values
     message.turning_variance[:] = (math.inf,) * 2 if turning is None else turning.variances
     message.state = int(estimate.state)
-    message.reason = estimate.reason
+    message.reason = estimate.explanation
     message.parameter_state[:] = np.array(estimate.parameter_states, np.uint8)
     message.parameter_reason = list(estimate.parameter_reasons)
     message.warnings = list(estimate.warnings)
@@ -91,7 +91,7 @@ def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> D
     status = DiagnosticStatus(
         level=LEVELS[estimate.state],
         name=f"{name}: dynamic parameters",
-        message=estimate.reason or "; ".join(estimate.warnings) or "estimated",
+        message=estimate.explanation or "; ".join(estimate.warnings) or "estimated",
         hardware_id=hardware,
     )
     if status.level == DiagnosticStatus.OK and estimate.warnings:

@@ -15,7 +15,7 @@ prediction ends before its initial error has grown tenfold.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -323,6 +323,8 @@ MIN_PREDICTIONS = 20
 MIN_CHANGE = 0.02
 
 Pair = tuple[float, float]
+Errors = Callable[[Model | None], Array]
+"""Errors of the predictions of a model, or without one, shape (2, n)."""
 
 
 class VerificationState(IntEnum):
@@ -384,11 +386,18 @@ class HeldOutMotion:
         geometry: Wheel radii and separation.
         scale: Size of exciting motions, [v in m/s, omega in rad/s]. A motion whose velocities
             hardly change on this scale, e.g. because torque was withheld, decides nothing.
+        longer: What makes the motion longer, for the message if it is too short.
     """
 
-    def __init__(self, geometry: WheelGeometry, scale: Pair = (0.0, 0.0)) -> None:
+    def __init__(
+        self,
+        geometry: WheelGeometry,
+        scale: Pair = (0.0, 0.0),
+        longer: str = "raise verification",
+    ) -> None:
         self._geometry = geometry
         self._scale = scale
+        self._longer = longer
         self._segments: list[list[tuple[float, ...]]] = [[]]
 
     def add(self, sample: JointSample) -> None:
@@ -441,13 +450,21 @@ class HeldOutMotion:
             identified, nominal = (
                 replace(model, gravity=gravity) for model in (identified, nominal)
             )
-        # All models are judged at the same instants.
-        near_errors, far_errors = (
-            self._errors(segments, identified, nominal, predictions) for predictions in (near, far)
+        # All models are judged at the same instants. Predictions of a hopeless one may overflow.
+        growths = identified.values[1], nominal.values[1]
+        errors_near, errors_far = (
+            self._errors_at(segments, predictions, growths) for predictions in (near, far)
         )
-        if still := self._still(far_errors["none"]):
-            return self._undecided(still)
-        within = self._within_doubts(segments, identified, nominal, far, far_errors["nominal"])
+        models = {"model": identified, "nominal": nominal, "none": None}
+        with np.errstate(over="ignore", invalid="ignore"):
+            near_errors, far_errors = (
+                {name: _rms(errors(model)) for name, model in models.items()}
+                for errors in (errors_near, errors_far)
+            )
+            if still := self._still(far_errors["none"]):
+                return self._undecided(still)
+            overlap = max(1.0, far.steps / far.spacing)
+            within = _within_doubts(errors_far, identified, far_errors["nominal"], overlap)
         reason = _reason(near_errors, far_errors, within)
         return Verification(
             state=VerificationState.VERIFIED if reason is None else VerificationState.REFUTED,
@@ -478,8 +495,7 @@ class HeldOutMotion:
         self, segments: Sequence[_Segment], model: Model, near: _Predictions
     ) -> tuple[float, float]:
         """Return the gravity along the floor that the model's errors of one period show, m/s^2."""
-        lengths = [segment.lengths((model.values[1],), near) for segment in segments]
-        gained = self._all_errors(segments, model, near, lengths)[0]
+        gained = self._errors_at(segments, near, (model.values[1],))(model)[0]
         heading = np.concatenate([segment.headings(near) for segment in segments])
         columns = self.period * np.column_stack((np.cos(heading), np.sin(heading)))
         x, y = np.linalg.lstsq(columns, gained)[0].tolist()
@@ -490,81 +506,29 @@ class HeldOutMotion:
         steps, spacing = (max(1, round(time / self.period)) for time in (HORIZON, SPACING))
         return _Predictions(steps, spacing, AVERAGE, late)
 
-    def _errors(
+    def _errors_at(
         self,
         segments: Sequence[_Segment],
-        identified: Model,
-        nominal: Model,
         predictions: _Predictions,
-    ) -> dict[str, Pair]:
-        yaw_by_speed = identified.values[1], nominal.values[1]
-        lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
-        models = {"model": identified, "nominal": nominal, "none": None}
-        # Predictions of a hopeless model may overflow; it is judged below.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return {
-                name: _rms(self._all_errors(segments, model, predictions, lengths))
-                for name, model in models.items()
-            }
+        yaw_by_speed: Sequence[float],
+    ) -> Errors:
+        """Return the errors over all segments as a function of the model, shape (2, n).
 
-    def _within_doubts(
-        self,
-        segments: Sequence[_Segment],
-        identified: Model,
-        nominal: Model,
-        predictions: _Predictions,
-        least: Pair,
-    ) -> Pair:
-        """Return the errors of the most likely model within the doubts of the identified one.
-
-        They are infinite if that model is so far away that the motion contradicts the doubts as
-        well. With x the deviations along the doubts, and D the change of the predictions per
-        deviation, the model minimises
-
-            |(e + D x) / least|^2 / overlap + |x|^2,
-
-        which is minus twice its log likelihood.
+        Args:
+            segments: The motion.
+            predictions: Where predictions start, and how long they are.
+            yaw_by_speed: K6 of the models, 1/m; see `_Segment.lengths`.
         """
-        if not identified.doubts:
-            return math.inf, math.inf
-        yaw_by_speed = identified.values[1], nominal.values[1]
         lengths = [segment.lengths(yaw_by_speed, predictions) for segment in segments]
-        scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None]
-        scale = scale * math.sqrt(max(1.0, predictions.steps / predictions.spacing))
 
-        def errors(deviations: Array) -> Array:
-            model = identified.moved(deviations)
-            found: Array = self._all_errors(segments, model, predictions, lengths) / scale
-            return found
+        def errors(model: Model | None) -> Array:
+            found = [
+                segment.errors(model, predictions, self.period, taken)
+                for segment, taken in zip(segments, lengths, strict=True)
+            ]
+            return np.concatenate(found, axis=1)
 
-        x = np.zeros(len(identified.doubts))
-        # Predictions of a hopeless model may overflow.
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = errors(x)
-            slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
-            if not (np.isfinite(found).all() and np.isfinite(slopes).all()):
-                return math.inf, math.inf
-            bend = slopes @ slopes.T + np.eye(len(x))
-            for _ in range(ROUNDS):
-                x = x - np.linalg.solve(bend, slopes @ found.ravel() + x)
-                found = errors(x)
-        if not float(x @ x) <= MAX_DEVIATIONS:
-            return math.inf, math.inf
-        return _rms(found * scale)
-
-    def _all_errors(
-        self,
-        segments: Sequence[_Segment],
-        model: Model | None,
-        predictions: _Predictions,
-        lengths: Sequence[NDArray[np.int_]],
-    ) -> Array:
-        """Return the errors over all segments, shape (2, n)."""
-        errors = [
-            segment.errors(model, predictions, self.period, taken)
-            for segment, taken in zip(segments, lengths, strict=True)
-        ]
-        return np.concatenate(errors, axis=1)
+        return errors
 
     def _too_short(self) -> str:
         gaps = max(0, sum(map(bool, self._segments)) - 1)
@@ -574,9 +538,9 @@ class HeldOutMotion:
             return (
                 f"{found} with samples lost {gaps} times, too short for {MIN_PREDICTIONS} "
                 f"predictions of {HORIZON:g} s between gaps; find where joint states are lost, or "
-                "raise verification"
+                f"{self._longer}"
             )
-        return f"{found}: must be at least {least:.1f} s; raise verification"
+        return f"{found}: must be at least {least:.1f} s; {self._longer}"
 
     def _still(self, changes: Pair) -> str:
         """Return the reason if the velocities hardly changed; empty if they did."""
@@ -596,6 +560,39 @@ class HeldOutMotion:
         unknown = ((math.nan, math.nan),) * 6
         state = VerificationState.NOT_VERIFIED
         return Verification(state, reason, self.duration, HORIZON, *unknown)
+
+
+def _within_doubts(errors_of: Errors, identified: Model, least: Pair, overlap: float) -> Pair:
+    """Return the errors of the most likely model within the doubts of the identified one.
+
+    They are infinite if that model is so far away that the motion contradicts the doubts as well.
+    With x the deviations along the doubts, and D the change of the predictions per deviation, the
+    model minimises
+
+        |(e + D x) / least|^2 / overlap + |x|^2,
+
+    which is minus twice its log likelihood. Predictions of a hopeless model may overflow.
+    """
+    if not identified.doubts:
+        return math.inf, math.inf
+    scale = np.maximum(np.array(least), np.finfo(float).tiny)[:, None] * math.sqrt(overlap)
+
+    def errors(deviations: Array) -> Array:
+        found: Array = errors_of(identified.moved(deviations)) / scale
+        return found
+
+    x = np.zeros(len(identified.doubts))
+    found = errors(x)
+    slopes = np.array([errors(one) - found for one in np.eye(len(x))]).reshape(len(x), -1)
+    if not (np.isfinite(found).all() and np.isfinite(slopes).all()):
+        return math.inf, math.inf
+    bend = slopes @ slopes.T + np.eye(len(x))
+    for _ in range(ROUNDS):
+        x = x - np.linalg.solve(bend, slopes @ found.ravel() + x)
+        found = errors(x)
+    if not float(x @ x) <= MAX_DEVIATIONS:
+        return math.inf, math.inf
+    return _rms(found * scale)
 
 
 def _rms(errors: Array) -> Pair:

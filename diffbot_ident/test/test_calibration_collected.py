@@ -23,22 +23,18 @@ def filled(wheels=50, gyro=50, poses=50):
 def test_readings_come_back():
     collected = filled()
     assert collected.missing() is None
-    turns, gyro, poses = (
-        collected.wheel_turns(),
-        collected.gyro_readings(),
-        collected.pose_readings(),
-    )
-    assert turns.right == pytest.approx(0.2 * np.arange(50))
-    assert gyro.rate == pytest.approx(0.5 * np.ones(50))
-    assert poses.yaw == pytest.approx(3.0 * np.ones(50))
-    assert poses.stamps == pytest.approx(0.05 * np.arange(50))
+    found = collected.readings()
+    assert found.wheels.right == pytest.approx(0.2 * np.arange(50))
+    assert found.gyro.rate == pytest.approx(0.5 * np.ones(50))
+    assert found.poses.yaw == pytest.approx(3.0 * np.ones(50))
+    assert found.poses.stamps == pytest.approx(0.05 * np.arange(50))
 
 
 def test_encoders_that_wrap_are_counted_on():
     collected, true = Collected(), np.linspace(0.0, 40.0, 400)
     for k, angle in enumerate(true.tolist()):
         collected.add_wheels(0.01 * k, (math.remainder(angle, math.tau), -angle))
-    turns = collected.wheel_turns()
+    turns = collected.readings().wheels
     assert turns.left == pytest.approx(true)
     assert turns.right == pytest.approx(-true)
 
@@ -72,5 +68,5 @@ def test_what_is_missing_is_named(counts, message):
 def test_one_sensor_is_enough():
     assert filled(gyro=FEWEST, poses=0).missing() is None
     assert filled(gyro=0, poses=FEWEST).missing() is None
-    assert filled(gyro=0).gyro_readings() is None
-    assert filled(poses=0).pose_readings() is None
+    assert filled(gyro=0).readings().gyro is None
+    assert filled(poses=0).readings().poses is None

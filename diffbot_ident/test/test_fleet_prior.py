@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffbot_description import load_robot
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.torque.estimate import NORMAL_95, Advice, Estimate, EstimateState
 from diffbot_ident.torque.fleet_prior import (
     FleetPrior,
     PriorEstimator,
@@ -132,7 +132,9 @@ def test_what_is_invalid_stays_so_and_before_data_there_is_the_prior():
     assert early.state is EstimateState.UNESTIMATED and early.values == MEAN
     assert early.covariance == prior().covariance
     # However good the prior is: too few samples are too few.
-    waiting = estimate().as_a_whole(EstimateState.UNESTIMATED, "3 of 15 windows of motion; wait")
+    waiting = estimate().as_a_whole(
+        EstimateState.UNESTIMATED, "3 of 15 windows of motion", Advice.WAIT
+    )
     assert with_prior(waiting, prior(), B).state is EstimateState.UNESTIMATED
 
 

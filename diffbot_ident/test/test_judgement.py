@@ -3,13 +3,14 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState
 from diffbot_ident.torque.judgement import judge
 
 GOOD = (0.084, -3.77, 2.65, -16.1)
@@ -32,7 +33,19 @@ def test_sure_values_of_a_robot_may_be_used():
 
 def test_few_samples_wait():
     found = judged(samples=99)
-    assert found.state is U and "99 of 100 samples" in found.reason
+    assert found.state is U and found.reason == "99 of 100 samples" == found.parameter_reasons[0]
+    assert found.advice is Advice.WAIT and found.explanation == "99 of 100 samples; wait"
+
+
+def test_advice_to_a_driving_robot_is_another_one_about_a_recording():
+    waiting = judged(samples=99)
+    told = replace(waiting, advice=waiting.advice.of_recording)
+    assert told.explanation == "99 of 100 samples; give a longer recording"
+    swapped = judged(problem="the wheels are swapped")
+    assert swapped.explanation == "the wheels are swapped; torque stays off"
+    told = replace(swapped, advice=swapped.advice.of_recording)
+    assert told.explanation == "the wheels are swapped" == told.reason
+    assert judged().explanation == ""
 
 
 @pytest.mark.parametrize(
@@ -74,7 +87,8 @@ def test_sure_wrong_signs_are_invalid(index):
 
 def test_problems_win_over_everything():
     found = judged(problem="the wheels are swapped", samples=1)
-    assert found.state is INVALID and found.reason.startswith("the wheels are swapped")
+    assert found.state is INVALID and found.reason == "the wheels are swapped"
+    assert found.explanation == "the wheels are swapped; torque stays off"
 
 
 def test_values_that_are_not_precise_enough_wait():

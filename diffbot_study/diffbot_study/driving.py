@@ -297,7 +297,7 @@ def offer_of(estimate: Estimate, stamp: float) -> LiveEstimate:
         values=estimate.values,
         variances=estimate.variances,
         estimated=estimate.state is EstimateState.ESTIMATED,
-        reason=estimate.reason,
+        reason=estimate.explanation,
         coverage=estimate.coverage,
         friction=(math.nan,) * 4 if found is None else found.values,
         friction_variances=(math.inf,) * 4 if found is None else found.variances,

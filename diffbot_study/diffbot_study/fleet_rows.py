@@ -32,8 +32,9 @@ from typing import Any
 
 from diffbot_description import load_robot
 from diffbot_description.files import LARGEST, parse_yaml, read_regular
-from diffbot_ident.recording.identify import BAGS, LOGS, TABLES, analyse_recording
+from diffbot_ident.recording.identify import BAGS, LOGS, analyse_recording
 from diffbot_ident.recording.options import Options
+from diffbot_ident.recording.samples import TABLES
 from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
 from diffbot_study.fleet_quantities import GYRO
 from diffbot_study.parquet_store import Row

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -248,10 +248,9 @@ def identify_arrays(
 ) -> Estimate:
     """Identify K5..K8 from a recording of one robot.
 
-    Rows with a number that is not finite are left out. Such gaps, and time steps of more than 1.5
-    times the usual one, are not bridged: each costs the 0.15 s after it. If more than 2 % of the
-    rows follow a gap, those of up to 60 ms are bridged nevertheless, and the intervals are wider.
-    `Estimate.warnings` counts both.
+    Rows with a number that is not finite are left out. Gaps of up to 60 ms are bridged by the
+    estimator, which knows that the torque within them is uncertain; longer ones separate the data
+    before and after them. `Estimate.warnings` counts both.
 
     Args:
         time: Times in s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
@@ -283,16 +282,10 @@ def identify_arrays(
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
     # Half of the maximum is the typical magnitude of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
-    found = estimator
-    if isinstance(found, str):
-        found = make_estimator(found, geometry, scale)
-    interrupts = np.count_nonzero(gaps) <= MOST_GAPS * len(rows)
+    found = _estimator(estimator, geometry, scale)
     for row, gap, *sample in zip(
         *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True
     ):
-        if gap and interrupts:
-            with suppress(ValueError):
-                found.update(NO_SAMPLE)
         try:
             found.update(JointSample(sample[0], *map(tuple, sample[1:])))
         except ValueError as error:
@@ -303,10 +296,7 @@ def identify_arrays(
     return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
 
 
-NO_SAMPLE = JointSample(math.nan, (math.nan,) * 2, (math.nan,) * 2, (math.nan,) * 2)
-"""Sample that makes an estimator restart its windows."""
 LONG_STEP = 1.5  # steps longer than this many usual steps are gaps
-MOST_GAPS = 0.02  # maximum fraction of rows after gaps at which windows restart
 
 
 def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

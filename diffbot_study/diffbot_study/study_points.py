@@ -197,7 +197,7 @@ def _identified(point: Point, found: Estimate, truth: Sequence[float]) -> Row:
     row: Row = {
         **_about(point),
         "failed": found.state is not EstimateState.ESTIMATED,
-        "reason": found.reason,
+        "reason": found.explanation,
         "state": found.state.name,
         "delay": found.delay,
     }

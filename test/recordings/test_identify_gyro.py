@@ -83,6 +83,7 @@ def deviations(summary, truth):
 def test_the_yaw_rate_comes_from_the_gyro_that_the_recording_holds(bag, drive, tmp_path, capsys):
     status, found = identify(bag, tmp_path / "gyro")
     assert status == 0 and found["outcome"] == "completed"
+    assert found["wheels"] == {"track": TRACK}  # for the export
     assert "gyro: /imu/data, 15 ms late; the yaw rate comes from it" in capsys.readouterr().out
     # One run: twice the 95 % interval.
     assert max(map(abs, deviations(found, drive[2]))) < 2.0
@@ -121,3 +122,45 @@ def test_of_two_gyros_one_is_to_be_chosen(drive, tmp_path, capsys):
     assert "is not used: there are several; choose with --imu TOPIC" in capsys.readouterr().out
     identify(bag, tmp_path / "chosen", "--imu", "/base/imu")
     assert "gyro: /base/imu, 15 ms late" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def table(drive, tmp_path_factory):
+    """The drive as a table of joint states and of readings of the gyro, with cells left empty."""
+    samples, readings, _ = drive
+    rows = [(s.stamp, *s.position, *s.effort, "") for s in samples]
+    rows += [(stamp, "", "", "", "", DEGREES * rate) for stamp, rate in readings]
+    head = "time,left_position,right_position,left_effort,right_effort,gyro_z [deg/s]"
+    lines = [",".join(map(str, row)) for row in sorted(rows, key=lambda row: row[0])]
+    path = tmp_path_factory.mktemp("tables") / "drive.csv"
+    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_gyro_of_a_table_is_used_like_that_of_a_bag(table, drive, tmp_path, capsys):
+    status, found = identify(table, tmp_path / "gyro")
+    assert "gyro: gyro_z [deg/s], 15 ms late" in capsys.readouterr().out
+    assert status == 0 and max(map(abs, deviations(found, drive[2]))) < 2.0
+    assert "gyro" in found
+    status, found = identify(table, tmp_path / "wheels", "--imu", "none")
+    assert status == 0 and "gyro" not in found and "gyro:" not in capsys.readouterr().out
+
+
+def test_a_column_of_a_gyro_is_chosen_by_name_and_checked(table, tmp_path, capsys):
+    channels = ["time", "left_position", "right_position", "left_effort", "right_effort"]
+    wheels = ",".join(f"{name}={name}" for name in channels)
+    identify(table, tmp_path / "none", "--columns", wheels)
+    assert "gyro:" not in capsys.readouterr().out
+    wrong = f"{wheels},gyro_z=gyro_z [deg/s]*-deg"
+    assert identify(table, tmp_path / "wrong", "--columns", wrong)[0] == 2
+    said = capsys.readouterr().err
+    assert "--columns gyro_z=gyro_z [deg/s]: " in said and "its axis points down" in said
+
+
+def test_a_velocity_robot_has_its_gyro_as_yaw_rate(tmp_path, capsys):
+    rows = [f"{0.02 * k},{k % 50},0.1,0.2" for k in range(500)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["time,command_v,v,rate", *rows]), encoding="utf-8")
+    columns = "command_v=command_v,v=v,gyro_z=rate"
+    assert identify(path, tmp_path / "found", "--columns", columns)[0] == 2
+    assert "to measure the yaw axis by it name it w" in capsys.readouterr().err

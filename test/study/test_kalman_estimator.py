@@ -155,3 +155,11 @@ def test_parked_robot_learns_nothing():
 def test_wrong_resolution_is_named():
     with pytest.raises(ValueError, match="resolution = nan rad: must be finite"):
         KalmanEstimator(run().geometry, run().scale, resolution=math.nan)
+
+
+def test_wrong_wiring_is_reported_once_with_what_follows():
+    recorded = run(seconds=4.0)
+    swapped = [replace(s, effort=s.effort[::-1]) for s in recorded.samples]
+    found = fed(recorded, swapped).estimate()
+    assert found.state is EstimateState.INVALID and "swapped" in found.reason
+    assert found.explanation.count("torque stays off") == 1

@@ -18,7 +18,13 @@ from scipy.special import stdtrit
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import CalibrationError
 from diffbot_ident.calibration.held_out import HeldOut, held_out_drift
-from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, ReadingsError, WheelTurns
+from diffbot_ident.calibration.readings import (
+    CalibrationReadings,
+    GyroReadings,
+    PoseReadings,
+    ReadingsError,
+    WheelTurns,
+)
 from diffbot_ident.calibration.wheel_geometry import Fit, WheelGeometryFit
 
 NORMAL_95 = 1.959964
@@ -176,7 +182,9 @@ def calibrate(
     if drift:
         fit = WheelGeometryFit(wheels, geometry, gyro, poses, gyro_scale_std, drift).run()
         notes += _drifts(fit)
-    held_out = _proof(wheels, geometry, gyro, poses, gyro_scale_std, cut, drift)
+    held_out = _proof(
+        CalibrationReadings(wheels, gyro, poses), geometry, gyro_scale_std, cut, drift
+    )
     quantities = _quantities(fit, geometry, _lacks(wheels, fit, geometry))
     return _judged(fit, geometry, quantities, held_out, notes)
 
@@ -227,32 +235,21 @@ def _drifts(fit: Fit) -> list[str]:
 
 
 def _proof(
-    wheels: WheelTurns,
+    readings: CalibrationReadings,
     geometry: WheelGeometry,
-    gyro: GyroReadings | None,
-    poses: PoseReadings | None,
     gyro_scale_std: float,
     cut: float,
     drift: bool,
 ) -> HeldOut | None:
     """Fit to the readings before the time `cut`, and evaluate the drift after it."""
-    kept = wheels.stamps <= cut
-    first = WheelTurns(wheels.stamps[kept], wheels.left[kept], wheels.right[kept])
-    early_gyro = early_poses = None
-    if gyro is not None:
-        kept = gyro.stamps <= cut
-        early_gyro = GyroReadings(gyro.stamps[kept], gyro.rate[kept])
-    if poses is not None:
-        kept = poses.stamps <= cut
-        columns = (poses.stamps, poses.x, poses.y, poses.yaw)
-        early_poses = PoseReadings(*(column[kept] for column in columns))
+    early = readings.until(cut)
     try:
         fit = WheelGeometryFit(
-            first, geometry, early_gyro, early_poses, gyro_scale_std, drift
+            early.wheels, geometry, early.gyro, early.poses, gyro_scale_std, drift
         ).run()
     except ValueError:
         return None
-    return held_out_drift(wheels, gyro, poses, cut, geometry, fit)
+    return held_out_drift(readings, cut, geometry, fit)
 
 
 def _lacks(wheels: WheelTurns, fit: Fit, geometry: WheelGeometry) -> str:

@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from arc_odometry.joints import wheel_turn
-from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.readings import (
+    CalibrationReadings,
+    GyroReadings,
+    PoseReadings,
+    WheelTurns,
+)
 
 # Speed that no wheel reaches, rad/s; an angle that jumps by more between two stamps is refused.
 FASTEST = 300.0
@@ -116,17 +121,14 @@ class Collected:
         if self.poses.takes(stamp, x, y, yaw):
             self.poses.rows.append((stamp, x, y, yaw))
 
-    def wheel_turns(self) -> WheelTurns:
-        """Return the turns of the wheels; check `missing` first."""
-        return WheelTurns(*self.wheels.columns())
-
-    def gyro_readings(self) -> GyroReadings | None:
-        """Return the readings of the gyro; None if there are too few."""
-        return GyroReadings(*self.gyro.columns()) if len(self.gyro.rows) >= FEWEST else None
-
-    def pose_readings(self) -> PoseReadings | None:
-        """Return the readings of the pose source; None if there are too few."""
-        return PoseReadings(*self.poses.columns()) if len(self.poses.rows) >= FEWEST else None
+    def readings(self) -> CalibrationReadings:
+        """Return the readings, without sources that have too few; check `missing` first."""
+        gyro, poses = (len(source.rows) >= FEWEST for source in (self.gyro, self.poses))
+        return CalibrationReadings(
+            WheelTurns(*self.wheels.columns()),
+            GyroReadings(*self.gyro.columns()) if gyro else None,
+            PoseReadings(*self.poses.columns()) if poses else None,
+        )
 
     def missing(self) -> str | None:
         """Return a sentence on readings that a calibration lacks; None: nothing is missing."""

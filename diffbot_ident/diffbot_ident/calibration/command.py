@@ -30,11 +30,16 @@ from diffbot_ident.calibration.calibrate import (
     calibrate,
 )
 from diffbot_ident.calibration.first_guess import CalibrationError
-from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+from diffbot_ident.calibration.recorded_readings import (
+    TABLE_CHANNELS,
+    ReadingOptions,
+    read_readings,
+)
 from diffbot_ident.calibration.results import WritePage, next_step, write_results
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.options import check_wheels
+from diffbot_ident.recording.table_columns import parse_columns
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
@@ -210,19 +215,16 @@ def _given(found: argparse.Namespace, robot: Robot | None) -> WheelGeometry:
     """Return the radii and track that odometry used."""
     radius, track = found.wheel_radius, found.track
     check_wheels(radius, track)
-    if robot is None and (radius is None or track is None):
+    if radius is not None and track is not None:
+        return WheelGeometry(radius, radius, track)
+    if robot is None:
         raise ValueError(
             "the wheels' radius and track are needed as first values: give --robot NAME or FILE, "
             "or --wheel-radius M --track M"
         )
-    left = right = radius
-    if radius is None:
-        assert robot is not None
-        left, right = robot.geometry.left_radius, robot.geometry.right_radius
-    if track is None:
-        assert robot is not None
-        track = robot.geometry.separation
-    return WheelGeometry(left, right, track)
+    own = robot.geometry
+    left, right = radius or own.left_radius, radius or own.right_radius
+    return WheelGeometry(left, right, track or own.separation)
 
 
 def _recorded(
@@ -236,7 +238,7 @@ def _recorded(
         gyro_axis=found.gyro_axis.strip(),
         pose=found.pose,
         tf=None if found.tf is None else (found.tf[0], found.tf[1]),
-        columns=found.columns,
+        columns=parse_columns(found.columns, tuple(TABLE_CHANNELS)),
         robot=robot,
     )
     with Progress("calibrate", None, console) as progress:

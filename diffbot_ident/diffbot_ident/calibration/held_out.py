@@ -18,7 +18,7 @@ from scipy.special import chdtri, ndtri, stdtr
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.first_guess import turned_by
-from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
+from diffbot_ident.calibration.readings import Array, CalibrationReadings, WheelTurns
 from diffbot_ident.calibration.wheel_geometry import Fit
 from diffbot_ident.calibration.wheel_path import WheelPath, driven, gaps
 
@@ -87,19 +87,12 @@ class HeldOut:
 
 
 def held_out_drift(
-    wheels: WheelTurns,
-    gyro: GyroReadings | None,
-    poses: PoseReadings | None,
-    begin: float,
-    given: WheelGeometry,
-    fit: Fit,
+    readings: CalibrationReadings, begin: float, given: WheelGeometry, fit: Fit
 ) -> HeldOut | None:
     """Evaluate the drift after a time.
 
     Args:
-        wheels: All turns.
-        gyro: All readings of the gyro; used only without a pose source.
-        poses: All poses.
+        readings: All readings; those of a gyro are used only without a pose source.
         begin: Begin of the held-out part, s.
         given: Geometry before.
         fit: Fit to the readings before `begin`.
@@ -109,11 +102,12 @@ def held_out_drift(
     """
     radius = 0.5 * (given.left_radius + given.right_radius)
     after = fit.geometry(radius)
-    ends = _ends(wheels, gyro if poses is None else None, poses, begin, fit)
+    wheels, with_poses = readings.wheels, readings.poses is not None
+    ends = _ends(readings, begin, fit)
     if len(ends) < FEWEST:
         return None
-    pairs = [_errors(wheels, gyro, poses, ends, geometry, fit) for geometry in (given, after)]
-    covariances, sensor = _covariances(wheels, ends, after, fit, poses is not None)
+    pairs = [_errors(readings, ends, geometry, fit) for geometry in (given, after)]
+    covariances, sensor = _covariances(wheels, ends, after, fit, with_poses)
     size = covariances.shape[1]
     nees = [np.einsum("ki,kij,kj->k", e, np.linalg.inv(covariances), e) for e in pairs]
     count = size * len(ends)
@@ -159,15 +153,10 @@ def _drift(errors: Array, nees: Array) -> Drift:
     )
 
 
-def _ends(
-    wheels: WheelTurns,
-    gyro: GyroReadings | None,
-    poses: PoseReadings | None,
-    begin: float,
-    fit: Fit,
-) -> Array:
+def _ends(readings: CalibrationReadings, begin: float, fit: Fit) -> Array:
     """Return begin and end of each window, s, (n, 2), on the wheels' clock."""
-    source = poses if poses is not None else gyro
+    wheels, poses = readings.wheels, readings.poses
+    source = poses or readings.gyro
     assert source is not None
     taken = fit.taken(source.stamps)  # a gyro's delay is small
     first = max(begin, float(wheels.stamps[0]), float(taken[0])) + 0.3
@@ -189,16 +178,10 @@ def _ends(
     return kept
 
 
-def _errors(
-    wheels: WheelTurns,
-    gyro: GyroReadings | None,
-    poses: PoseReadings | None,
-    ends: Array,
-    geometry: WheelGeometry,
-    fit: Fit,
-) -> Array:
+def _errors(readings: CalibrationReadings, ends: Array, geometry: WheelGeometry, fit: Fit) -> Array:
     """Return the drift at the end of each window, [heading, x, y] in rad and m, or [heading]."""
-    path = WheelPath(wheels, geometry)
+    gyro, poses = readings.gyro, readings.poses
+    path = WheelPath(readings.wheels, geometry)
     if poses is None:
         assert gyro is not None
         late = fit.gyro_stamps(ends)

@@ -8,6 +8,7 @@ have a frame of its own, whose placement in the world need not be known.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,3 +119,29 @@ class PoseReadings:
 
     def __post_init__(self) -> None:
         _check(self)
+
+
+@dataclass(frozen=True)
+class CalibrationReadings:
+    """All readings of one drive.
+
+    Attributes:
+        wheels: Angles of both wheels.
+        gyro: Yaw rates; None: there are none.
+        poses: Poses; None: there are none.
+    """
+
+    wheels: WheelTurns
+    gyro: GyroReadings | None = None
+    poses: PoseReadings | None = None
+
+    def until(self, time: float) -> CalibrationReadings:
+        """Return the readings up to a time, s."""
+
+        def kept(source: Any) -> Any:
+            if source is None:
+                return None
+            early = source.stamps <= time
+            return type(source)(*(column[early] for column in vars(source).values()))
+
+        return CalibrationReadings(kept(self.wheels), kept(self.gyro), kept(self.poses))

@@ -21,11 +21,17 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
 from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
-from diffbot_ident.calibration.readings import Array, GyroReadings, PoseReadings, WheelTurns
-from diffbot_ident.calibration.transforms import Transforms, upright_yaw
+from diffbot_ident.calibration.readings import (
+    Array,
+    CalibrationReadings,
+    GyroReadings,
+    PoseReadings,
+    WheelTurns,
+)
+from diffbot_ident.calibration.transforms import Transforms, planar_pose
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
-    NEVER,
+    NO_TOPIC,
     ODOMETRY,
     Sides,
     TopicRole,
@@ -35,12 +41,13 @@ from diffbot_ident.recording.bag_topics import (
     joined,
     joints,
     stamp_of,
+    without_rosbags,
 )
 from diffbot_ident.recording.options import NEWTON_METRE
 from diffbot_ident.recording.row_filter import RowFilter
-from diffbot_ident.recording.samples import POSITIONS, RecordingError
+from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
 from diffbot_ident.recording.table import CsvSource, beyond_wheels
-from diffbot_ident.recording.table_columns import KNOWN, TIME, parse_columns
+from diffbot_ident.recording.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.bag import Bag, BagTopic
@@ -51,7 +58,6 @@ POSE_TYPES = (
     ODOMETRY,
 )
 STATES = TopicRole("--joint-states", (JOINT_STATE,), "joint states")
-NO_TOPIC = "none"  # do not use such a sensor
 IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
 POSE = TopicRole("--pose", POSE_TYPES, "poses of a pose source")
 TF_TOPICS = "/tf", "tf"
@@ -72,7 +78,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
     "right_position": (*KNOWN["right_position"], "right_wheel_angle", "right"),
     "gyro_x": ("gyro_x", "angular_velocity.x", "angular_velocity_x"),
     "gyro_y": ("gyro_y", "angular_velocity.y", "angular_velocity_y"),
-    "gyro_z": ("gyro_z", "gyro", "yaw_rate", "angular_velocity.z", "angular_velocity_z"),
+    GYRO: (*GYRO_NAMES, "yaw_rate"),
     "pose_x": ("pose_x", "x", "map_x"),
     "pose_y": ("pose_y", "y", "map_y"),
     "pose_yaw": ("pose_yaw", "yaw", "theta", "heading"),
@@ -81,7 +87,7 @@ TABLE_CHANNELS: Mapping[str, tuple[str, ...]] = {
 # needed.
 SENSORS: Mapping[str, tuple[str, ...]] = {
     "wheels": POSITIONS,
-    "gyro": ("gyro_x", "gyro_y", "gyro_z"),
+    "gyro": ("gyro_x", "gyro_y", GYRO),
     "poses": ("pose_x", "pose_y", "pose_yaw"),
 }
 
@@ -98,7 +104,8 @@ class ReadingOptions:
         gyro_axis: Axis that points up: "z", "-z", "x" and so on.
         pose: Topic of the pose source; NO_TOPIC: use none.
         tf: Frames (fixed, of the robot) whose transform is the pose source; None: no tf.
-        columns: Columns of tables, CHANNEL=COLUMN[*FACTOR].
+        columns: Columns of tables, by the channels of TABLE_CHANNELS; empty: find them by name.
+        rows: Filter of the rows of tables.
         robot: The robot's description; None: not described.
     """
 
@@ -109,24 +116,19 @@ class ReadingOptions:
     gyro_axis: str = "z"
     pose: str | None = None
     tf: tuple[str, str] | None = None
-    columns: Sequence[str] = ()
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    rows: RowFilter = RowFilter()
     robot: Robot | None = None
 
 
-@dataclass
-class RecordedReadings:
+@dataclass(frozen=True)
+class RecordedReadings(CalibrationReadings):
     """Readings from recordings.
 
     Attributes:
-        wheels: Angles of the wheels.
-        gyro: Yaw rates; None: there are none.
-        poses: Poses; None: there are none.
         notes: Notes for the user on what was read, and warnings.
     """
 
-    wheels: WheelTurns
-    gyro: GyroReadings | None
-    poses: PoseReadings | None
     notes: list[str] = field(default_factory=list)
 
 
@@ -159,7 +161,7 @@ def read_readings(
     for path in paths:
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
-        table = path.suffix.lower() in (".csv", ".tsv", ".txt")
+        table = path.suffix.lower() in TABLES
         rows = _table_rows(path, options, geometry) if table else _bag_rows(path, options)
         parts.append(_readings(path, rows, options, geometry))
     return parts[0] if len(parts) == 1 else _joined(parts)
@@ -169,9 +171,8 @@ def read_readings(
 
 
 def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
-    chosen = parse_columns(options.columns, tuple(TABLE_CHANNELS))
     groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
-    source = CsvSource(path, chosen, RowFilter(), TABLE_CHANNELS, groups)
+    source = CsvSource(path, options.columns, options.rows, TABLE_CHANNELS, groups)
     missing = [name for name in POSITIONS if name not in source.channels]
     if missing:
         raise RecordingError(
@@ -198,10 +199,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     try:
         from diffbot_ident.recording.bag import Bag
     except ModuleNotFoundError as error:
-        raise RecordingError(
-            "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
-            f"install rosbags; tables do without it ({error})"
-        ) from None
+        raise without_rosbags(error) from None
     if options.columns:
         raise RecordingError("--columns is for tables; topics are chosen by --imu, --pose, --tf")
     bag = Bag(path)
@@ -209,11 +207,11 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
     states = choose(bag.topics, STATES, options.joint_states)
     wheels = _wheels(bag, states, options)
-    feeds[states.name] = _stamped(joints(*wheels, ("position",)), states), rows.wheels
+    feeds[states.name] = _stamped(joints(*wheels, ("position",))), rows.wheels
     listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
     imu = _imu_topic(bag, options)
     if imu is not None:
-        feeds[imu.name] = _stamped(_rates, imu), rows.gyro
+        feeds[imu.name] = _stamped(_rates), rows.gyro
         listed.append(f"gyro {imu.name}")
     if options.tf is not None:
         topic = next((bag.topics[n] for n in TF_TOPICS if n in bag.topics), None)
@@ -222,7 +220,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
         feeds[topic.name] = Transforms(*options.tf).read, rows.poses
         listed.append(f"poses {options.tf[0]} -> {options.tf[1]} of {topic.name}")
     elif (pose := _pose_topic(bag, options)) is not None:
-        feeds[pose.name] = _stamped(_planar, pose), rows.poses
+        feeds[pose.name] = _stamped(planar_pose), rows.poses
         listed.append(f"poses {pose.name} ({pose.type})")
     decoders = {name: bag.decoder(bag.topics[name]) for name in feeds}
     for name, _, data in bag.messages(feeds):
@@ -246,10 +244,8 @@ def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
         raise RecordingError(
             f"{states.name} names no joint, or holds no message: record it while the robot drives"
         )
-    robot = options.robot
-    described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
     try:
-        return find_wheels(names, options.left, options.right, described)
+        return find_wheels(names, options.left, options.right, options.robot)
     except RecordingError as error:
         text = str(error).replace("--left-joint", "--left").replace("--right-joint", "--right")
         raise RecordingError(text) from None
@@ -267,9 +263,8 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
         return None
     if options.pose is not None:
         return choose(bag.topics, POSE, options.pose)
-    found = [topic for topic in candidates(bag.topics, POSE) if topic.name not in NEVER]
     independent = []
-    for topic in found:
+    for topic in candidates(bag.topics, POSE):
         if topic.type == ODOMETRY:
             with closing(bag.peek(topic)) as messages:
                 first = next(messages, None)
@@ -285,16 +280,13 @@ def _pose_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
 
 
 def _stamped(
-    read: Callable[[Any], Sequence[float] | None], topic: BagTopic
+    read: Callable[[Any], Sequence[float] | None],
 ) -> Callable[[Any], Iterable[tuple[float, ...]]]:
+    """Return a reader of rows [stamp, values...]; none of a message without stamp or values."""
+
     def rows(message: Any) -> Iterable[tuple[float, ...]]:
-        values = read(message)
-        if values is None:
-            return ()
-        stamp = stamp_of(message)
-        if stamp is None:
-            return ()
-        return ((stamp, *values),)
+        values, stamp = read(message), stamp_of(message)
+        return () if values is None or stamp is None else ((stamp, *values),)
 
     return rows
 
@@ -302,13 +294,6 @@ def _stamped(
 def _rates(message: Any) -> tuple[float, float, float]:
     rate = message.angular_velocity
     return float(rate.x), float(rate.y), float(rate.z)
-
-
-def _planar(message: Any) -> tuple[float, float, float]:
-    pose = message.pose
-    while hasattr(pose, "pose"):
-        pose = pose.pose
-    return float(pose.position.x), float(pose.position.y), upright_yaw(pose.orientation)
 
 
 # Both.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.files import read_yaml
 from diffbot_description.loading import robot_from
-from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration
-from diffbot_ident.calibration.held_out import Drift, HeldOut
+from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
+from diffbot_ident.calibration.held_out import HeldOut
+from diffbot_ident.recording.verdict import strict
 
 FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
     "calibration.yaml",
@@ -40,15 +40,8 @@ returns its path. It is implemented in packages that depend on this one."""
 
 def summary_of(calibration: Calibration) -> dict[str, Any]:
     """Return the keys `calibration.*` of summary.json, strict JSON with null for infinite ends."""
-    return {
-        "outcome": calibration.outcome.value,
-        "reason": calibration.reason,
-        "source": calibration.source,
-        "given": _geometry(calibration.given),
-        **{name: _plain(quantity) for name, quantity in calibration.quantities.items()},
-        "held_out": None if calibration.held_out is None else _held_out(calibration.held_out),
-        "notes": list(calibration.notes),
-    }
+    found: dict[str, Any] = strict(_content(calibration))
+    return found
 
 
 def write_summary(folder: Path, content: Mapping[str, Any]) -> Path:
@@ -87,8 +80,7 @@ def write_results(
         OSError: The folder cannot be written.
     """
     paths = [folder / FILE_NAME]
-    document = _document(calibration)
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.safe_dump(_document(calibration), sort_keys=False, allow_unicode=True, width=100)
     write_atomically(paths[0], HEADER + text)
     if calibration.usable:
         paths.append(folder / PARAMETERS_NAME)
@@ -149,19 +141,17 @@ def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path)
         raise ValueError(
             f"the calibrated lengths do not fit the description of robot '{robot.name}': {error}"
         ) from None
+    sizes = sizes_of(geometry)
     head = [
         f"Robot '{robot.name}' with calibrated wheels ({calibration.source}): wheels.radius, ",
         "wheels.radii and wheels.separation are new, the rest is as in the robot file.",
-        *(_line(name, q) for name, q in calibration.quantities.items() if name in _SIZES),
+        *(_line(name, q) for name, q in calibration.quantities.items() if name in sizes),
     ]
     text = "".join(f"# {line}".rstrip() + "\n" for line in head)
     text += "\n" + yaml.safe_dump(data, sort_keys=False, default_flow_style=None)
     path = folder / f"{robot.name}{CALIBRATED}"
     write_atomically(path, text)
     return path
-
-
-_SIZES = ("left_radius", "right_radius", "track", "track_over_mean_radius", "radius_ratio")
 
 
 def _line(name: str, quantity: CalibratedValue) -> str:
@@ -172,27 +162,34 @@ def _line(name: str, quantity: CalibratedValue) -> str:
     )
 
 
-def _document(calibration: Calibration) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _content(calibration: Calibration) -> dict[str, Any]:
+    """Return everything that the files hold about a calibration; None where there is nothing."""
+    found = calibration.held_out
+    return {
         "outcome": calibration.outcome.value,
         "reason": calibration.reason,
         "source": calibration.source,
         "given": _geometry(calibration.given),
+        **{name: _quantity(q) for name, q in calibration.quantities.items()},
+        "held_out": None if found is None else _held_out(found),
+        "notes": list(calibration.notes),
     }
-    for name, q in calibration.quantities.items():
-        entry: dict[str, Any] = {
-            "value": float(q.value),
-            "lower": float(q.lower),
-            "upper": float(q.upper),
-            "unit": q.unit,
-            "identified": q.identified,
-        }
-        found[name] = entry | ({} if q.reason is None else {"reason": q.reason})
-    if calibration.held_out is not None:
-        found["held_out"] = _held_out(calibration.held_out)
-    if calibration.notes:
-        found["notes"] = list(calibration.notes)
-    return found
+
+
+def _quantity(q: CalibratedValue) -> dict[str, Any]:
+    return {
+        **vars(q),
+        **{name: float(getattr(q, name)) for name in ("value", "lower", "upper")},
+    }
+
+
+def _document(calibration: Calibration) -> dict[str, Any]:
+    """Return the content of calibration.yaml, without the keys that hold nothing."""
+    found = _content(calibration)
+    for name, quantity in calibration.quantities.items():
+        if quantity.reason is None:
+            del found[name]["reason"]
+    return {key: value for key, value in found.items() if value not in (None, [])}
 
 
 def _parameters(calibration: Calibration) -> str:
@@ -215,33 +212,15 @@ def _geometry(geometry: WheelGeometry) -> dict[str, float]:
     }
 
 
-def _plain(quantity: CalibratedValue) -> dict[str, Any]:
-    return {
-        "value": float(quantity.value),
-        "lower": _finite(quantity.lower),
-        "upper": _finite(quantity.upper),
-        "unit": quantity.unit,
-        "identified": quantity.identified,
-        "reason": quantity.reason,
-    }
-
-
 def _held_out(found: HeldOut) -> dict[str, Any]:
-    def drift(of: Drift) -> dict[str, float | None]:
-        return {"heading": of.heading, "position": of.position, "nees": of.nees}
-
     return {
         "windows": found.windows,
         "window": found.window,
         "distance": found.distance,
-        "before": drift(found.before),
-        "after": drift(found.after),
+        "before": vars(found.before),
+        "after": vars(found.after),
         "sensor_noise": {"heading": found.noise[0], "position": found.noise[1]},
         "nees_expected": found.expected,
         "nees_bounds": list(found.bounds),
         "consistent": found.consistent,
     }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -40,6 +40,14 @@ def upright_yaw(q: Any) -> float:
     return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
 
 
+def planar_pose(message: Any) -> tuple[float, float, float]:
+    """Return [x in m, y in m, yaw in rad] of a PoseStamped, or a pose with covariance, Odometry."""
+    pose = message.pose
+    while hasattr(pose, "pose"):
+        pose = pose.pose
+    return float(pose.position.x), float(pose.position.y), upright_yaw(pose.orientation)
+
+
 class Transforms:
     """Poses from tf: direct, or via one intermediate frame, as in map -> odom -> base_link.
 

@@ -29,7 +29,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from arc_odometry import Arc, Pose, WheelGeometry
-from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, CalibrationOutcome
+from diffbot_ident.calibration.calibrate import (
+    CalibratedValue,
+    Calibration,
+    CalibrationOutcome,
+    sizes_of,
+)
 from diffbot_ident.calibration.readings import Array
 
 FEWEST = 2
@@ -294,21 +299,19 @@ def _verdict(
     quantities: dict[str, CalibratedValue], given: WheelGeometry, true: WheelGeometry
 ) -> tuple[CalibrationOutcome, str]:
     """Return outcome and reason; given sizes within all intervals are confirmed."""
-    mean = 0.5 * (given.left_radius + given.right_radius)
-    before = {
-        "left_radius": given.left_radius,
-        "right_radius": given.right_radius,
-        "track_over_mean_radius": given.separation / mean,
-        "radius_ratio": given.right_radius / given.left_radius,
-    }
-    if all(quantities[name].holds(value) for name, value in before.items()):
+    before, after = sizes_of(given), sizes_of(true)
+    if all(quantities[name].holds(before[name]) for name in quantities if name != "track"):
         return CalibrationOutcome.CONFIRMED, "the given radii and track lie within all intervals"
-    left, right = (before["left_radius"], before["right_radius"])
+    changes = ", ".join(
+        f"{label} {100.0 * (after[name] / before[name] - 1.0):+.2f} %"
+        for label, name in (
+            ("left radius", "left_radius"),
+            ("right radius", "right_radius"),
+            ("track", "track"),
+        )
+    )
     return CalibrationOutcome.CALIBRATED, (
-        f"left radius {100.0 * (true.left_radius / left - 1.0):+.2f} %, right radius "
-        f"{100.0 * (true.right_radius / right - 1.0):+.2f} %, track "
-        f"{100.0 * (true.separation / given.separation - 1.0):+.2f} %; drive the squares again "
-        "with these values to verify them"
+        f"{changes}; drive the squares again with these values to verify them"
     )
 
 

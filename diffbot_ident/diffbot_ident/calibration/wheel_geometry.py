@@ -100,12 +100,57 @@ class DriveReadings:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Result of a fit.
+class Parameters:
+    """Parameters of a drive: radii and track, delays, mounting and gyro.
 
     Attributes:
         names: Names of the p parameters, of GEOMETRY, POSE, GYRO and DRIFT.
         values: Values of the parameters, (p,).
+        middle: Time at which a drifting clock is right, s.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    middle: float
+
+    def value(self, name: str) -> float:
+        """Return a parameter by name; 0 (for a scale: 1) if it was not fitted."""
+        if name in self.names:
+            return float(self.values[self.names.index(name)])
+        return 1.0 if name == "gyro_scale" else 0.0
+
+    def taken(self, stamps: Array) -> Array:
+        """Return the times at which poses with these stamps were taken, s of the wheels' clock."""
+        drift = self.value("pose_delay_rate") * (stamps - self.middle)
+        when: Array = stamps - self.value("pose_delay") - drift
+        return when
+
+    def gyro_stamps(self, times: Array) -> Array:
+        """Return the stamps of the gyro's readings at times of the wheels' clock, s."""
+        drift = self.value("gyro_delay_rate") * (times - self.middle)
+        stamps: Array = times + self.value("gyro_delay") + drift
+        return stamps
+
+    def geometry(self, radius: float) -> WheelGeometry:
+        """Return radii and track.
+
+        Args:
+            radius: Mean radius to use if it was not fitted (no pose source), m.
+        """
+        if "log_radius" in self.names:
+            radius = math.exp(self.value("log_radius"))
+        return _geometry(radius, self.value("log_ratio"), self.value("log_track"))
+
+    def moved(self, step: Array) -> Parameters:
+        """Return the parameters moved by a step, (p,)."""
+        return replace(self, values=self.values + step)
+
+
+@dataclass(frozen=True)
+class Fit(Parameters):
+    """Result of a fit.
+
+    Attributes:
         covariance: Covariance of the parameters, (p, p).
         slip_covariance: Derivative of the covariance by the logarithm of the path noise, (p, p).
         noise: Noise levels; those of missing sensors have no meaning.
@@ -119,8 +164,6 @@ class Fit:
             they are white.
     """
 
-    names: tuple[str, ...]
-    values: Array
     covariance: Array
     slip_covariance: Array
     noise: Noise
@@ -131,40 +174,12 @@ class Fit:
     drive: DriveReadings
     correlation: float
 
-    def value(self, name: str) -> float:
-        """Return a parameter by name; 0 (for a scale: 1) if it was not fitted."""
-        if name in self.names:
-            return float(self.values[self.names.index(name)])
-        return 1.0 if name == "gyro_scale" else 0.0
-
     def std(self, name: str) -> float:
         """Return the standard deviation of a parameter; inf if it was not fitted."""
         if name not in self.names:
             return math.inf
         i = self.names.index(name)
         return math.sqrt(max(0.0, float(self.covariance[i, i])))
-
-    def taken(self, stamps: Array) -> Array:
-        """Return the times at which poses with these stamps were taken, s of the wheels' clock."""
-        drift = self.value("pose_delay_rate") * (stamps - float(np.mean(self.drive.stamps)))
-        when: Array = stamps - self.value("pose_delay") - drift
-        return when
-
-    def gyro_stamps(self, times: Array) -> Array:
-        """Return the stamps of the gyro's readings at times of the wheels' clock, s."""
-        drift = self.value("gyro_delay_rate") * (times - float(np.mean(self.drive.stamps)))
-        stamps: Array = times + self.value("gyro_delay") + drift
-        return stamps
-
-    def geometry(self, radius: float) -> WheelGeometry:
-        """Return radii and track.
-
-        Args:
-            radius: Mean radius to use if it was not fitted (no pose source), m.
-        """
-        if "log_radius" in self.names:
-            radius = math.exp(self.value("log_radius"))
-        return _geometry(radius, self.value("log_ratio"), self.value("log_track"))
 
 
 def _geometry(radius: float, log_ratio: float, log_track: float) -> WheelGeometry:
@@ -240,17 +255,16 @@ class WheelGeometryFit:
         self._sensors = Sensors(poses is not None, gyro is not None)
         self._gyro_turned = None if gyro is None else turned_by(gyro)
         self._prior_std = gyro_scale_std
-        self._names: tuple[str, ...] = GEOMETRY[1:] if poses is None else (*GEOMETRY, *POSE)
+        names: tuple[str, ...] = GEOMETRY[1:] if poses is None else (*GEOMETRY, *POSE)
         if gyro is not None:
-            self._names += GYRO
+            names += GYRO
         if clock_drift:
             wanted = zip(DRIFT, (poses, gyro), strict=True)
-            self._names += tuple(name for name, there in wanted if there is not None)
-        self._middle = float(np.mean(self.drive.stamps))
-        self._initialise(turns, mount, gyro_guess, geometry)
+            names += tuple(name for name, there in wanted if there is not None)
+        self._initialise(names, turns, mount, gyro_guess)
 
     def _initialise(
-        self, turns: Turns, mount: Mounting | None, gyro: Turns | None, geometry: WheelGeometry
+        self, names: tuple[str, ...], turns: Turns, mount: Mounting | None, gyro: Turns | None
     ) -> None:
         """Initialise parameters, walk, noise, and the mask of used readings."""
         mean = 0.5 * (turns.left + turns.right)
@@ -265,7 +279,8 @@ class WheelGeometryFit:
             first["pose_delay"] = turns.delay
         if gyro is not None:
             first["gyro_delay"] = gyro.delay
-        self._beta = np.array([first.get(name, 0.0) for name in self._names])
+        values = np.array([first.get(name, 0.0) for name in names])
+        self._beta = Parameters(names, values, float(np.mean(self.drive.stamps)))
         count = len(self.drive.stamps)
         if count < 30:
             raise CalibrationError(
@@ -277,7 +292,7 @@ class WheelGeometryFit:
         self._walk = np.zeros((count, self._sensors.size))
         # The gyro is evaluated at fixed stamps, from the first guess of the delays. Otherwise its
         # noise in the residuals would change with the delays, and they would be fitted to it.
-        self._gyro_at = self._taken(self._beta) + first.get("gyro_delay", 0.0)
+        self._gyro_at = self._beta.taken(self.drive.stamps) + first.get("gyro_delay", 0.0)
         if self.drive.poses is not None:
             self._initialise_walk()
         if self._gyro_turned is not None:
@@ -285,40 +300,22 @@ class WheelGeometryFit:
 
     # Measurements and their predictions.
 
-    def _get(self, beta: Array, name: str) -> float:
-        if name in self._names:
-            return float(beta[self._names.index(name)])
-        return 1.0 if name == "gyro_scale" else 0.0
+    def _path(self, beta: Parameters) -> WheelPath:
+        return WheelPath(self.drive.wheels, beta.geometry(self._radius))
 
-    def _geometry(self, beta: Array) -> WheelGeometry:
-        radius = self._radius
-        if "log_radius" in self._names:
-            radius = math.exp(self._get(beta, "log_radius"))
-        return _geometry(radius, self._get(beta, "log_ratio"), self._get(beta, "log_track"))
-
-    def _path(self, beta: Array) -> WheelPath:
-        return WheelPath(self.drive.wheels, self._geometry(beta))
-
-    def _taken(self, beta: Array) -> Array:
-        """Return the times at which the knots' readings were taken, s."""
-        stamps = self.drive.stamps
-        rate = self._get(beta, "pose_delay_rate") * (stamps - self._middle)
-        return stamps - self._get(beta, "pose_delay") - rate
-
-    def _predict(self, beta: Array, walk: Array) -> tuple[Array, Array]:
+    def _predict(self, beta: Parameters, walk: Array) -> tuple[Array, Array]:
         """Return residuals of all measurements, (K, m), and odometry at the knots, (K, 3)."""
-        taken = self._taken(beta)
-        odometry = self._path(beta).poses(taken)
+        odometry = self._path(beta).poses(beta.taken(self.drive.stamps))
         columns = []
         if self.drive.poses is not None:
             a, heading = walk[:, 0], odometry[:, 2] + walk[:, 0]
             cos, sin = np.cos(a), np.sin(a)
-            m_x, m_y = self._get(beta, "mount_x"), self._get(beta, "mount_y")
+            m_x, m_y = beta.value("mount_x"), beta.value("mount_y")
             x = cos * odometry[:, 0] - sin * odometry[:, 1] + walk[:, 1]
             y = sin * odometry[:, 0] + cos * odometry[:, 1] + walk[:, 2]
             cos, sin = np.cos(heading), np.sin(heading)
             measured = self.drive.poses
-            yaw = measured[:, 2] - heading - self._get(beta, "mount_yaw")
+            yaw = measured[:, 2] - heading - beta.value("mount_yaw")
             columns = [
                 measured[:, 0] - x - cos * m_x + sin * m_y,
                 measured[:, 1] - y - sin * m_x - cos * m_y,
@@ -328,15 +325,15 @@ class WheelGeometryFit:
             columns.append(self._gyro_residual(beta, walk))
         return np.stack(columns, axis=1), odometry
 
-    def _gyro_residual(self, beta: Array, walk: Array) -> Array:
+    def _gyro_residual(self, beta: Parameters, walk: Array) -> Array:
         assert self.drive.gyro is not None and self._gyro_turned is not None
         stamps = self._gyro_at
-        rate = self._get(beta, "gyro_delay_rate") * (stamps - self._middle)
-        heading = self._path(beta).headings(stamps - self._get(beta, "gyro_delay") - rate)
+        rate = beta.value("gyro_delay_rate") * (stamps - beta.middle)
+        heading = self._path(beta).headings(stamps - beta.value("gyro_delay") - rate)
         integral = np.interp(stamps, self.drive.gyro.stamps, self._gyro_turned)
         # The scale does not multiply the walk: a larger scale would then need less slip, which the
         # likelihood would favour.
-        turned: Array = integral - self._get(beta, "gyro_scale") * heading - walk[:, 0]
+        turned: Array = integral - beta.value("gyro_scale") * heading - walk[:, 0]
         return turned - walk[:, -2]
 
     def _initialise_walk(self) -> None:
@@ -395,11 +392,12 @@ class WheelGeometryFit:
         """Linearise at the current parameters and walk; also return the odometry's poses."""
         residuals, odometry = self._predict(self._beta, self._walk)
         columns = []
-        for i, name in enumerate(self._names):
-            step = np.zeros(len(self._beta))
+        names = self._beta.names
+        for i, name in enumerate(names):
+            step = np.zeros(len(names))
             step[i] = STEPS[name]
-            ahead, _ = self._predict(self._beta + step, self._walk)
-            behind, _ = self._predict(self._beta - step, self._walk)
+            ahead, _ = self._predict(self._beta.moved(step), self._walk)
+            behind, _ = self._predict(self._beta.moved(-step), self._walk)
             difference = behind - ahead
             if self.drive.poses is not None:
                 difference[:, 2] = (difference[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
@@ -409,17 +407,17 @@ class WheelGeometryFit:
         a = self._walk[:, 0]
         if self.drive.poses is not None:
             heading = odometry[:, 2] + a
-            m_x, m_y = self._get(self._beta, "mount_x"), self._get(self._beta, "mount_y")
+            m_x, m_y = self._beta.value("mount_x"), self._beta.value("mount_y")
             lever = _rotated(a, odometry) + _rotated(heading, np.array([[m_x, m_y]]))
             h[:, 0, 0], h[:, 1, 0], h[:, 2, 0] = -lever[:, 1], lever[:, 0], 1.0
             h[:, 0, 1] = h[:, 1, 2] = 1.0
         if self.drive.gyro is not None:
             h[:, -1, 0] = h[:, -1, -2] = 1.0
         w, f, b = self._walk_steps(odometry)
-        prior, prior_r = np.zeros(len(self._names)), np.zeros(len(self._names))
-        if "gyro_scale" in self._names:
-            i = self._names.index("gyro_scale")
-            prior[i], prior_r[i] = 1.0 / self._prior_std**2, 1.0 - self._beta[i]
+        prior, prior_r = np.zeros(len(names)), np.zeros(len(names))
+        if "gyro_scale" in names:
+            i = names.index("gyro_scale")
+            prior[i], prior_r[i] = 1.0 / self._prior_std**2, 1.0 - self._beta.values[i]
         j = np.stack(columns, axis=2)
         return LinearProblem(residuals, h, j, w, f, b, prior, prior_r), odometry
 
@@ -448,9 +446,10 @@ class WheelGeometryFit:
 
     def _steps(self, odometry: Array) -> WalkSteps:
         """Return the noise model of the walk's steps at the current parameters and walk."""
-        turned = np.diff(driven(self.drive.wheels, self._taken(self._beta)), axis=0)
+        taken = self._beta.taken(self.drive.stamps)
+        turned = np.diff(driven(self.drive.wheels, taken), axis=0)
         heading = 0.5 * (odometry[1:, 2] + odometry[:-1, 2]) + self._walk[1:, 0]
-        slip = WheelSlip.of(self._geometry(self._beta), turned, heading)
+        slip = WheelSlip.of(self._beta.geometry(self._radius), turned, heading)
         return WalkSteps(slip, np.diff(self.drive.stamps), self.drive.breaks)
 
     def _cost(self, logarithms: Array, problem: LinearProblem, steps: WalkSteps) -> float:
@@ -499,16 +498,16 @@ class WheelGeometryFit:
         Returns:
             Value and standard deviation, by name.
         """
-        kept = self._names, self._beta
+        kept = self._beta
         there = (self.drive.poses is not None, self.drive.gyro is not None)
-        new = [n for n, here in zip(DRIFT, there, strict=True) if here and n not in self._names]
-        self._names = (*self._names, *new)
-        self._beta = np.concatenate((self._beta, np.zeros(len(new))))
+        new = [n for n, here in zip(DRIFT, there, strict=True) if here and n not in kept.names]
+        values = np.concatenate((kept.values, np.zeros(len(new))))
+        self._beta = Parameters((*kept.names, *new), values, kept.middle)
         problem, odometry = self._linear()
         solution = solve(problem, *self._informations(self._noise, self._steps(odometry)))
         std = np.sqrt(np.diag(solution.covariance))
-        found = {n: self._names.index(n) for n in new}
-        self._names, self._beta = kept
+        found = {n: self._beta.names.index(n) for n in new}
+        self._beta = kept
         return {n: (float(solution.beta[i]), float(std[i])) for n, i in found.items()}
 
     def _gauss_newton(self, most: int) -> Solution:
@@ -525,7 +524,7 @@ class WheelGeometryFit:
                     "wheels; check clocks, units and frames"
                 ) from None
             std = np.sqrt(np.diag(solution.covariance))
-            self._beta = self._beta + np.clip(solution.beta, -0.5, 0.5)
+            self._beta = self._beta.moved(np.clip(solution.beta, -0.5, 0.5))
             self._walk = self._walk + solution.z
             used = self._inliers()
             same = bool((used == self._used).all())
@@ -553,8 +552,9 @@ class WheelGeometryFit:
                 # Correlated noise: the effective number of independent readings is smaller.
                 widened = (1.0 + correlation) / (1.0 - min(correlation, 0.98))
         return Fit(
-            names=self._names,
-            values=self._beta,
+            names=self._beta.names,
+            values=self._beta.values,
+            middle=self._beta.middle,
             covariance=widened * covariance,
             slip_covariance=widened * self._slip_covariance(),
             noise=self._noise,

@@ -50,15 +50,13 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
     verdict = analysis.verdict
     if not verdict.usable or analysis.held_out is None:
         return analysis
-    for check in (_units, _noise):
-        verdict = check(verdict, analysis.held_out)
-        if not verdict.usable:
-            return replace(analysis, verdict=verdict)
-    alone = None
-    if analysis.fit is not None:
-        own = values_of(analysis.fit, verdict.error_unit)
-        alone = next((value.std for value in own if value.name == "time constant"), None)
-    return replace(analysis, verdict=_time_constant(verdict, alone, period))
+    verdict = _units(verdict)
+    if verdict.usable:
+        verdict = _noise(verdict, analysis.held_out)
+    if verdict.usable:
+        alone = math.inf if analysis.fit is None else analysis.fit.fit.time_constant_std
+        verdict = _time_constant(verdict, alone, period)
+    return replace(analysis, verdict=verdict)
 
 
 def over_runs(
@@ -94,7 +92,7 @@ def _of_its_kind(found: DeadTimeFit, segments: Sequence[AxisSegment]) -> DeadTim
     return fit_dead_time(segments, with_exponent=found.exponent != 1.0)
 
 
-def _units(verdict: Verdict, _held_out: Prediction) -> Verdict:
+def _units(verdict: Verdict) -> Verdict:
     gain = verdict.value("gain").value
     if GAINS[0] <= gain <= GAINS[1]:
         return verdict
@@ -142,12 +140,12 @@ def _noise(verdict: Verdict, held_out: Prediction) -> Verdict:
     )
 
 
-def _time_constant(verdict: Verdict, alone: float | None, period: float) -> Verdict:
+def _time_constant(verdict: Verdict, alone: float, period: float) -> Verdict:
     """Return NOT_EXCITED if the time constant is not known.
 
     Args:
         verdict: Verdict on the axis.
-        alone: Standard deviation of the time constant by noise alone, s; None: not known.
+        alone: Standard deviation of the time constant by noise alone, s; inf: not known.
         period: Time between the samples, s.
     """
     value = verdict.value("time constant")
@@ -161,7 +159,7 @@ def _time_constant(verdict: Verdict, alone: float | None, period: float) -> Verd
         return verdict
     else:
         found = "neither time constant nor dead time is identifiable"
-    if alone is not None and value.std > WIDENED * alone:
+    if value.std > WIDENED * alone:
         found += f", as recordings differ (by their noise alone to {NORMAL_95 * alone:.2g} s)"
         return replace(
             verdict,

@@ -18,17 +18,18 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from diffbot_ident.recording.bag_topics import (
     JOINT_STATE,
     ROLES,
+    Feed,
     MessageReader,
     Values,
     candidates,
     find_wheels,
+    listed,
 )
 from diffbot_ident.recording.options import Options, robot_of
 from diffbot_ident.recording.samples import MOTOR_CHANNELS, RecordingError
@@ -54,23 +55,6 @@ _STEP = re.compile(r"([A-Za-z]\w*)(?:\[([^\[\]]+)\])?")
 
 Pair = tuple[str, str]
 """Fields of the left and the right motor."""
-
-
-@dataclass(frozen=True)
-class MotorTopic:
-    """A topic and how to read it.
-
-    Attributes:
-        topic: Topic to read.
-        channels: Channels that a message holds, of MOTOR_CHANNELS.
-        read: Returns their values; NaN for a field that a message leaves empty.
-        fields: Fields of the channels, as texts for the user.
-    """
-
-    topic: BagTopic
-    channels: tuple[str, ...]
-    read: MessageReader
-    fields: tuple[str, ...]
 
 
 def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
@@ -113,7 +97,7 @@ def voltage_and_current(bag: Bag, options: Options) -> bool:
     return all(known.values())
 
 
-def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[MotorTopic]:
+def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[Feed]:
     """Return the topics to read, those with stamps first.
 
     Raises:
@@ -130,8 +114,7 @@ def motor_topics(bag: Bag, columns: Mapping[str, Column]) -> list[MotorTopic]:
             getter = _getter(channel, column, name)
             _check(bag, bag.topics[name], getter, channel, column)
             getters.append(getter)
-        texts = tuple(f"{channel} = {columns[channel]}" for channel in channels)
-        found.append(MotorTopic(bag.topics[name], tuple(channels), _reader(getters), texts))
+        found.append(Feed(bag.topics[name], tuple(channels), _reader(getters)))
     # The stamps of the first topic define the robot's time.
     return sorted(found, key=lambda each: each.topic.type in (*ARRAYS, *NUMBERS))
 
@@ -224,9 +207,8 @@ def _of_joints(
 
 
 def _wheels(names: list[str], options: Options) -> Pair:
-    robot = robot_of(options)
-    described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
-    left, right = find_wheels(names, options.left_joint, options.right_joint, described)
+    joints = options.left_joint, options.right_joint
+    left, right = find_wheels(names, *joints, robot_of(options))
     return left[0], right[0]
 
 
@@ -239,10 +221,9 @@ def _topic_of(bag: Bag, channel: str, column: Column) -> BagTopic:
     name = column.name.partition(".")[0]
     topic = bag.topics.get(name) or bag.topics.get(f"/{name}")
     if topic is None:
-        listed = ", ".join(f"{t.name} ({t.type})" for t in bag.topics.values()) or "nothing"
         raise RecordingError(
             f"--columns {channel}={column.name}: {bag.path.name} has no topic {name}; it has: "
-            f"{listed}"
+            f"{listed(bag.topics.values())}"
         )
     return topic
 

@@ -20,7 +20,7 @@ from diffbot_ident.recording.bag import Bag, BagTopic
 from diffbot_ident.recording.bag_motor import motor_columns, motor_topics, voltage_and_current
 from diffbot_ident.recording.bag_topics import (
     ROLES,
-    MessageReader,
+    Feed,
     Sides,
     candidates,
     choose,
@@ -28,6 +28,7 @@ from diffbot_ident.recording.bag_topics import (
     joined,
     joint_channels,
     joints,
+    listed,
     stamp_of,
     torques,
     twist,
@@ -155,11 +156,10 @@ def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
     if by_velocity:
         return None
     zero = "; the efforts of its joint states are all zero" if idle else ""
-    listed = ", ".join(f"{t.name} ({t.type})" for t in bag.topics.values()) or "nothing"
     raise RecordingError(
         f"{bag.path}: nothing to identify. A torque robot needs joint states of both wheels, with "
         "efforts or with torque commands; a velocity robot needs velocity commands and odometry. "
-        f"The recording has: {listed}{zero}"
+        f"The recording has: {listed(bag.topics.values())}{zero}"
     )
 
 
@@ -168,9 +168,7 @@ def _joints(bag: Bag, options: Options) -> _Joints:
     with closing(bag.peek(topic)) as messages:
         first = list(islice(messages, NAMES))
         names = list(dict.fromkeys(name for message in first for name in message.name))
-        robot = robot_of(options)
-        described = [] if robot is None else [(robot.joints.left, robot.joints.right)]
-        wheels = find_wheels(names, options.left_joint, options.right_joint, described)
+        wheels = find_wheels(names, options.left_joint, options.right_joint, robot_of(options))
         fields = frozenset(
             field
             for field in ("position", "velocity", "effort")
@@ -246,11 +244,10 @@ def _may_be_motor(bag: Bag, options: Options) -> bool:
 
 
 def _no_motor(bag: Bag) -> RecordingError:
-    listed = ", ".join(f"{t.name} ({t.type})" for t in bag.topics.values()) or "nothing"
     return RecordingError(
         f"{bag.path}: voltage, current and speed of both motors are not all found by name; name "
         f"them by --columns CHANNEL=TOPIC.FIELD,… of {', '.join(MOTOR_CHANNELS)}, such as "
-        f"left_voltage=/motor_voltages.data[0]. The recording has: {listed}"
+        f"left_voltage=/motor_voltages.data[0]. The recording has: {listed(bag.topics.values())}"
     )
 
 
@@ -259,9 +256,9 @@ def _motor(bags: Sequence[Bag], columns: Mapping[str, Column], options: Options)
     samples, fields, apart = 0, [], False
     for bag in bags:
         found = motor_topics(bag, columns)
-        sources.append(BagSource(bag, [Feed(t.topic, t.channels, t.read) for t in found]))
+        sources.append(BagSource(bag, found))
         samples += found[0].topic.count
-        fields = [f"  {', '.join(each.fields)}" for each in found]
+        fields = [f"  {', '.join(f'{c} = {columns[c]}' for c in feed.channels)}" for feed in found]
         apart = apart or len(found) > 1
     notes = [*fields, _note(MOTOR, options)]
     return Recording(MOTOR, sources, MOTOR_CHANNELS, samples=samples, notes=notes, apart=apart)
@@ -303,21 +300,6 @@ def _has_odometry(bag: Bag, options: Options) -> bool:
         return False
     odometry, states = (candidates(bag.topics, ROLES[role]) for role in ("odom", "joint_states"))
     return bool(odometry) or not states
-
-
-@dataclass(frozen=True)
-class Feed:
-    """A topic and how to read it.
-
-    Attributes:
-        topic: Topic to read.
-        channels: Channels that a message holds.
-        read: Returns their values, or None for a message without them.
-    """
-
-    topic: BagTopic
-    channels: tuple[str, ...]
-    read: MessageReader
 
 
 class BagSource:

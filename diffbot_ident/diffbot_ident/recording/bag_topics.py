@@ -17,6 +17,7 @@ from arc_odometry.joints import SideWheels
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
+    from diffbot_description import Robot
     from diffbot_ident.recording.bag import BagTopic
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
@@ -30,11 +31,29 @@ TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 # Last parts of topic names that are never used: only a simulator knows the ground truth.
 NEVER = ("ground_truth",)
+# Given as a topic: do not use such a sensor.
+NO_TOPIC = "none"
 
 Values = tuple[float, ...]
 Sides = tuple[tuple[str, ...], tuple[str, ...]]  # names of the joints, (left, right)
 MessageReader = Callable[[Any], Values | None]
 """Values of the channels that a message holds; None for a message that has none."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A topic and how to read it.
+
+    Attributes:
+        topic: Topic to read.
+        channels: Channels that a message holds.
+        read: Returns their values, NaN for a field that a message leaves empty; None for a message
+            without them.
+    """
+
+    topic: BagTopic
+    channels: tuple[str, ...]
+    read: MessageReader
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,16 @@ ROLES: Mapping[str, TopicRole] = {
     "cmd_vel": TopicRole("--cmd-vel", (TWIST, TWIST_STAMPED), "velocity commands"),
     "imu": TopicRole("--imu", (IMU,), "gyro of a torque robot; none: do not use it"),
 }
+
+
+def without_rosbags(error: ModuleNotFoundError) -> RecordingError:
+    """Return the error for bags where the library is not installed; raise `error` if it is."""
+    if error.name is None or error.name.partition(".")[0] != "rosbags":
+        raise error
+    return RecordingError(
+        "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
+        "install rosbags; other recordings do without it"
+    )
 
 
 def candidates(topics: Mapping[str, BagTopic], role: TopicRole) -> list[BagTopic]:
@@ -93,30 +122,31 @@ def choose(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str | None) 
     if found:
         raise RecordingError(
             f"which topic holds the {role.text}? Choose with {role.option} TOPIC among: "
-            f"{_listed(found)}"
+            f"{listed(found)}"
         )
     raise RecordingError(
         f"no topic holds {role.text} ({' or '.join(role.types)}); the recording has: "
-        f"{_listed(topics.values())}"
+        f"{listed(topics.values())}"
     )
 
 
 def _chosen(topics: Mapping[str, BagTopic], role: TopicRole, chosen: str) -> BagTopic:
     found = topics.get(chosen) or topics.get(f"/{chosen}")
     if found is None:
-        listed = _listed(candidates(topics, role) or topics.values())
         raise RecordingError(
-            f"{role.option} {chosen}: the recording has no such topic; choose among: {listed}"
+            f"{role.option} {chosen}: the recording has no such topic; choose among: "
+            f"{listed(candidates(topics, role) or topics.values())}"
         )
     if found.type not in role.types:
         raise RecordingError(
             f"{role.option} {chosen}: its type is {found.type}, must be {' or '.join(role.types)}; "
-            f"choose among: {_listed(candidates(topics, role))}"
+            f"choose among: {listed(candidates(topics, role))}"
         )
     return found
 
 
-def _listed(topics: Iterable[BagTopic]) -> str:
+def listed(topics: Iterable[BagTopic]) -> str:
+    """Return topics with types and numbers of messages, as a text for the user."""
     found = [f"{t.name} ({t.type}" + (f", {t.count} messages)" if t.count else ")") for t in topics]
     return ", ".join(found) or "nothing"
 
@@ -125,7 +155,7 @@ def find_wheels(
     names: Sequence[str],
     left: str | None,
     right: str | None,
-    described: Iterable[Sides] = (),
+    robot: Robot | None = None,
 ) -> Sides:
     """Return the names of the left and the right side's joints; one per side unless described.
 
@@ -133,23 +163,22 @@ def find_wheels(
         names: Names of all joints in the recording.
         left: The user's choice of the left joint; None: find it.
         right: The user's choice of the right joint; None: find it.
-        described: Joints of both sides, such as from a robot's description; used if all are
-            present.
+        robot: The robot's description, whose joints are used if all are present; None: there is
+            none.
 
     Raises:
         RecordingError: A chosen joint is missing, or there is no pair, or more than one.
     """
-    listed = ", ".join(names) or "none"
+    all_names = ", ".join(names) or "none"
     for option, name in (("--left-joint", left), ("--right-joint", right)):
         if name is not None and name not in names:
-            raise RecordingError(f"{option} {name}: not among the joints {listed}")
+            raise RecordingError(f"{option} {name}: not among the joints {all_names}")
     if left is not None and right is not None:
         if left == right:
             raise RecordingError(f"--left-joint and --right-joint are both {left}: give two")
         return (left,), (right,)
-    for both in described:
-        if {*both[0], *both[1]} <= set(names):
-            return both
+    if robot is not None and {*robot.joints.left, *robot.joints.right} <= {*names}:
+        return robot.joints.left, robot.joints.right
     pairs = [
         (a, b)
         for a in names
@@ -164,7 +193,7 @@ def find_wheels(
     found = "no pair" if not pairs else "pairs " + ", ".join(f"{a}/{b}" for a, b in pairs)
     raise RecordingError(
         f"which joints are the wheels? {found} of left and right found by name; choose with "
-        f"--left-joint NAME --right-joint NAME among: {listed}"
+        f"--left-joint NAME --right-joint NAME among: {all_names}"
     )
 
 

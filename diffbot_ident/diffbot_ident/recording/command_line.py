@@ -145,7 +145,7 @@ def _add_scale(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--load-at",
         metavar="M",
-        type=_number,
+        type=_number(),
         help="place of the load ahead of the axle, m (default: 0); checked, the torque of a unit "
         "does not need it",
     )
@@ -200,25 +200,22 @@ def _mass(name: str) -> Callable[[str], Value]:
     return parsed
 
 
-def _number(text: str, what: str = "a number") -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be {what}")
-    return value
+def _number(
+    what: str = "a number", allowed: Callable[[float], bool] = math.isfinite
+) -> Callable[[str], float]:
+    """Return a parser of finite numbers that are allowed."""
+
+    def parsed(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and allowed(value)):
+            raise argparse.ArgumentTypeError(f"{text!r}: must be {what}")
+        return value
+
+    return parsed
 
 
-def _not_negative(text: str) -> float:
-    value = _number(text)
-    if value < 0.0:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be >= 0")
-    return value
-
-
-def _positive(text: str) -> float:
-    value = _number(text, "a number > 0")
-    if value <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be a number > 0")
-    return value
+_not_negative = _number("a number >= 0", lambda value: value >= 0.0)
+_positive = _number("a number > 0", lambda value: value > 0.0)

@@ -106,12 +106,12 @@ def in_newton_metres(
 
 def _check_identified(estimate: Estimate, which: str) -> None:
     state, reason = estimate.parameter_states[2], estimate.parameter_reasons[2]
-    if estimate.state is EstimateState.INVALID:
-        state, reason = estimate.state, estimate.reason
+    if reason in ("", estimate.reason):
+        reason = estimate.explanation
     if state is not EstimateState.ESTIMATED or not estimate.values[2] > 0.0:
         raise RecordingError(
             f"the torque of a unit of effort is not identifiable: K7 {which}is not identified: "
-            f"{reason or estimate.reason or 'efforts push backward'}"
+            f"{reason or 'efforts push backward'}"
         )
 
 

@@ -39,10 +39,10 @@ from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, plain
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, strict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
-from diffbot_ident.torque.estimate import FRICTION_UNITS, NAMES, UNITS, Estimate, EstimateState
+from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
 from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, turning_quantities
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
@@ -147,7 +147,7 @@ class Findings:
             "notes": list(self.notes),
         }
         path = directory / "summary.json"
-        text = json.dumps(_strict(content), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(strict(content), indent=2, ensure_ascii=False, allow_nan=False)
         write_atomically(path, text + "\n")
         return [*paths, path]
 
@@ -158,15 +158,6 @@ class Findings:
             paths.append(directory / f"{name}.png")
             write_atomically(paths[-1], figure.savefig)
         return paths
-
-
-def _strict(value: Any) -> Any:
-    """Return the value with None for NaN and infinity, which strict JSON does not allow."""
-    if isinstance(value, Mapping):
-        return {str(key): _strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(entry) for entry in value]
-    return plain(value) if isinstance(value, float) else value
 
 
 def torque_findings(
@@ -258,7 +249,7 @@ def _torque_verdict(
     result: TorqueResult, robot: Robot | None, scale: EffortScale | None
 ) -> Verdict:
     estimate, verified = result.estimate, result.verification
-    outcome, reason = OUTCOMES[estimate.state], estimate.reason
+    outcome, reason = OUTCOMES[estimate.state], estimate.explanation
     if outcome is AnalysisOutcome.ESTIMATED and (verified is None or not verified.passed):
         decided = verified is not None and verified.decided
         outcome = AnalysisOutcome.REFUSED if decided else AnalysisOutcome.NOT_EXCITED
@@ -276,7 +267,7 @@ def _torque_verdict(
         notes=tuple(
             f"{label.upper()}: {why}"
             for label, why in zip(NAMES, estimate.parameter_reasons, strict=True)
-            if why and why != reason
+            if why and why != estimate.reason
         ),
     )
 
@@ -285,16 +276,20 @@ def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
     """Return friction and, where the robot's description suffices, masses and inertias."""
     if estimate.state is not EstimateState.ESTIMATED:
         return []
-    found: dict[str, PhysicalQuantity] = {}
-    if estimate.friction is not None:
-        found |= friction_quantities(estimate.friction.values, estimate.friction.variances)
-    found |= turning_quantities(estimate.turning)
+    found = {**_frictions(estimate), **turning_quantities(estimate.turning)}
     if robot is not None:
         found |= estimate_physical(estimate, robot)
-    return [
-        Value(LABELS.get(key, key), quantity.value, quantity.std, quantity.unit)
-        for key, quantity in found.items()
-    ]
+    return [_value(LABELS.get(name, name), quantity) for name, quantity in found.items()]
+
+
+def _frictions(estimate: Estimate) -> dict[str, PhysicalQuantity]:
+    """Return the wheels' friction by name; empty if the estimator does not model it."""
+    friction = estimate.friction
+    return {} if friction is None else friction_quantities(friction.values, friction.variances)
+
+
+def _value(name: str, quantity: PhysicalQuantity) -> Value:
+    return Value(name, quantity.value, quantity.std, quantity.unit)
 
 
 def _std(variance: float) -> float:
@@ -320,33 +315,23 @@ def _evidence(verified: Verification) -> tuple[Evidence, ...]:
 def _torque_summary(result: TorqueResult) -> dict[str, Any]:
     estimate = result.estimate
     parameters = {
-        label.upper(): {
-            **Value(label, value, _std(variance), unit).to_dict(),
+        value.name: {
+            **value.to_dict(),
             "closed_form": None,
             "state": state.name.lower(),
             "reason": reason,
         }
-        for label, value, variance, unit, state, reason in zip(
-            NAMES,
-            estimate.values,
-            estimate.variances,
-            UNITS,
+        for value, state, reason in zip(
+            _parameters(estimate),
             estimate.parameter_states,
             estimate.parameter_reasons,
             strict=True,
         )
     }
-    friction = None
-    if estimate.friction is not None:
-        found = friction_quantities(estimate.friction.values, estimate.friction.variances)
-        friction = {
-            key: Value(key, quantity.value, quantity.std, unit).to_dict()
-            for (key, quantity), unit in zip(found.items(), FRICTION_UNITS, strict=True)
-        }
-    turning = {
-        key: Value(key, quantity.value, quantity.std, quantity.unit).to_dict()
-        for key, quantity in turning_quantities(estimate.turning).items()
-    }
+    friction, turning = (
+        {name: _value(name, quantity).to_dict() for name, quantity in found.items()}
+        for found in (_frictions(estimate), turning_quantities(estimate.turning))
+    )
     gyro = {}
     if (fit := estimate.gyro) is not None:
         scale = Value("scale", fit.scale, fit.scale_std)
@@ -354,7 +339,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         gyro = {value.name: value.to_dict() for value in (scale, radii)}
     return {
         "parameters": parameters,
-        "friction": friction,
+        "friction": friction or None,
         **({"turning": turning} if turning else {}),
         **({"gyro": gyro} if gyro else {}),
         "verification": verification_section(result.verification),
@@ -370,28 +355,16 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
 def _write_torque(
     directory: Path, result: TorqueResult, robot: Robot | None, name: str
 ) -> Sequence[Path]:
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    own, verified = version("diffbot_ident"), result.verification
+    run: dict[str, Any] = {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "version": version("diffbot_ident"),
+        "seconds": result.learnt,
+        "verification": result.verification,
+    }
     if robot is not None:
-        return export_results(
-            directory,
-            robot,
-            result.estimate,
-            date=date,
-            version=own,
-            seconds=result.learnt,
-            verification=verified,
-        ).paths
+        return export_results(directory, robot, result.estimate, **run).paths
     path = directory / FILE_NAME
-    document = parameter_document(
-        result.estimate,
-        name,
-        date=date,
-        version=own,
-        seconds=result.learnt,
-        verification=verified,
-    )
-    save_parameters(path, document)
+    save_parameters(path, parameter_document(result.estimate, name, **run))
     return (path,)
 
 
@@ -454,56 +427,42 @@ def velocity_findings(
         notes=[rests],
         summary={
             "axes": {axis: analysis.verdict.to_dict() for axis, analysis in axes.items()},
-            **_sigma(axes),
-            **_dead_bands(axes),
+            **_velocity_parameters(axes),
         },
         write=lambda directory: _write_velocity(directory, axes, robot, source),
         figures=lambda: pictures.axis_figures(axes),
     )
 
 
-def _sigma(axes: Mapping[str, AxisAnalysis]) -> dict[str, list[float]]:
-    """Return the parameters of the parameter file.
+def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
+    """Return the parameters of the parameter file, of the axes [v, w].
 
-    Sigma [s, s, 1, 1], covariance_diagonal, dead_time [v, w] in s and exponent [v, w]; a refused
-    axis has NaN, variances inf, and exponent 1.
+    Sigma [s, s, 1, 1], covariance_diagonal, dead_time in s, exponent, and dead band with variance
+    and kind. A refused axis has NaN, variances inf, and exponent 1. A dead band of 0 means that
+    sigma belongs to a model without one; the variance is then that of the dead band that was looked
+    for, infinite if it is not identifiable.
     """
     sigma, variances = [math.nan] * 4, [math.inf] * 4
     dead, exponents = [math.nan] * 2, [1.0] * 2
+    bands, band_variances = [math.nan] * 2, [math.inf] * 2
+    kinds = [DeadBandKind.OFFSET] * 2
     for i, axis in enumerate(("v", "w")):
         analysis = axes.get(axis)
         if analysis is None or analysis.fit is None or not analysis.verdict.usable:
             continue
+        fit, value = analysis.fit, analysis.verdict.value
         for k, name in ((i, "inertia"), (2 + i, "drag")):
-            value = analysis.verdict.value(name)
-            sigma[k], variances[k] = float(value.value), float(value.std**2)
-        dead[i] = float(analysis.verdict.value("dead time").value)
-        exponents[i] = float(analysis.fit.exponent)
+            sigma[k], variances[k] = float(value(name).value), float(value(name).std ** 2)
+        dead[i], exponents[i] = float(value("dead time").value), float(fit.exponent)
+        bands[i], kinds[i] = float(fit.dead_band), fit.kind
+        band_variances[i] = float(value(DEAD_BAND).std ** 2)
     return {
         "sigma": sigma,
         "covariance_diagonal": variances,
         "dead_time": dead,
         "exponent": exponents,
-    }
-
-
-def _dead_bands(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
-    """Return dead band, its variance and its kind in the model of each axis, [v, w].
-
-    A dead band of 0 means that sigma belongs to a model without one; the variance is then that of
-    the dead band that was looked for, infinite if it is not identifiable.
-    """
-    bands, variances, kinds = [math.nan] * 2, [math.inf] * 2, [DeadBandKind.OFFSET] * 2
-    for i, axis in enumerate(("v", "w")):
-        analysis = axes.get(axis)
-        if analysis is None or analysis.fit is None or not analysis.verdict.usable:
-            continue
-        value = analysis.verdict.value(DEAD_BAND)
-        bands[i], kinds[i] = float(analysis.fit.dead_band), analysis.fit.kind
-        variances[i] = float(value.std**2)
-    return {
         "dead_band": bands,
-        "dead_band_variance": variances,
+        "dead_band_variance": band_variances,
         "dead_band_kind": [kind.value for kind in kinds],
     }
 
@@ -513,16 +472,15 @@ def _write_velocity(
 ) -> Sequence[Path]:
     if not any(analysis.verdict.usable for analysis in axes.values()):
         return ()
-    content: dict[str, Any] = {
-        **_sigma(axes),
-        **_dead_bands(axes),
+    content = {
+        **_velocity_parameters(axes),
         "robot": robot,
         "source": source,
+        "reasons": [
+            axes[axis].verdict.summary() if axis in axes else f"{axis}: not in the recording"
+            for axis in ("v", "w")
+        ],
     }
-    content["reasons"] = [
-        axes[axis].verdict.summary() if axis in axes else f"{axis}: not in the recording"
-        for axis in ("v", "w")
-    ]
     return (_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),)
 
 
@@ -538,23 +496,14 @@ def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
         verdicts=tuple(analysis.verdict for analysis in driven),
         notes=[*listed, *notes],
         summary={"log": logs[0].kind, "logs": [log.kind for log in logs], "unit": logs[0].unit},
-        write=lambda directory: _write_voltage(directory, found, logs),
+        write=lambda directory: _write_usable(
+            directory / VOLTAGE_FILE,
+            VOLTAGE_HEADER,
+            found,
+            {"unit": logs[0].unit, "source": ", ".join(log.name for log in logs)},
+        ),
         figures=lambda: pictures.voltage_figures(found),
     )
-
-
-def _write_voltage(
-    directory: Path, found: Sequence[VoltageAnalysis], logs: Sequence[SysIdLog]
-) -> Sequence[Path]:
-    usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
-    if not usable:
-        return ()
-    content = {
-        **_by_subject(usable),
-        "unit": logs[0].unit,
-        "source": ", ".join(log.name for log in logs),
-    }
-    return (_write_ros(directory / VOLTAGE_FILE, VOLTAGE_HEADER, content),)
 
 
 def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> Findings:
@@ -570,28 +519,29 @@ def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> F
         verdicts=tuple(analysis.verdict for analysis in found),
         notes=[rests],
         summary={"motors": {a.verdict.subject: a.verdict.to_dict() for a in found}},
-        write=lambda directory: _write_motors(directory, found, source),
+        write=lambda directory: _write_usable(
+            directory / MOTOR_FILE, MOTOR_HEADER, found, {"source": source}
+        ),
         figures=lambda: pictures.motor_figures(found),
     )
 
 
-def _write_motors(directory: Path, found: Sequence[MotorAnalysis], source: str) -> Sequence[Path]:
-    usable = [analysis.verdict for analysis in found if analysis.verdict.usable]
-    if not usable:
-        return ()
-    content = {**_by_subject(usable), "source": source}
-    return (_write_ros(directory / MOTOR_FILE, MOTOR_HEADER, content),)
-
-
-def _by_subject(verdicts: Sequence[Verdict]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return values and their standard deviations as ROS parameters, by subject."""
-    return {
-        verdict.subject.replace(" ", "_"): {
+def _write_usable(
+    path: Path,
+    header: str,
+    found: Sequence[VoltageAnalysis] | Sequence[MotorAnalysis],
+    more: Mapping[str, Any],
+) -> Sequence[Path]:
+    """Write usable values with their standard deviations, by subject; return the path, if any."""
+    usable = {
+        analysis.verdict.subject.replace(" ", "_"): {
             value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
-            for value in verdict.values
+            for value in analysis.verdict.values
         }
-        for verdict in verdicts
+        for analysis in found
+        if analysis.verdict.usable
     }
+    return (_write_ros(path, header, {**usable, **more}),) if usable else ()
 
 
 def _write_ros(

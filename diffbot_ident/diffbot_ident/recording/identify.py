@@ -24,6 +24,7 @@ from rich.console import Console
 from diffbot_description.files import dated_folder
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.progress import Progress
+from diffbot_ident.recording.bag_topics import without_rosbags
 from diffbot_ident.recording.command_line import parse
 from diffbot_ident.recording.options import (
     MOTOR,
@@ -36,7 +37,7 @@ from diffbot_ident.recording.options import (
     torque_scale,
     weighing_of,
 )
-from diffbot_ident.recording.samples import WHEELS, Block, Recording, RecordingError
+from diffbot_ident.recording.samples import TABLES, WHEELS, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from arc_odometry import WheelGeometry
     from diffbot_description import Robot
     from diffbot_ident.recording.findings import Findings
-    from diffbot_ident.recording.recorded_gyro import RecordedGyro
     from diffbot_ident.recording.torque_analysis import TorqueResult
     from diffbot_ident.recording.weighing import Weighing
 
@@ -57,7 +57,7 @@ STATUS = {"all": 0, "none": 1, "some": 3}
 WPILOG = ".wpilog"
 # Width of the output in columns if it does not go to a terminal.
 WIDTH = 110
-TABLES, LOGS, BAGS = (".csv", ".tsv", ".txt"), (".json", WPILOG), (".mcap", ".db3")
+LOGS, BAGS = (".json", WPILOG), (".mcap", ".db3")
 # Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
 # dominates.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
@@ -103,10 +103,14 @@ def analyse_recording(options: Options) -> Findings:
         ValueError: An option is wrong, or a recording cannot be used.
         OSError: A file cannot be read.
     """
+    _check_files(options)
+    return _Identify(options, Console(quiet=True))._analyse()
+
+
+def _check_files(options: Options) -> None:
     for path in options.files:
         if not path.exists():
             raise RecordingError(f"{path}: there is no such file or folder")
-    return _Identify(options, Console(quiet=True))._analyse()
 
 
 def open_recording(options: Options) -> Recording:
@@ -137,12 +141,7 @@ def _open_bags(paths: Sequence[Path], options: Options) -> Recording:
     try:
         from diffbot_ident.recording.bag_source import open_bags
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "rosbags":
-            raise
-        raise RecordingError(
-            "rosbag2 recordings need the Python package rosbags, which is not installed: run "
-            "pip install rosbags; tables and SysId logs do without it"
-        ) from None
+        raise without_rosbags(error) from None
     return open_bags(paths, options)
 
 
@@ -177,9 +176,7 @@ class _Identify:
             ValueError: The usage is wrong, or a recording cannot be used.
             OSError: A file cannot be read or written.
         """
-        for path in self._options.files:
-            if not path.exists():
-                raise RecordingError(f"{path}: there is no such file or folder")
+        _check_files(self._options)
         robot_of(self._options)
         directory, made = self._folder()
         try:
@@ -302,6 +299,7 @@ class _Identify:
         The function returns None if no segment can be used.
         """
         from diffbot_ident.excitation.excitations import nominal_prior
+        from diffbot_ident.recording.recorded_gyro import recorded_gyro, yaw_gyro
         from diffbot_ident.recording.torque_analysis import analyse_torque
         from diffbot_ident.torque.integral_rows import MotionScale
         from diffbot_ident.verification import Model
@@ -312,7 +310,11 @@ class _Identify:
             scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
             nominal = Model.described(nominal_prior(robot).values, robot)
         two = weighing is not None and weighing.load is not None
-        gyro = None if two else self._gyro(geometry)
+        gyro = None
+        if not two:
+            gyro, said = recorded_gyro(self._options, geometry)
+            if said:
+                self._print(said)
 
         def learn(segments: Iterable[Segment]) -> TorqueResult | None:
             return analyse_torque(
@@ -321,23 +323,12 @@ class _Identify:
                 scale,
                 nominal,
                 samples,
-                gyro=None if gyro is None else gyro.beside(geometry),
+                gyro=None if gyro is None else yaw_gyro(gyro, geometry),
                 uncertainty=Uncertainty() if robot is None else robot.uncertainty,
                 turning=robot is not None and robot.turning is not None,
             )
 
         return learn
-
-    def _gyro(self, geometry: WheelGeometry) -> RecordedGyro | None:
-        """Return the gyro of a rosbag2 recording; None if there is none that can be used."""
-        if self._options.files[0].suffix.lower() in TABLES:
-            return None
-        from diffbot_ident.recording.recorded_gyro import recorded_gyro
-
-        gyro, said = recorded_gyro(self._options, geometry)
-        if said:
-            self._print(said)
-        return gyro
 
     def _velocity(self, recording: Recording) -> Findings:
         from diffbot_ident.recording.effective_track import effective_tracks
@@ -503,9 +494,12 @@ class _Identify:
 
     def _about(self) -> dict[str, object]:
         options = self._options
+        wheels = {"radius": options.wheel_radius, "track": options.track}
+        given = {name: length for name, length in wheels.items() if length is not None}
         return {
             "name": "identify",
             "robot": options.robot,
+            **({"wheels": given} if given else {}),
             "files": [str(path) for path in options.files],
             "outcome": "stopped" if self._interrupted else "completed",
             "wall_time": time.monotonic() - self._began,

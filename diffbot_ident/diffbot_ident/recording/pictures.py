@@ -97,29 +97,24 @@ def _time_axis(panel: Axes, shown: Shown) -> None:
 
 
 def _velocities(panel: Axes, shown: Shown, verdict: Verdict) -> None:
-    labels: Sequence[str | None] = ("command", "measured", "simulated, samples unseen by its fit")
     for times, segment, simulated in shown:
         new = segment.counts
-        command, measured, unseen = labels
-        panel.plot(
-            times,
-            segment.command,
-            color=QUIET,
-            linewidth=1.0,
-            drawstyle="steps-post",
-            label=command,
+        panel.step(
+            times, segment.command, where="post", color=QUIET, linewidth=1.0, label="command"
         )
-        panel.plot(
-            times[new], segment.velocity[new], ".", markersize=3.0, color=BLUE, label=measured
-        )
-        panel.plot(times, simulated, color=ORANGE, linewidth=1.6, label=unseen)
-        labels = (None,) * 3
+        _measured(panel, times[new], segment.velocity[new])
+        label = "simulated, samples unseen by its fit"
+        panel.plot(times, simulated, color=ORANGE, linewidth=1.6, label=label)
     _time_axis(panel, shown)
     panel_title(
         panel,
         f"velocity, {verdict.error_unit}",
         f"held out: R² {verdict.r_squared_held_out:.3f}",
     )
+
+
+def _measured(panel: Axes, times: Array, velocity: Array) -> None:
+    panel.plot(times, velocity, ".", markersize=3.0, color=BLUE, label="measured")
 
 
 def _residuals(panel: Axes, shown: Shown, verdict: Verdict) -> None:
@@ -197,19 +192,14 @@ def _voltage(panel: Axes, analysis: VoltageAnalysis) -> None:
 
 
 def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> None:
-    begin = 0.0
-    labels: Sequence[str | None] = ("measured", "predicted from the other tests")
+    begin, label = 0.0, "predicted from the other tests"
     for segment, simulated in zip(prediction.segments, prediction.simulated, strict=True):
         new = segment.counts
-        times = begin + segment.period * np.arange(len(new))
+        times = begin + np.float64(segment.period) * np.arange(len(new))
         first = int(np.argmax(new))
-        measured, predicted = labels
-        panel.plot(
-            times[new], segment.velocity[new], ".", markersize=3.0, color=BLUE, label=measured
-        )
-        panel.plot(times[first:], simulated[first:], color=ORANGE, linewidth=1.5, label=predicted)
+        _measured(panel, times[new], segment.velocity[new])
+        panel.plot(times[first:], simulated[first:], color=ORANGE, linewidth=1.5, label=label)
         begin = float(times[-1]) + 0.1
-        labels = (None,) * 2
     panel.axhline(0.0, color=QUIET, linewidth=0.6)
     panel.set_xlabel("time, s", color=INK, fontsize=9)
     panel.set_ylabel(f"velocity, {unit}", color=INK, fontsize=9)
@@ -219,9 +209,7 @@ def _prediction(panel: Axes, name: str, prediction: Prediction, unit: str) -> No
 def motor_figures(analyses: Sequence[MotorAnalysis]) -> Iterator[tuple[str, Figure]]:
     """Yield one picture of both motors' voltage, measured and predicted by current and speed."""
     reason = analyses[0].verdict.headline()
-    figure = new_figure("Two motors from their voltage and current", reason, 4.6)
-    panels = figure.subplots(2, 1, sharex=True)
-    figure.subplots_adjust(left=0.09, right=0.98, top=0.80, bottom=0.11, hspace=0.32)
+    figure, panels = _two_panels("Two motors from their voltage and current", reason)
     for panel, analysis in zip(panels, analyses, strict=True):
         quiet(panel)
         panel.plot(analysis.predicted, color=ORANGE, linewidth=0.8, label="R i + Ke w")
@@ -231,6 +219,14 @@ def motor_figures(analyses: Sequence[MotorAnalysis]) -> Iterator[tuple[str, Figu
     panels[1].set_xlabel("sample", color=INK, fontsize=9)
     legend(figure)
     yield "motors", figure
+
+
+def _two_panels(title: str, subtitle: str) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure with two panels, one above the other, and its panels."""
+    figure = new_figure(title, subtitle, 4.6)
+    panels: Sequence[Axes] = figure.subplots(2, 1, sharex=True)
+    figure.subplots_adjust(left=0.09, right=0.98, top=0.80, bottom=0.11, hspace=0.32)
+    return figure, panels
 
 
 def torque_figures(result: TorqueResult, verdict: Verdict) -> Iterator[tuple[str, Figure]]:
@@ -265,26 +261,19 @@ def _parameters(result: TorqueResult, verdict: Verdict) -> Figure:
 
 def _held_out(result: TorqueResult) -> Figure:
     stamps, measured, simulated = free_run(result)
-    figure = new_figure(
+    figure, panels = _two_panels(
         "A held-out part of the recording",
         f"simulated for {stamps[-1] - stamps[0]:.1f} s from its first velocity and its torques",
-        4.6,
     )
-    panels = figure.subplots(2, 1, sharex=True)
-    figure.subplots_adjust(left=0.09, right=0.98, top=0.80, bottom=0.11, hspace=0.32)
     for i, (axes, name, unit) in enumerate(
         zip(panels, ("velocity", "yaw rate"), ("m/s", "rad/s"), strict=True)
     ):
-        _panel(axes, stamps - stamps[0], measured[i], simulated[i])
+        quiet(axes)
+        axes.plot(stamps - stamps[0], measured[i], color=QUIET, linewidth=2.2, label="measured")
+        axes.plot(stamps - stamps[0], simulated[i], color=BLUE, linewidth=1.2, label="simulated")
         error = math.sqrt(float(np.mean((measured[i] - simulated[i]) ** 2)))
         panel_title(axes, name, f"error {error:.2g} {unit}")
         axes.set_ylabel(unit, color=INK, fontsize=9)
     panels[1].set_xlabel("time, s", color=INK, fontsize=9)
     legend(figure)
     return figure
-
-
-def _panel(axes: Axes, times: Array, measured: Array, simulated: Array) -> None:
-    quiet(axes)
-    axes.plot(times, measured, color=QUIET, linewidth=2.2, label="measured")
-    axes.plot(times, simulated, color=BLUE, linewidth=1.2, label="simulated")

@@ -7,49 +7,34 @@ the track (diffbot_ident/torque/dimensions.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from arc_odometry import JointSample, WheelGeometry
-from diffbot_ident.recording.bag_topics import ROLES, candidates
+from diffbot_ident.calibration.readings import GyroReadings, WheelTurns
+from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES, candidates
 from diffbot_ident.recording.options import Options, robot_of
-from diffbot_ident.recording.samples import Array, RecordingError
+from diffbot_ident.recording.row_filter import RowFilter
+from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
+from diffbot_ident.recording.table import CsvSource
+from diffbot_ident.recording.table_columns import GYRO, GYRO_NAMES, KNOWN, Column, parse_columns
 from diffbot_ident.torque.dimensions import effective_track
 from diffbot_ident.torque.yaw_gyro import YawGyro
 
-if TYPE_CHECKING:
-    from diffbot_ident.calibration.recorded_readings import RecordedReadings
 
-NO_TOPIC = "none"  # do not use a gyro
-
-
-@dataclass(frozen=True)
-class RecordedGyro:
-    """Readings of a gyro that agrees with the wheels.
-
-    Attributes:
-        stamps: Stamps on the clock of the joint states, shape (n,), s.
-        rates: Rates about the vertical axis, counter-clockwise, shape (n,), rad/s.
-    """
-
-    stamps: Array
-    rates: Array
-
-    def beside(self, geometry: WheelGeometry) -> YawGyro:
-        """Return a YawGyro for an estimator that holds all readings."""
-        found = YawGyro(geometry)
-        for stamp, rate in zip(self.stamps.tolist(), self.rates.tolist(), strict=True):
-            found.add(stamp, rate)
-        return found
+def yaw_gyro(gyro: GyroReadings, geometry: WheelGeometry) -> YawGyro:
+    """Return a YawGyro for an estimator that holds all readings."""
+    found = YawGyro(geometry)
+    for stamp, rate in zip(gyro.stamps.tolist(), gyro.rate.tolist(), strict=True):
+        found.add(stamp, rate)
+    return found
 
 
-def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[RecordedGyro | None, str]:
+def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[GyroReadings | None, str]:
     """Find the gyro of a recording, and check it.
 
     Args:
-        options: Options with files, the first of which is a rosbag2 recording of a torque robot,
-            and topics.
+        options: Options with files, the first of which is a rosbag2 recording or a table of a
+            torque robot, with topics and columns.
         geometry: Wheel radii and separation.
 
     Returns:
@@ -60,42 +45,58 @@ def recorded_gyro(options: Options, geometry: WheelGeometry) -> tuple[RecordedGy
     Raises:
         RecordingError: The gyro that the user chose cannot be used.
     """
-    role, chosen = ROLES["imu"], options.topics.get("imu")
-    if chosen == NO_TOPIC:
+    if options.topics.get("imu") == NO_TOPIC:
         return None, ""
-    from diffbot_ident.recording.bag import Bag
-
-    topics = Bag(options.files[0]).topics
-    names = [topic.name for topic in candidates(topics, role)] if chosen is None else [chosen]
+    columns: Mapping[str, Column] = {}
+    if options.files[0].suffix.lower() in TABLES:
+        columns = _columns(options)
+        names = [columns[GYRO].name] if GYRO in columns else []
+        chosen = f"--columns {GYRO}={names[0]}" if GYRO in parse_columns(options.columns) else ""
+    else:
+        names, chosen = _topics(options)
     if not names:
         return None, ""
-    listed = ", ".join(names)
     try:
         if len(options.files) > 1:
             raise RecordingError("of several recordings the wheels alone are used")
         if len(names) > 1:
             raise RecordingError("there are several; choose with --imu TOPIC")
-        return _followed(options, names[0], geometry)
+        return _followed(options, names[0], columns, geometry)
     except ValueError as error:
-        if chosen is not None:
-            raise RecordingError(f"--imu {chosen}: {error}; or do not use it: --imu none") from None
-        return None, f"gyro {listed} is not used: {error}"
+        if chosen:
+            raise RecordingError(f"{chosen}: {error}; or do not use it: --imu none") from None
+        return None, f"gyro {', '.join(names)} is not used: {error}"
+
+
+def _topics(options: Options) -> tuple[list[str], str]:
+    """Return the topics that may be the gyro, and the user's choice as an option; empty: none."""
+    from diffbot_ident.recording.bag import Bag  # the library rosbags may be missing
+
+    chosen = options.topics.get("imu")
+    if chosen is not None:
+        return [chosen], f"{ROLES['imu'].option} {chosen}"
+    return [t.name for t in candidates(Bag(options.files[0]).topics, ROLES["imu"])], ""
+
+
+def _columns(options: Options) -> dict[str, Column]:
+    """Return the columns of time, wheels and gyro of a table; a yaw rate may be the wheels' own."""
+    known = {**KNOWN, GYRO: GYRO_NAMES}
+    table = CsvSource(options.files[0], parse_columns(options.columns), RowFilter(), known)
+    return {name: table.columns[name] for name in known if name in table.columns}
 
 
 def _followed(
-    options: Options, topic: str, geometry: WheelGeometry
-) -> tuple[RecordedGyro | None, str]:
-    """Return the gyro of a topic, which must agree with the wheels, and a note on it.
+    options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
+) -> tuple[GyroReadings, str]:
+    """Return the gyro of a topic or column, which must agree with the wheels, and a note on it.
 
     Raises:
         ValueError: It does not agree, or there is nothing to compare.
     """
-    readings = _read(options, topic, geometry)
-    if readings.gyro is None:
+    wheels, gyro = _read(options, name, columns, geometry)
+    if gyro is None:
         raise RecordingError("no reading has a stamp and is finite")
-    found = RecordedGyro(readings.gyro.stamps, readings.gyro.rate)
-    compared = found.beside(geometry)
-    wheels = readings.wheels
+    compared = yaw_gyro(gyro, geometry)
     for stamp, left, right in zip(wheels.stamps, wheels.left, wheels.right, strict=True):
         angles = float(left), float(right)
         compared.add_wheels(JointSample(float(stamp), angles, (0.0, 0.0), (0.0, 0.0)))
@@ -103,25 +104,31 @@ def _followed(
     if fit is None:
         raise RecordingError("the robot did not turn enough to compare it with the wheels")
     track = effective_track(fit, geometry)
-    return found, (
-        f"gyro: {topic}, {1e3 * fit.delay:.0f} ms late; the yaw rate comes from it, as if the "
+    return gyro, (
+        f"gyro: {name}, {1e3 * fit.delay:.0f} ms late; the yaw rate comes from it, as if the "
         f"track were {track:.4g} m (--imu none: from the wheels alone)"
     )
 
 
-def _read(options: Options, topic: str, geometry: WheelGeometry) -> RecordedReadings:
+def _read(
+    options: Options, name: str, columns: Mapping[str, Column], geometry: WheelGeometry
+) -> tuple[WheelTurns, GyroReadings | None]:
     # Imported here, since SciPy takes long to load and most recordings hold no gyro.
     from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 
-    return read_readings(
-        [Path(options.files[0])],
+    own = ("time", *POSITIONS, GYRO)
+    readings = read_readings(
+        [options.files[0]],
         ReadingOptions(
             joint_states=options.topics["joint_states"],
             left=options.left_joint,
             right=options.right_joint,
-            imu=topic,
+            imu=name,
             pose=NO_TOPIC,
+            columns={channel: columns[channel] for channel in own if channel in columns},
+            rows=RowFilter.parse(options.where),
             robot=robot_of(options),
         ),
         geometry,
     )
+    return readings.wheels, readings.gyro

@@ -23,6 +23,8 @@ from arc_odometry import WheelGeometry
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+TABLES = (".csv", ".tsv", ".txt")
+"""Suffixes of tables, in lower case."""
 BLOCK = 4096
 """Maximum number of samples in a block: how often the progress bar and Ctrl-C are checked."""
 SET_BACK = 0.5

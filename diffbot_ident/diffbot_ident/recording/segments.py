@@ -179,21 +179,23 @@ class Segmenter:
                 continue
             if block.run != self._run:
                 # Each recording has a clock of its own: cut the previous one by itself.
-                if self._streams and not self._missing(wanted):
-                    yield from self._cut()
-                self._streams = {each: _Stream(each) for each in self._streams}
+                yield from self._end_clock(wanted)
                 self._run = block.run
             stream = self._streams.setdefault(key, _Stream(key))
             part = stream.finite(block, self.excluded)
             if stream.is_before(part):
                 self.excluded.add(Cause.BACKWARDS)
-                if not self._missing(wanted):
-                    yield from self._cut()
-                self._streams = {each: _Stream(each) for each in self._streams}
+                yield from self._end_clock(wanted)
             self._streams[key].append(part, self.excluded)
         if missing := self._missing(wanted):
             raise RecordingError(f"the recording holds no sample of {', '.join(missing)}")
         yield from self._cut()
+
+    def _end_clock(self, wanted: Sequence[str]) -> Iterator[Segment]:
+        """Yield the segments so far, and forget their samples: the next ones have another clock."""
+        if self._streams and not self._missing(wanted):
+            yield from self._cut()
+        self._streams = {each: _Stream(each) for each in self._streams}
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
         """Return the channels without any sample."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
-from diffbot_ident.recording.bag_topics import ROLES
+from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES
 from diffbot_ident.recording.options import (
     AUTO,
     MOTOR,
@@ -50,6 +50,7 @@ from diffbot_ident.recording.samples import (
 )
 from diffbot_ident.recording.table_columns import (
     DEGREE,
+    GYRO,
     KNOWN,
     TICKS,
     TIME,
@@ -107,7 +108,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         RecordingError: They cannot be read, or columns are missing.
     """
     for name, topic in options.topics.items():
-        if topic is not None:
+        if topic is not None and (name, topic) != ("imu", NO_TOPIC):
             raise RecordingError(
                 f"{ROLES[name].option} {topic}: chooses a topic of a rosbag2 recording; columns of "
                 "a table are chosen by --columns CHANNEL=COLUMN,…"
@@ -132,6 +133,11 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
             kind = TORQUE  # the user probably meant a torque robot
         raise RecordingError(_missing(kind, tables, have))
+    if kind != TORQUE and GYRO in chosen:
+        raise RecordingError(
+            f"--columns {GYRO}={chosen[GYRO].name}: only a {TORQUE} robot takes its yaw rate from "
+            f"a gyro, and this is a {kind} robot; to measure the yaw axis by it name it w"
+        )
     robot = robot_of(options)
     effort_unit = effort_unit_of(options, robot)
     for table in tables:
@@ -250,6 +256,9 @@ class CsvSource:
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
 
+    Attributes:
+        columns: Columns by channel.
+
     Raises:
         RecordingError: The file is no table, or has no column of the time or of the filter.
     """
@@ -274,14 +283,14 @@ class CsvSource:
         self.warnings: list[str] = []
         self._text = TableText.of(path)
         self._header = self._text.header
-        self._columns = columns_of(self._header, chosen, known)
+        self.columns = columns_of(self._header, chosen, known)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
-        if TIME not in self._columns:
+        if TIME not in self.columns:
             raise RecordingError(
                 f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
                 f"{listed}"
             )
-        self.channels = tuple(channel for channel in self._columns if channel != TIME)
+        self.channels = tuple(channel for channel in self.columns if channel != TIME)
         # Channels of each group that the table holds, and the newest time of each group so far.
         there = ([name for name in self.channels if name in group] for group in groups)
         self._streams = [names for names in there if names]
@@ -297,7 +306,7 @@ class CsvSource:
         self._example: dict[str, str] = {}
         self._largest: dict[str, list[float]] = {channel: [] for channel in self.channels}
         self._scale, self._clock = self._time_scale(self._text.first)
-        pairs = ", ".join(f"{k} = {self._columns[k]}" for k in self.channels)
+        pairs = ", ".join(f"{k} = {self.columns[k]}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
 
     def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
@@ -307,7 +316,7 @@ class CsvSource:
             RecordingError: A unit is not one of its channel.
         """
         for channel in channels:
-            column = self._columns.get(channel)
+            column = self.columns.get(channel)
             problem = column and unit_problem(channel, column, effort_unit)
             if problem:
                 raise RecordingError(f"{self._path}: {problem}")
@@ -315,11 +324,11 @@ class CsvSource:
     @property
     def understood(self) -> list[str]:
         """Two lines on the format and the columns that were recognised in the header."""
-        pairs = [f"{k} = {self._columns[k]}" for k in self.channels]
+        pairs = [f"{k} = {self.columns[k]}" for k in self.channels]
         separated = DELIMITERS[self._text.delimiter]
         return [
             f"{self._path.name}: {len(self._header)} columns, separated by {separated}; time = "
-            f"{self._columns[TIME].name} in {self._clock}",
+            f"{self.columns[TIME].name} in {self._clock}",
             f"  {', '.join(pairs) or 'no channel'}",
         ]
 
@@ -357,9 +366,9 @@ class CsvSource:
         back = int(np.count_nonzero(steps < 0.0))
         disorder = back > max(SHUFFLED * len(steps), FEW)
         usual = float(np.median(np.diff(np.unique(times)))) if len(steps) > 2 else 0.0
-        if self._columns[TIME].factor is None and usual >= LONGEST_STEP and not disorder:
+        if self.columns[TIME].factor is None and usual >= LONGEST_STEP and not disorder:
             factor = next((f for f in (1e-3, 1e-6, 1e-9) if usual * f < LONGEST_STEP), 1e-3)
-            column = self._columns[TIME].name
+            column = self.columns[TIME].name
             raise RecordingError(
                 f"{self._path.name}: rows are {usual:.4g} s apart if {column} is in s: is it in "
                 f"{ {1e-3: 'ms', 1e-6: 'us', 1e-9: 'ns'}[factor] }? Then --columns "
@@ -375,7 +384,7 @@ class CsvSource:
         """
         name = self._path.name
         for channel, texts in self._text_cells.items():
-            column = self._columns[channel].name
+            column = self.columns[channel].name
             if texts and not self._numbers[channel]:
                 raise RecordingError(
                     f"{name}: {column} ({channel}): none of its cells is a number; they hold text "
@@ -413,7 +422,7 @@ class CsvSource:
     def _check_sizes(self) -> None:
         for channel, largest in self._largest.items():
             limit, unit, factor = SIZES.get(channel, (math.inf, "", 1.0))
-            column = self._columns[channel]
+            column = self.columns[channel]
             size = float(np.median(largest)) if largest and self._read > FEW else 0.0
             if column.factor is None and size > limit:
                 raise RecordingError(
@@ -425,7 +434,7 @@ class CsvSource:
 
     def _check_positions(self) -> None:
         for channel in (name for name in POSITIONS if name in self.channels):
-            column, speeds = self._columns[channel], self._largest[channel]
+            column, speeds = self.columns[channel], self._largest[channel]
             speed = float(np.median(speeds)) if speeds and self._read > FEW else 0.0
             if column.factor is None and speed > self.fastest:
                 raise RecordingError(
@@ -442,7 +451,7 @@ class CsvSource:
             f"{channel}={column.name}"
             + (f"*{factor:.6g}" if channel in changed else "")
             + (f"*{column.scale:.6g}" if channel not in changed and column.scale != 1.0 else "")
-            for channel, column in self._columns.items()
+            for channel, column in self.columns.items()
         )
 
     def _of(self, table: Array) -> Iterator[Block]:
@@ -478,7 +487,7 @@ class CsvSource:
     def _block(self, names: Sequence[str], rows: Array) -> Block:
         """Convert rows of [time, channels...] to a block in SI units."""
         values = {
-            name: column * self._columns[name].scale
+            name: column * self.columns[name].scale
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():
@@ -501,7 +510,7 @@ class CsvSource:
     def _table_rows(self) -> Iterator[list[float]]:
         """Yield the rows [time, channels...] that pass the filter; NaN where there is no number."""
         names = [TIME, *self.channels]
-        indices = [self._header.index(self._columns[name].name) for name in names]
+        indices = [self._header.index(self.columns[name].name) for name in names]
         tested = {name: self._header.index(name) for name in self._rows.columns}
         for cells in self._text.rows():
             self.done = self._text.done
@@ -531,7 +540,7 @@ class CsvSource:
         They follow from the user's choice, from the unit in the column's name, or from the size of
         the first time.
         """
-        column = self._columns[TIME]
+        column = self.columns[TIME]
         if column.factor is not None:
             return column.factor, column.unit or f"s / {1.0 / column.factor:g}"
         index = self._header.index(column.name)

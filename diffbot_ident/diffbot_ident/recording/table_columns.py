@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from diffbot_ident.recording.samples import COMMANDS, MEASURED, RecordingError
 
 TIME = "time"
-CHANNELS = (TIME, *COMMANDS, *MEASURED)
+GYRO = "gyro_z"
+"""Channel of a gyro about the upward axis, rad/s, of a torque robot; see recorded_gyro.py."""
+CHANNELS = (TIME, *COMMANDS, *MEASURED, GYRO)
 
 # Names by which columns are recognised, in order of preference; case does not matter.
 KNOWN: Mapping[str, tuple[str, ...]] = {
@@ -45,6 +47,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "left_current": ("left_current", "left_motor_current", "current_left"),
     "right_current": ("right_current", "right_motor_current", "current_right"),
 }
+GYRO_NAMES = ("gyro_z", "gyro", "angular_velocity.z", "angular_velocity_z")
 # Named factors into SI that --columns accepts.
 FACTORS = {"pi": math.pi, "2pi": math.tau, "deg": math.pi / 180.0, "rpm": math.tau / 60.0}
 

@@ -28,7 +28,7 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
-from diffbot_ident.torque.estimate import Estimate, EstimateState
+from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale, turns
 from diffbot_ident.torque.torque_delay import delayed
@@ -239,7 +239,9 @@ class _Learner:
             self._estimator = DimensionedEstimator(self._estimator, geometry, uncertainty, gyro)
         self._cycle = cycle
         self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
-        self._held_out = HeldOutMotion(geometry, (scale.velocity, scale.yaw_rate))
+        self._held_out = HeldOutMotion(
+            geometry, (scale.velocity, scale.yaw_rate), Advice.RECORD_LONGER.value
+        )
         self._passed = 0.0
         self._learnt = 0.0
         self._holding: list[tuple[float, ...]] = []
@@ -279,9 +281,7 @@ class _Learner:
         """Return the result of all samples so far."""
         self._end_part()
         estimate = self._estimator.estimate()
-        reasons = tuple(_of_recording(reason) for reason in estimate.parameter_reasons)
-        reason = _of_recording(estimate.reason)
-        estimate = replace(estimate, reason=reason, parameter_reasons=reasons)
+        estimate = replace(estimate, advice=estimate.advice.of_recording)
         learnt = estimate.state is EstimateState.ESTIMATED
         return TorqueResult(
             estimate=estimate,
@@ -299,15 +299,7 @@ class _Learner:
         found = self._held_out.verify(model, nominal or model)
         if nominal is None:
             found = replace(found, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
-        if not found.decided:
-            text = found.reason.replace("raise verification", "give a longer recording")
-            found = replace(found, reason=text)
         return found
-
-
-def _of_recording(reason: str) -> str:
-    """Reword advice for a driving robot as advice for a recording."""
-    return reason.replace("; wait", "; give a longer recording").replace("; torque stays off", "")
 
 
 def _wheel_model(estimate: Estimate) -> Model:

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -216,6 +217,15 @@ class Verdict:
 def plain(value: float) -> float | None:
     """Return the value; None for NaN and infinity, which strict JSON does not allow."""
     return float(value) if math.isfinite(value) else None
+
+
+def strict(value: Any) -> Any:
+    """Return the value with None for NaN and infinity, which strict JSON does not allow."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(entry) for entry in value]
+    return plain(value) if isinstance(value, float) else value
 
 
 def _text(value: float) -> str:

@@ -177,7 +177,8 @@ def _analyse(
         return VoltageAnalysis(replace(unknown, reason=str(error)))
     predictions = _predictions(start, fit, delay)
     verdict = _verdict(subject, unit, start, fit, delay, predictions)
-    return VoltageAnalysis(verdict, fit, start.motions, predictions)
+    segments = {name: motion.segments for name, motion in start.motions.items()}
+    return VoltageAnalysis(verdict, fit, segments, predictions)
 
 
 @dataclass(frozen=True)
@@ -186,17 +187,13 @@ class _Start:
 
     Attributes:
         cut: Length of the starts, s.
-        motions: Segments without the starts, by test name.
-        logs: File names, by test name.
-        fast: Whether a test is a fast one, by test name.
+        motions: Motions without the starts, by test name.
         misfit: Errors right after the start relative to later ones; NaN: no fast test.
         limit: Limit of `misfit`.
     """
 
     cut: float
-    motions: Mapping[str, tuple[AxisSegment, ...]]
-    logs: Mapping[str, str]
-    fast: Mapping[str, bool]
+    motions: Motions
     misfit: float
     limit: float
 
@@ -249,7 +246,7 @@ def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
     """Return the errors undisturbed by starts, after the longest cut that leaves enough motion."""
     for cut in reversed(CUTS):
         left = _left(motions, cut)
-        fast = [part[0] for name, part in left.items() if motions[name].fast]
+        fast = [motion.segments[0] for motion in left.values() if motion.fast]
         if not fast or len(left) < len(motions):
             continue
         try:
@@ -267,37 +264,38 @@ def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
     return _Noise(math.nan)
 
 
-def _left(motions: Motions, cut: float) -> dict[str, tuple[AxisSegment, ...]]:
-    return {name: part for name, motion in motions.items() if (part := motion.after(cut))}
+def _left(motions: Motions, cut: float) -> Motions:
+    return {
+        name: replace(motion, segments=part)
+        for name, motion in motions.items()
+        if (part := motion.after(cut))
+    }
 
 
 def _started(motions: Motions, cut: float, delay: SysIdDelay, noise: _Noise) -> _Start:
     left = _left(motions, cut)
     fit = _fitted(left.values(), delay, quick=True, near=noise.fit)
     early = []
-    for name, part in left.items():
-        if motions[name].fast:
-            error = (part[0].velocity - fit.simulate(part[0]))[part[0].counts]
-            early.append(error[: max(round(EARLY / part[0].period), 3)])
+    for first in (motion.segments[0] for motion in left.values() if motion.fast):
+        error = (first.velocity - fit.simulate(first))[first.counts]
+        early.append(error[: max(round(EARLY / first.period), 3)])
     misfit, limit = math.nan, math.inf
     if early and math.isfinite(noise.power):
         errors = np.concatenate(early)
         misfit = math.sqrt(float(np.mean(errors**2)) / noise.power)
         free = max(noise.share * len(errors), 1.0)
         limit = math.sqrt(float(fdtri(free, noise.free, 1.0 - SIGNIFICANCE)))
-    logs = {name: motions[name].log for name in left}
-    fast = {name: motions[name].fast for name in left}
-    return _Start(cut, left, logs, fast, misfit, limit)
+    return _Start(cut, left, misfit, limit)
 
 
 def _fitted(
-    parts: Iterable[tuple[AxisSegment, ...]],
+    motions: Iterable[VoltageMotion],
     delay: SysIdDelay,
     quick: bool = False,
     near: VoltageGains | None = None,
 ) -> VoltageGains:
     """Fit the gains; a quick fit omits the delay's part in the intervals."""
-    segments = [segment for part in parts for segment in part]
+    segments = [segment for motion in motions for segment in motion.segments]
     tau = None if near is None else near.ka / near.kv
     return fit_voltage_gains(segments, delay.total, 0.0 if quick else delay.std, tau)
 
@@ -305,15 +303,15 @@ def _fitted(
 def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[str, Prediction]:
     """Predict each test by a fit to all others, if these include one of its kind (slow, fast)."""
     found = {}
-    for name, part in start.motions.items():
-        others = {other: p for other, p in start.motions.items() if other != name}
-        if not any(start.fast[other] == start.fast[name] for other in others):
+    for name, motion in start.motions.items():
+        others = [other for each, other in start.motions.items() if each != name]
+        if not any(other.fast == motion.fast for other in others):
             continue
         try:
-            fit = _fitted(others.values(), delay, quick=True, near=whole)
+            fit = _fitted(others, delay, quick=True, near=whole)
         except ValueError:
             continue
-        found[name] = Prediction(part, tuple(fit.simulate(segment) for segment in part))
+        found[name] = _simulated(motion, fit)
     return found
 
 
@@ -327,30 +325,21 @@ def _seen_delay(
     for name, motion in motions.items():
         if motion.fast:
             period = motion.segments[0].period
-            voltage, velocity = _signals(tests[name], subject, sign)
+            voltage, velocity, position = _signals(tests[name], subject, sign)
             seen.append(seen_dead_time(voltage, velocity, period))
-            filters.append(filter_delay(velocity, _position(tests[name], subject, sign), period))
+            filters.append(filter_delay(velocity, position, period))
     dead_time = dead_time_of([each for each in seen if each is not None], period)
     return SysIdDelay.seen(dead_time, [each for each in filters if each is not None])
-
-
-def _position(test: SysIdTest, subject: str, sign: float) -> Array:
-    """Return the position whose derivative is the velocity of a subject, shape (n,)."""
-    if subject == YAW:
-        return sign * test.yaw
-    if subject == FORWARD:
-        return 0.5 * (test.left_position + test.right_position)
-    return test.left_position if subject == LEFT else test.right_position
 
 
 def _from_rest(motions: Motions, start: _Start, delay: SysIdDelay) -> list[float]:
     """Return the delays of the fast tests from their whole motion, s."""
     fit = _fitted(start.motions.values(), delay, quick=True)
     found = []
-    for name, part in start.motions.items():
-        motion, first = motions[name], part[0]
+    for name, motion in start.motions.items():
+        first = motion.segments[0]
         if motion.fast:
-            left_out = np.argmax(first.counts) - np.argmax(motion.segments[0].counts)
+            left_out = np.argmax(first.counts) - np.argmax(motions[name].segments[0].counts)
             since = motion.since + first.period * float(left_out)
             if (late := delay_from_rest(first, since, fit)) is not None:
                 found.append(late)
@@ -388,7 +377,7 @@ def _verdict(
         least = -2.0 * std if math.isfinite(std) else -math.inf
         evidence.append(Evidence(name, value, ">= 0", value >= least))
     values, repeats = _over_logs(_values(subject, unit, fit, delay), delay, subject, unit, start)
-    fitted = Prediction.joined(_simulated(part, fit) for part in start.motions.values())
+    fitted = Prediction.joined(_simulated(motion, fit) for motion in start.motions.values())
     return Verdict(
         subject,
         values=values,
@@ -406,8 +395,8 @@ def _verdict(
     )
 
 
-def _simulated(part: tuple[AxisSegment, ...], fit: VoltageGains) -> Prediction:
-    return Prediction(part, tuple(fit.simulate(segment) for segment in part))
+def _simulated(motion: VoltageMotion, fit: VoltageGains) -> Prediction:
+    return Prediction(motion.segments, tuple(fit.simulate(part) for part in motion.segments))
 
 
 def _start_notes(start: _Start) -> list[str]:
@@ -423,13 +412,13 @@ def _over_logs(
     values: tuple[Value, ...], delay: SysIdDelay, subject: str, unit: str, start: _Start
 ) -> tuple[tuple[Value, ...], tuple[str, ...]]:
     """Widen the intervals by the spread between several logs, and note it."""
-    logs = dict.fromkeys(start.logs.values())
+    logs = dict.fromkeys(motion.log for motion in start.motions.values())
     each = {}
     for log in logs if len(logs) > 1 else ():
-        own = {name: part for name, part in start.motions.items() if start.logs[name] == log}
-        if {start.fast[name] for name in own} == {False, True}:
+        own = [motion for motion in start.motions.values() if motion.log == log]
+        if {motion.fast for motion in own} == {False, True}:
             try:
-                each[log] = _values(subject, unit, _fitted(own.values(), delay), delay)
+                each[log] = _values(subject, unit, _fitted(own, delay), delay)
             except ValueError:
                 continue
     return combined(values, each)
@@ -512,12 +501,12 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
     if not driven and subject in (LEFT, RIGHT):
         driven = list(tests)
     signals = {name: _signals(tests[name], subject, sign) for name in driven}
-    fastest = max((_largest(velocity) for _, velocity in signals.values()), default=0.0)
+    fastest = max((_largest(velocity) for _, velocity, _ in signals.values()), default=0.0)
     if not fastest > 0.0:
         return {}
-    masks, hold = new_readings([velocity for _, velocity in signals.values()])
+    masks, hold = new_readings([velocity for _, velocity, _ in signals.values()])
     motions = {}
-    for (name, (voltage, velocity)), fresh in zip(signals.items(), masks, strict=True):
+    for (name, (voltage, velocity, _)), fresh in zip(signals.items(), masks, strict=True):
         test = tests[name]
         pieces = _pieces(test.times, np.abs(velocity) > MOVING * fastest)
         segments = tuple(
@@ -545,18 +534,16 @@ def _largest(values: Array) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _signals(test: SysIdTest, subject: str, sign: float) -> tuple[Array, Array]:
-    """Return voltage and velocity of a subject, shape (n,) each."""
-    if subject == LEFT:
-        return test.left_voltage, test.left_velocity
-    if subject == RIGHT:
-        return test.right_voltage, test.right_velocity
+def _signals(test: SysIdTest, subject: str, sign: float) -> tuple[Array, Array, Array]:
+    """Return voltage, velocity and position of a subject, shape (n,) each."""
+    left = test.left_voltage, test.left_velocity, test.left_position
+    right = test.right_voltage, test.right_velocity, test.right_position
+    if subject in (LEFT, RIGHT):
+        return left if subject == LEFT else right
     if subject == FORWARD:
-        return (
-            0.5 * (test.left_voltage + test.right_voltage),
-            0.5 * (test.left_velocity + test.right_velocity),
-        )
-    return 0.5 * (test.right_voltage - test.left_voltage), sign * test.yaw_rate
+        voltage, velocity, position = (0.5 * (a + b) for a, b in zip(left, right, strict=True))
+        return voltage, velocity, position
+    return 0.5 * (right[0] - left[0]), sign * test.yaw_rate, sign * test.yaw
 
 
 def _pieces(times: Array, moving: Mask) -> list[slice]:

@@ -254,13 +254,12 @@ def _test(
     columns: dict[str, Array] = {}
     for (side, quantity), entry in signals.items():
         own, values = entry.numbers()
-        factor = 1.0 if quantity == "voltage" else scale
         if quantity == "voltage":
             # A voltage holds until the next record.
             index = np.searchsorted(own, times, side="right") - 1
-            columns[side + quantity] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
+            columns[f"{side}_{quantity}"] = np.where(index >= 0, values[np.maximum(index, 0)], 0.0)
         else:
-            columns[side + quantity] = factor * np.interp(times, own, values)
+            columns[f"{side}_{quantity}"] = scale * np.interp(times, own, values)
     finite = np.all([np.isfinite(values) for values in columns.values()], axis=0)
     if np.count_nonzero(finite) < LEAST_RECORDS:
         return None
@@ -270,12 +269,7 @@ def _test(
     return SysIdTest(
         name=name,
         times=times,
-        left_voltage=columns["leftvoltage"],
-        right_voltage=columns["rightvoltage"],
-        left_position=columns["leftposition"],
-        right_position=columns["rightposition"],
-        left_velocity=columns["leftvelocity"],
-        right_velocity=columns["rightvelocity"],
+        **columns,
         yaw=np.zeros(len(times)) if yaw is None else yaw,
         yaw_rate=np.full(len(times), math.nan) if rate is None else rate,
     )

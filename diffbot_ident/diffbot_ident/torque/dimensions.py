@@ -40,6 +40,7 @@ from diffbot_description.robot import Uncertainty
 from diffbot_ident.torque.estimate import (
     NAMES,
     NORMAL_95,
+    Advice,
     Estimate,
     EstimateState,
     Estimator,
@@ -183,8 +184,8 @@ class DimensionedEstimator:
             if fit is None:
                 if found.state is EstimateState.UNESTIMATED:
                     return found
-                why = "the robot has not turned enough to compare the gyro with the wheels; wait"
-                return found.as_a_whole(EstimateState.UNESTIMATED, why)
+                why = "the robot has not turned enough to compare the gyro with the wheels"
+                return found.as_a_whole(EstimateState.UNESTIMATED, why, Advice.WAIT)
             found = with_gyro(found, fit)
         found = widened(found, self._uncertainty)
         if found.state is not EstimateState.ESTIMATED:

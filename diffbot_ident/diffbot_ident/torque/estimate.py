@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +37,23 @@ class EstimateState(IntEnum):
     UNESTIMATED = 0
     ESTIMATED = 1
     INVALID = 2
+
+
+class Advice(Enum):
+    """What follows from an estimate that may not be used, beyond its reason.
+
+    The same lack means something else for a driving robot than for a recording.
+    """
+
+    NONE = ""
+    WAIT = "wait"
+    TORQUE_OFF = "torque stays off"
+    RECORD_LONGER = "give a longer recording"
+
+    @property
+    def of_recording(self) -> Advice:
+        """The advice to a driving robot as advice about a recording."""
+        return Advice.RECORD_LONGER if self is Advice.WAIT else Advice.NONE
 
 
 @dataclass(frozen=True)
@@ -131,7 +148,8 @@ class Estimate:
         parameter_reasons: Why a parameter's state is not ESTIMATED; empty where it is.
         state: Whether the values may be used as a set. It may be ESTIMATED though K5 and K6 are
             not identifiable: the centre of mass is then on the axle, and 0 may be used for both.
-        reason: Why the state is not ESTIMATED and what to do; empty when it is.
+        reason: Why the state is not ESTIMATED; empty when it is.
+        advice: What follows from the reason for whoever moves the robot.
         samples: Number of joint samples used.
         residual_std: Standard deviations of the prediction errors, [m/s^2, rad/s^2].
         warnings: Anomalies that do not prevent the use of the values.
@@ -168,12 +186,18 @@ class Estimate:
     gyro: GyroFit | None = None
     torque_difference: tuple[float, float] = (math.nan, math.inf)
     slope: tuple[float, float] | None = None
+    advice: Advice = Advice.NONE
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:
         """Return the estimate for too few samples to have any value."""
-        reason = f"{samples} of {max(min_samples, samples + 1)} samples; wait"
-        return cls(samples=samples).as_a_whole(EstimateState.UNESTIMATED, reason)
+        reason = f"{samples} of {max(min_samples, samples + 1)} samples"
+        return cls(samples=samples).as_a_whole(EstimateState.UNESTIMATED, reason, Advice.WAIT)
+
+    @property
+    def explanation(self) -> str:
+        """Reason and advice in one line; empty when the state is ESTIMATED."""
+        return "; ".join(part for part in (self.reason, self.advice.value) if part)
 
     @property
     def variances(self) -> Four:
@@ -192,12 +216,15 @@ class Estimate:
         rows = tuple(map(tuple, covariance.tolist()))
         return replace(self, values=(k5, k6, k7, k8), covariance=rows)
 
-    def as_a_whole(self, state: EstimateState, reason: str) -> Estimate:
+    def as_a_whole(
+        self, state: EstimateState, reason: str, advice: Advice = Advice.NONE
+    ) -> Estimate:
         """Return this estimate with one state and reason for the set and every parameter."""
         return replace(
             self,
             state=state,
             reason=reason,
+            advice=advice,
             parameter_states=(state,) * 4,
             parameter_reasons=(reason,) * 4,
         )

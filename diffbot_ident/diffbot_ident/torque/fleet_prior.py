@@ -37,6 +37,7 @@ from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_a
 from diffbot_ident.torque.estimate import (
     NAMES,
     UNITS,
+    Advice,
     Array,
     Estimate,
     EstimateState,
@@ -237,8 +238,8 @@ def with_prior(found: Estimate, prior: FleetPrior, half_track: float) -> Estimat
         )
     values, covariance = _together(data, own, mean, spread)
     fused = found.with_values(values, covariance)
-    # One reason for all parameters means too few samples, however good the prior is.
-    if found.state is EstimateState.UNESTIMATED and set(found.parameter_reasons) == {found.reason}:
+    # Too few samples are too few, however good the prior is.
+    if found.advice is Advice.WAIT:
         return fused
     # Judged data are already consistent; enforcing that again would divide by almost 0.
     judged = with_states(fused, half_track)

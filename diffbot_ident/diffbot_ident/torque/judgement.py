@@ -14,7 +14,7 @@ from enum import Enum
 
 import numpy as np
 
-from diffbot_ident.torque.estimate import NORMAL_95, Array, Estimate, EstimateState
+from diffbot_ident.torque.estimate import NORMAL_95, Advice, Array, Estimate, EstimateState
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
@@ -76,8 +76,8 @@ def judge(
             because friction outside the model may cause the contradiction.
     """
     if problem is None and windows < MIN_WINDOWS:
-        text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion; wait"
-        return found.as_a_whole(EstimateState.UNESTIMATED, text)
+        text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
+        return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
     values, covariance = np.array(found.values), np.array(found.covariance)
     deviations = np.sqrt(np.diag(covariance))
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
@@ -88,18 +88,17 @@ def judge(
                 values, covariance = make_consistent(values, covariance, half_track)
         except ContradictionError as error:
             if windows < sure_windows:
-                text = f"{error}; {windows:.0f} of {sure_windows:.0f} windows of motion; wait"
-                return found.as_a_whole(EstimateState.UNESTIMATED, text)
+                text = f"{error}; {windows:.0f} of {sure_windows:.0f} windows of motion"
+                return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
             problem = str(error)
     found = found.with_values(values, covariance)
     if problem is None and found.samples < min_samples:
-        text = f"{found.samples} of {min_samples} samples; wait"
-        return found.as_a_whole(EstimateState.UNESTIMATED, text)
+        text = f"{found.samples} of {min_samples} samples"
+        return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
     deviations = np.sqrt(np.diag(covariance))
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
-        refused = found.as_a_whole(EstimateState.INVALID, f"{problem}; torque stays off")
-        return replace(refused, parameter_reasons=(problem,) * 4)
+        return found.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
     return with_states(found, half_track)
 
 

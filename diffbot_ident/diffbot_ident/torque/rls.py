@@ -42,7 +42,7 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
-from diffbot_ident.torque.estimate import NAMES, Array, Estimate, EstimateState
+from diffbot_ident.torque.estimate import NAMES, Advice, Array, Estimate, EstimateState
 
 Symmetric = tuple[float, float, float]
 
@@ -359,7 +359,13 @@ class RlsEstimator:
                 math.sqrt(self._angular.noise_variance),
             ),
         ).with_values(values, covariance)
-        state, reason = self._judge(values.tolist(), variances.tolist())
+        samples = self._linear.samples
+        waits = samples < self._min_samples
+        state, reason = (
+            (EstimateState.UNESTIMATED, f"{samples} of {self._min_samples} samples")
+            if waits
+            else self._judge(values.tolist(), variances.tolist())
+        )
         if state is EstimateState.INVALID:
             return found.as_a_whole(state, reason)
         states = tuple(
@@ -370,6 +376,7 @@ class RlsEstimator:
             found,
             state=state,
             reason=reason,
+            advice=Advice.WAIT if waits else Advice.NONE,
             parameter_states=states,
             parameter_reasons=tuple("" if s is EstimateState.ESTIMATED else reason for s in states),
         )
@@ -381,9 +388,6 @@ class RlsEstimator:
     def _judge(
         self, values: Sequence[float], variances: Sequence[float]
     ) -> tuple[EstimateState, str]:
-        samples = self._linear.samples
-        if samples < self._min_samples:
-            return EstimateState.UNESTIMATED, f"{samples} of {self._min_samples} samples; wait"
         for name, variance in zip(NAMES, variances, strict=True):
             if math.isinf(variance):
                 return EstimateState.UNESTIMATED, (
