@@ -282,7 +282,9 @@ def identify_arrays(
     v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
     # Half of the maximum is the typical magnitude of the motion.
     scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
-    found = _estimator(estimator, geometry, scale)
+    found = estimator
+    if isinstance(found, str):
+        found = make_estimator(found, geometry, scale)
     for row, gap, *sample in zip(
         *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True
     ):

@@ -298,7 +298,7 @@ def motion_series(
         elif (
             k + 1 >= FIRST
             and max(before, last) <= least
-            and not expansions
+            and not functions
             and _span(cosine, sine) >= horizon
         ):
             return MotionSeries(vs, ws, ww, vw, path, theta, x, y, horizon)
