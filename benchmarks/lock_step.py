@@ -6,7 +6,9 @@ The empty nodes show the limit of the middleware: one publishes a joint state, t
 with a command, and only then the next state is published. Each runs in a separate process with the
 executor of the suite's nodes. A graph contains physics, estimator or law, report and table. Both
 alternate in one run. Prints the ratio of robot time to wall time, at a control period of 10 ms, of
-the motion only (as in summary.json), and its ratio to the empty nodes of the same round.
+the motion only (as in summary.json), and its ratio to the empty nodes of the same round. Then the
+processor time of each process per state, in the middle of the motion: their sum, divided by the
+number of processors, bounds the speed, and depends less on other load than the speed does.
 
     ./diffbot python benchmarks/lock_step.py [--rounds 3] [--only ident] [--sim mujoco]
 """
@@ -14,8 +16,10 @@ the motion only (as in summary.json), and its ratio to the empty nodes of the sa
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -33,6 +37,9 @@ from diffbot_node.running import run_node
 PERIOD = 0.01  # s of robot time for each turn
 TURNS, SKIPPED = 3000, 200
 LIMIT = 300.0  # s of wall time
+LOOK_PERIOD = 0.1  # s of wall time between two looks at the processor times
+# Part of the motion in which processor times count, as shares of it before its end.
+MIDDLE = (0.8, 0.1)
 GRAPHS = {
     "ident": ("duration:=60.0", "verification:=10.0"),
     "backstepping": ("duration:=60.0",),
@@ -108,22 +115,79 @@ def empty_nodes() -> float:
     return PERIOD / float(asking.stdout.split()[-1])
 
 
-def graph(name: str, sim: str) -> float:
-    """Return the ratio of robot time to wall time of a launch.
+@dataclasses.dataclass
+class ProcessorTimes:
+    """Processor times of the processes that a launch starts, by the names of their executables.
+
+    Args:
+        launch: Process number of the launch.
+
+    Attributes:
+        looks: Wall time, s, and the processor time of each process so far, s, at each look.
+    """
+
+    launch: int
+    looks: list[tuple[float, dict[str, float]]] = dataclasses.field(default_factory=list)
+
+    def look(self) -> None:
+        """Note the processor times of now."""
+        times = {}
+        for number in Path(f"/proc/{self.launch}/task/{self.launch}/children").read_text().split():
+            try:
+                words = Path(f"/proc/{number}/cmdline").read_text()
+                own = re.search(r"/lib/(?:diffbot_\w+|pose2d_trajectories)/(\w+)", words)
+                if own:
+                    stat = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()
+                    ticks = int(stat[11]) + int(stat[12])
+                    times[own[1]] = ticks / os.sysconf("SC_CLK_TCK")
+            except OSError:
+                continue  # it has ended
+        self.looks.append((time.perf_counter(), times))
+
+    def per_state(self, seconds: float, factor: float) -> dict[str, float]:
+        """Return the processor time of each process per state in the middle of the motion, us.
+
+        The motion ends when the first of the processes does.
+
+        Args:
+            seconds: Robot time of the motion, s.
+            factor: Robot time per wall time.
+        """
+        most = max(len(times) for _, times in self.looks)
+        whole = [(at, times) for at, times in self.looks if len(times) == most]
+        end, wall = whole[-1][0], seconds / factor
+        inside = [each for each in whole if MIDDLE[1] * wall <= end - each[0] <= MIDDLE[0] * wall]
+        (begin, first), (stop, last) = inside[0], inside[-1]
+        states = (stop - begin) * factor / PERIOD
+        return {name: 1e6 * (last[name] - first[name]) / states for name in last}
+
+
+def graph(name: str, sim: str) -> tuple[float, dict[str, float]]:
+    """Return the ratio of robot time to wall time of a launch, and the work of its processes.
+
+    Returns:
+        The ratio, and the processor time of each process per state, us.
 
     Raises:
         RuntimeError: It failed; the message contains its output.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, open(f"{folder}/output", "w+b") as output:
         command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", name]
-        done = subprocess.run(
+        launch = subprocess.Popen(
             [*command, f"sim:={sim}", f"results:={folder}/run", *GRAPHS[name]],
-            capture_output=True, text=True, timeout=LIMIT, check=False,
+            stdout=output, stderr=output,
         )  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(f"launch {name} failed:\n{done.stdout}{done.stderr}")
+        times, end = ProcessorTimes(launch.pid), time.monotonic() + LIMIT
+        while launch.poll() is None and time.monotonic() < end:
+            times.look()
+            time.sleep(LOOK_PERIOD)
+        launch.terminate()
+        if launch.wait():
+            output.seek(0)
+            raise RuntimeError(f"launch {name} failed:\n{output.read().decode()}")
         summary = json.loads(Path(folder, "run", "summary.json").read_text(encoding="utf-8"))
-    return float(summary["real_time_factor"])
+    factor = float(summary["real_time_factor"])
+    return factor, times.per_state(float(summary["duration"]), factor)
 
 
 def main() -> int:
@@ -140,16 +204,24 @@ def main() -> int:
     if asked.asking or asked.answering:
         return run_node(Asking if asked.asking else Answering)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in asked.only}
+    work: dict[str, list[dict[str, float]]] = {name: [] for name in asked.only}
     for _ in range(asked.rounds):
         empty = empty_nodes()
         for name in asked.only:
-            found[name].append((graph(name, asked.sim), empty))
+            own, times = graph(name, asked.sim)
+            found[name].append((own, empty))
+            work[name].append(times)
     print(f"robot time / wall time, {asked.sim}; medians of {asked.rounds} rounds")
-    print(f"{'graph':14}{'of it':>8}{'empty nodes':>14}{'ratio':>8}")
+    print(f"{'graph':14}{'of it':>8}{'empty nodes':>14}{'ratio':>8}  processor time per state, us")
     for name, pairs in found.items():
         own, empty = (statistics.median(values) for values in zip(*pairs, strict=True))
         ratio = statistics.median(a / b for a, b in pairs)
-        print(f"{name:14}{own:7.1f}×{empty:13.1f}×{ratio:8.2f}")
+        parts = {
+            process: statistics.median(times[process] for times in work[name])
+            for process in work[name][0]
+        }
+        said = ", ".join(f"{process} {part:.0f}" for process, part in parts.items())
+        print(f"{name:14}{own:7.1f}×{empty:13.1f}×{ratio:8.2f}  {sum(parts.values()):.0f}: {said}")
     return 0
 
 

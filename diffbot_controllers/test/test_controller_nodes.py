@@ -47,6 +47,38 @@ def test_a_set_point_sent_before_any_joint_state_is_reached_at_any_rate(make, ki
     assert (state.k7, state.torque_limit) == (pytest.approx(2.6468, rel=1e-4), graph.limit)
 
 
+class Topic:
+    """A publisher with a number of readers."""
+
+    def __init__(self):
+        self.readers, self.sent = 0, []
+
+    def get_subscription_count(self):
+        return self.readers
+
+    def publish(self, message):
+        self.sent.append(message)
+
+
+def test_odometry_and_transform_are_sent_as_soon_as_anybody_reads_one_of_them(make):
+    graph = make(BackstepNode)
+    telemetry, odom, tf = graph.node._telemetry, Topic(), Topic()
+    telemetry._odom_topic, telemetry._tf_topic = odom, tf
+    graph.publisher(Pose2D, f"{graph.name}/command").publish(Pose2D(x=0.5))
+    graph.spin()
+    graph.run(0.2)
+    assert not odom.sent and not tf.sent
+    for reader in (odom, tf):
+        reader.readers = 1
+        before = len(odom.sent), len(tf.sent)
+        graph.run(0.2)
+        assert len(odom.sent) - before[0] == len(tf.sent) - before[1] >= 9  # 50 Hz
+        reader.readers = 0
+    driven = odom.sent[-1].pose.pose.position.x
+    assert driven == tf.sent[-1].transforms[0].transform.translation.x > 0.01
+    assert odom.sent[-1].pose.covariance[0] > 0.0
+
+
 @pytest.fixture
 def slow_wheels(tmp_path):
     """File of a robot like twil whose wheels may turn at 4 rad/s: 0.3 m/s, or 2.2 rad/s."""

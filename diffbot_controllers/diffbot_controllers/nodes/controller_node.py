@@ -144,14 +144,19 @@ class Telemetry:
         self._state_topic.publish(state)
 
     def publish_odometry(self, stamp: float, odometry: DiffOdometry) -> None:
-        """Publish pose, velocity and transform with this stamp, s, if they are due."""
-        if odometry.time is None or not self._rate.due(stamp):
+        """Publish pose, velocity and transform with this stamp, s, if due, and if read at all."""
+        if odometry.time is None or not self._rate.due(stamp) or not self._has_odometry_readers():
             return
         fill_odometry(self._odom, to_stamp(stamp), odometry)
         self._odom_topic.publish(self._odom)
         if self._tf_topic is not None:
             fill_transform(self._transform, self._odom)
             self._tf_topic.publish(TFMessage(transforms=[self._transform]))
+
+    def _has_odometry_readers(self) -> bool:
+        """Return whether anybody subscribes: the messages take half as long as the law."""
+        topics = (self._odom_topic, self._tf_topic)
+        return any(topic is not None and topic.get_subscription_count() for topic in topics)
 
 
 class LastingDynamics:
