@@ -51,11 +51,6 @@ class _Layout:
     numbers: dict[str, tuple[int, np.dtype[Any], int]] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)
 
-    @property
-    def marks(self) -> list[int]:
-        """Positions of the bytes that are equal in all messages of this layout and size."""
-        return [1, *(at + byte for at in self.lengths for byte in range(4))]
-
     def walk(self, kind: Any, prefix: str = "") -> None:
         """Walk over all fields of a message type."""
         for name, written in kind.get_fields_and_field_types().items():
@@ -103,7 +98,6 @@ class SerializedFields:
 
     def __init__(self, kind: Any, names: Sequence[str]) -> None:
         self._kind, self._names = kind, names
-        self._last: tuple[_Layout, list[int]] | None = None  # and its marks
 
     def read(self, messages: Sequence[bytes]) -> NDArray[np.float64]:
         """Return the fields side by side, (n, columns), of n > 0 messages.
@@ -129,8 +123,10 @@ class SerializedFields:
 
     def _read_alike(self, data: NDArray[np.uint8]) -> tuple[NDArray[np.bool_], Any]:
         """Return which messages, (n, bytes), have the layout of the first, and their fields."""
-        layout, marks = self._layout_of(data[0])
-        alike = (data[:, marks] == data[0, marks]).all(axis=1)
+        layout = _Layout(data[0].tobytes(), "<" if data[0, 1] & 1 else ">")
+        layout.walk(self._kind)
+        columns = [1, *(at + byte for at in layout.lengths for byte in range(4))]
+        alike = (data[:, columns] == data[0, columns]).all(axis=1)
         chosen = data[alike]
         fields = []
         for name in self._names:
@@ -138,15 +134,3 @@ class SerializedFields:
             cut = np.ascontiguousarray(chosen[:, at : at + count * kind.itemsize])
             fields.append(cut.view(kind).astype(float).reshape(len(chosen), count))
         return alike, np.hstack(fields)
-
-    def _layout_of(self, message: NDArray[np.uint8]) -> tuple[_Layout, list[int]]:
-        """Return the layout of a message and its marks; mostly it is that of the last one."""
-        if self._last is not None:
-            known, marks = self._last
-            same_size = len(known.message) == len(message)
-            if same_size and message[marks].tobytes() == bytes(known.message[at] for at in marks):
-                return self._last
-        layout = _Layout(message.tobytes(), "<" if message[1] & 1 else ">")
-        layout.walk(self._kind)
-        self._last = layout, layout.marks
-        return self._last
