@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
@@ -61,10 +60,10 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         fields = CONTROLLERS[controller]
         self._status_type = getattr(diffbot_msgs.msg, fields.message)
         self._status_topic: Subscription[Any] | None = None
-        self._read_status = MessageReader(self._status_type, (*fields.names, "count")).read_counted
-        self._read_truth = MessageReader(Odometry, TRUTH).read
-        self._read_judgements = MessageReader(AdaptationStatus, (*JUDGEMENT, "count")).read_counted
-        self._newest: bytes | None = None
+        self._read_status = MessageReader(fields.names).read
+        self._read_truth = MessageReader(TRUTH).read
+        self._read_judgements = MessageReader(JUDGEMENT).read
+        self._newest: Any = None
         self._begin = time.monotonic()
         self.watch(
             controller,
@@ -76,11 +75,9 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         """Subscribe to the true values and to the controller's topics, except its status."""
         controller = self.values.controller
         self._begin = time.monotonic()
-        self._truth_topic = self.create_kept(Odometry, "ground_truth", raw=True)
+        self._truth_topic = self.create_kept(Odometry, "ground_truth")
         self._state_topic = self.create_polled(ControllerState, f"{controller}/state", KEPT_LATCHED)
-        self._adaptation_topic = self.create_kept(
-            AdaptationStatus, f"{controller}/adaptation", raw=True
-        )
+        self._adaptation_topic = self.create_kept(AdaptationStatus, f"{controller}/adaptation")
         self._parameter_topics = [
             self.create_kept(kind, f"ground_truth/{name}", latched=True)
             for kind, name in (
@@ -110,15 +107,16 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
                 recording.adaptation.true_parameters.add(*true_parameters(message))
         judged = self.take_kept(self._adaptation_topic)
         if judged:
-            gates = tuple(deserialize_message(judged[0], AdaptationStatus).gates)
-            recording.adaptation.add(gates, *self._read_judgements(judged))
+            counts, gates = [message.count for message in judged], tuple(judged[0].gates)
+            recording.adaptation.add(gates, *self._read_judgements(judged), counts)
         if self._status_topic is None and self._should_subscribe(now):
             topic = f"{self.values.controller}/status"
-            self._status_topic = self.create_kept(self._status_type, topic, raw=True)
+            self._status_topic = self.create_kept(self._status_type, topic)
         statuses = self.take_kept(self._status_topic) if self._status_topic else []
         if statuses:
             self._newest = statuses[-1]
-            recording.add_status(*self._read_status(statuses))
+            counts = [message.count for message in statuses]
+            recording.add_status(*self._read_status(statuses), counts)
         return bool(statuses or truth or judged)
 
     def _should_subscribe(self, now: float) -> bool:
@@ -147,12 +145,12 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
 
     def findings(self) -> RunFindings:
         """Return how the robot followed its reference."""
-        newest, fields = self._newest, self.recording.fields
+        status, fields = self._newest, self.recording.fields
         return drive_findings(
             self.recording,
             self.run,
             self.values.controller,
-            gains_of(deserialize_message(newest, self._status_type), fields) if newest else {},
+            {} if status is None else gains_of(status, fields),
             self.robot,
             self.values.animation,
         )

@@ -17,7 +17,6 @@ from diffbot_msgs.msg import DynamicParameters, IdentStatus, VelocityParameters
 from diffbot_report.controller_topics import StatusFields
 from diffbot_report.run_end import ControllerState, IdentState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
-from diffbot_report.serialized_fields import SerializedFields
 
 T = TypeVar("T", FrictionEstimate, TurningEstimate)
 
@@ -39,26 +38,20 @@ def nanoseconds(stamp: Time) -> int:
 
 
 class MessageReader:
-    """Reads selected fields of serialized messages with a header, one batch at a time.
+    """Reads selected fields of messages with a header, one batch at a time.
 
     Args:
-        kind: Type of the messages.
-        names: Fields that are numbers or arrays of them, for example "set_point.x".
+        names: Fields that are numbers or arrays of fixed size, for example "set_point.x".
     """
 
-    def __init__(self, kind: Any, names: Sequence[str]) -> None:
-        self._fields = SerializedFields(kind, ("header.stamp.sec", "header.stamp.nanosec", *names))
+    def __init__(self, names: Sequence[str]) -> None:
+        self._fields = [attrgetter(name) for name in names]
 
-    def read(self, messages: Sequence[bytes]) -> tuple[Stamps, Rows]:
+    def read(self, messages: Sequence[Any]) -> tuple[Stamps, Rows]:
         """Return stamps in ns, shape (n,), and the fields side by side, (n, columns); n > 0."""
-        rows = self._fields.read(messages)
-        whole, rest = rows[:, :2].astype(np.int64).T
-        return whole * NANOSECONDS + rest, rows[:, 2:]
-
-    def read_counted(self, messages: Sequence[bytes]) -> tuple[Stamps, Rows, list[int]]:
-        """Like `read`, where the last field is the message's `count`; it comes last."""
-        stamps, rows = self.read(messages)
-        return stamps, rows[:, :-1], rows[:, -1].astype(int).tolist()
+        stamps = [nanoseconds(message.header.stamp) for message in messages]
+        rows = [np.hstack([field(message) for field in self._fields]) for message in messages]
+        return np.array(stamps, np.int64), np.array(rows, float)
 
 
 def gains_of(status: Any, fields: StatusFields) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 """What a report reads in messages: the ident node's, filled in and not, and the controllers'."""
 
 import math
-from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import pytest
 messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.serialization import serialize_message  # noqa: E402
 
 from diffbot_ident.torque.estimate import EstimateState  # noqa: E402
 from diffbot_ident.verification import VerificationState  # noqa: E402
@@ -25,7 +23,6 @@ from diffbot_report.messages import (  # noqa: E402
 )
 from diffbot_report.quantity import friction_quantities, parameter_quantities  # noqa: E402
 from diffbot_report.run_end import RunPhase  # noqa: E402
-from diffbot_report.serialized_fields import SerializedFields  # noqa: E402
 
 K = (0.08, -3.8, 2.6, -16.0)
 DynamicParameters = messages.DynamicParameters
@@ -150,8 +147,7 @@ def test_fields_come_in_order(fields):
     target.command[:] = (1.5, -2.5)
     if fields.reference:
         message.set_point.theta = 0.25
-    reader = MessageReader(type(message), fields.names)
-    stamps, rows = reader.read([serialize_message(message)] * 2)
+    stamps, rows = MessageReader(fields.names).read([message, message])
     assert stamps.tolist() == [7_000_000_000] * 2
     width = 12 if fields.reference else 6
     assert rows.shape == (2, width + sum(fields.extra.values()))
@@ -163,42 +159,8 @@ def test_fields_come_in_order(fields):
 def test_stamps_of_a_real_clock_are_exact():
     message = Odometry()
     message.header.stamp.sec, message.header.stamp.nanosec = 1_900_000_000, 123_456_789
-    stamps, _ = MessageReader(Odometry, TRUTH).read([serialize_message(message)])
+    stamps, _ = MessageReader(TRUTH).read([message])
     assert stamps.tolist() == [1_900_000_000_123_456_789]
-
-
-def backstep_status(mode, gains, count):
-    """A status whose every number differs; strings and sequences as given."""
-    message = messages.BackstepStatus(mode=mode, lambdas=gains, gammas=gains[:1], count=count)
-    message.header.frame_id, message.header.stamp.nanosec = mode, count
-    message.set_point.theta, message.polar_error.angle = 0.1 + count, -0.3 * count
-    message.linear_dynamics_command[:] = (1e-300 * count, math.inf)
-    return message
-
-
-def test_serialized_fields_equal_the_fields_of_the_messages_whatever_their_layout():
-    """Lengths of strings and sequences shift the fields behind them, one by one and in turn."""
-    batch = [
-        backstep_status("abcdefghij"[:letters], [0.5, 0.25, math.nan][:gains], 10 * letters + gains)
-        for letters in range(11)
-        for gains in range(4)
-    ]
-    names = ("header.stamp.nanosec", "set_point.theta", "polar_error.angle",
-             "linear_dynamics_command", "count")  # fmt: skip
-    expected = [np.hstack([attrgetter(name)(each) for name in names]) for each in batch]
-    rows = SerializedFields(messages.BackstepStatus, names).read([*map(serialize_message, batch)])
-    assert np.array_equal(rows, expected)
-
-
-def test_serialized_numbers_of_all_kinds():
-    message = messages.AdaptationStatus(state=2, gates=["a", "long name"], passed=[True, False])
-    message.follows[:] = (True, False, True, True)
-    message.reason, message.refused, message.count = "odd", 3, 2**53
-    names = ("state", "follows", "passed", "refused", "count")
-    rows = SerializedFields(type(message), names).read([serialize_message(message)])
-    assert rows.tolist() == [[2, 1, 0, 1, 1, 1, 0, 3, 2**53]]
-    with pytest.raises(KeyError, match="reason"):
-        SerializedFields(type(message), ["reason"]).read([serialize_message(message)])
 
 
 def test_gains():
