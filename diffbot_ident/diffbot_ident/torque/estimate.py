@@ -146,6 +146,7 @@ class Estimate:
         torque_difference: How much more a reported torque of the right wheel moves the robot than
             one of the left wheel, as a share of their sum, with its standard deviation
             (residual_patterns.torque_difference); NaN where it is not estimated.
+        since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
@@ -165,6 +166,7 @@ class Estimate:
     turning: TurningEstimate | None = None
     gyro: GyroFit | None = None
     torque_difference: tuple[float, float] = (math.nan, math.inf)
+    since: float = math.nan
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:

@@ -61,6 +61,7 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
+from diffbot_ident.torque.parameter_change import Change, ChangeWatch
 from diffbot_ident.torque.residual_patterns import (
     LAG,
     LAG_FLOOR,
@@ -162,6 +163,9 @@ class IntegralEstimator:
         prior: Prior knowledge; it is never forgotten, so that the covariance stays bounded.
         min_samples: Number of samples below which nothing is estimated.
         turning: Whether to estimate a resistance against turning (skid steer).
+        steady: Whether all samples are those of one robot, or else those of robots that differ,
+            such as of recordings with and without a load. A robot that changes is found, and what
+            it was before is forgotten.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -177,6 +181,7 @@ class IntegralEstimator:
         prior: Prior | None = None,
         min_samples: int = 100,
         turning: bool = False,
+        steady: bool = True,
     ) -> None:
         for name, value in (("window", window), ("smoothing", smoothing)):
             if not (math.isfinite(value) and value > 0.0):
@@ -194,6 +199,7 @@ class IntegralEstimator:
         self._prior = prior
         self._turning = turning
         self._min_samples = min_samples
+        self._steady = steady
         self._check = SampleCheck()
         self.reset()
 
@@ -292,6 +298,7 @@ class IntegralEstimator:
             self._forgetting,
             self._prior,
             self._turning,
+            self._steady,
         )
 
     def estimate(self) -> Estimate:
@@ -313,7 +320,7 @@ class IntegralEstimator:
         regression = self._regression
         if regression is None or not regression.has_rows:
             return Estimate.unknown(self._samples, self._min_samples)
-        found = regression.estimate(self._samples)
+        found = regression.estimate(self._samples - regression.forgotten)
         problem = likely_wiring(regression.sums).problem
         if problem is None and regression.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.sums)
@@ -325,9 +332,11 @@ class IntegralEstimator:
             windows=regression.windows,
             sure_windows=regression.sure_windows,
         )
-        if judged.state is not EstimateState.ESTIMATED:
+        if judged.state is EstimateState.ESTIMATED:
+            return replace(judged, warnings=regression.warnings(judged.delay))
+        if (change := regression.change_in_words()) is None:
             return judged
-        return replace(judged, warnings=regression.warnings(judged.delay))
+        return replace(judged, reason=f"{judged.reason} ({change})")
 
 
 class _Opening:
@@ -364,6 +373,7 @@ class _Regression:
     Attributes:
         sums: Sums over the rows so far.
         tail: Newest decimated samples, with which the next rows begin, shape (n, 5).
+        forgotten: Number of samples before the last change of the robot.
     """
 
     def __init__(
@@ -376,6 +386,7 @@ class _Regression:
         forgetting: float,
         prior: Prior | None,
         turning: bool,
+        steady: bool,
     ) -> None:
         self._rows = rows
         self._decimation = decimation
@@ -395,12 +406,23 @@ class _Regression:
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         holding = MOST_HELD * self._excited if turning else 0.0
         self._response = replace(response, holding=holding)
+        # None with forgetting or a prior: those follow a change by themselves.
+        watched = steady and self._remembers
+        self._watch = ChangeWatch(self._length, rows.fine) if watched else None
+        self._change: Change | None = None
+        self._began = math.nan
+        self._since = math.nan  # stamp from which on the robot is as estimated, s
+        self._taken = self.forgotten = 0  # samples
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without any row."""
+        rows = self._rows
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
         # None once the opening is over. With a prior the response is known from the start; with
         # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
-        afresh = prior is None and forgetting == 1.0
         kept = KEPT_WINDOWS * self._length * rows.fine
-        self._opening = _Opening(kept) if afresh else None
+        self._opening = _Opening(kept) if self._remembers else None
         self._clear()
 
     def _clear(self) -> None:
@@ -410,6 +432,8 @@ class _Regression:
         self._coverage = Coverage(self._scale)
         self._residuals = ResidualCorrelation()
         self._seen = 0  # number of rows, including forgotten ones
+        if self._watch is not None:
+            self._watch.clear()
         self.tail = np.empty((0, 5))
 
     @property
@@ -443,18 +467,58 @@ class _Regression:
         """Process samples, shape (n, 5); return whether they gave rows."""
         samples = self._decimation.take(samples)
         learnt = False
+        if len(samples) and math.isnan(self._began):
+            self._began = float(samples[0, 0])
         # The response is updated at fixed samples, whether or not estimates are requested between.
         fine = self._rows.fine
         while len(samples):
-            now = fine * self._until_update
+            # A change is looked for at fixed samples as well.
+            until = self._until_update if self._watch is None else self._watch.left
+            now = fine * min(self._until_update, until)
             part, samples = samples[:now], samples[now:]
+            self._taken += len(part) // fine * self._decimation.factor
             self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
             if self._opening is not None:
                 self._opening.add(part)
+            if self._pass_by(part):
+                self._look_for_change(float(part[-1, 0]))
             if not self._until_update:
                 self._update_response()
         return learnt
+
+    def _pass_by(self, part: Array) -> bool:
+        """Let the watch for changes note what was learnt; return whether it has new evidence."""
+        if self._watch is None or not len(part):
+            return False
+        return self._watch.pass_by(len(part) // self._rows.fine, self.sums, float(part[-1, 0]))
+
+    def _look_for_change(self, stamp: float) -> None:
+        """Forget the robot that was, if the one that is differs from it.
+
+        What is known about the robot's response is kept as a first guess.
+        """
+        if self._watch is None or not self.has_rows:
+            return
+        change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
+        if change is not None:
+            self._change, self._since, self.forgotten = change, stamp, self._taken
+            self._patterns, self._doubtful = (), None
+            self._difference = (math.nan, math.inf)
+            self._begin()
+
+    def change_in_words(self) -> str | None:
+        """Return how the robot has last changed; None if it has not."""
+        if self._change is None:
+            return None
+        changed = (
+            f"{name} by {100.0 * share:+.0f} %"
+            for name, share in zip(("v", "the yaw rate"), self._change.shares, strict=True)
+        )
+        return (
+            f"the robot changed {self._change.stamp - self._began:.0f} s after its first sample: "
+            f"the effect of a force on {' and on '.join(changed)}, as by a payload"
+        )
 
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))
@@ -525,6 +589,7 @@ class _Regression:
             if not follows:
                 self._end_segment()
             self._learn(part)
+            self._pass_by(part)
         if over:
             self._opening = None
 
@@ -554,6 +619,7 @@ class _Regression:
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
+            since=self._since,
         ).with_values(values, covariance)
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
@@ -588,6 +654,8 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
+        if (change := self.change_in_words()) is not None:
+            found.append(f"{change}; only what came later is taken into account")
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
             named = still_sure(self.sums.delayed(self._delay, True), self._patterns, self._known)

@@ -414,6 +414,20 @@ def _spread(delay: float, fine: int) -> Array:
     return _weighted(spread_weights(delay, fine))
 
 
+def delayed_products(products: Array, delay: float, spread: bool, fine: int) -> Array:
+    """Return products of columns with the torque columns replaced as in `RowSums.delayed`.
+
+    Args:
+        products: Sums of products of the columns of rows, shape (..., columns, columns).
+        delay: Delay of the torque, control periods.
+        spread: Whether the torques spread about the delay follow.
+        fine: Samples per control period.
+    """
+    shift = _spread(delay, fine) if spread else _shift((delay,), fine)
+    replaced: Array = shift.T @ products @ shift
+    return replaced
+
+
 def _weighted(weights: Array) -> Array:
     """Return the matrix that weights the torque columns; weights of shape (delays, n)."""
     size, count = weights.shape
@@ -511,9 +525,8 @@ class RowSums:
         They have one column of the torques' sum, SUM.start, and one of their difference; with
         `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        shift = _spread(delay, self.fine) if spread else _shift((delay,), self.fine)
         seen = copy(self)
-        seen.products = shift.T @ self.products @ shift
+        seen.products = delayed_products(self.products, delay, spread, self.fine)
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:
