@@ -127,9 +127,7 @@ class ChangeWatch:
         return Change(self._ends[at - 1], (shares[0], shares[1]))
 
 
-def _effects(
-    units: Array, axis: Axis, extra: Sequence[int], theta: Array
-) -> tuple[Array, Array]:
+def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:
     """Return c of the module docstring and its weight for each of n units, shape (n,) each."""
     columns = [*axis.regressors, *extra, axis.output]
     seen = units[:, columns][:, :, columns]
