@@ -83,6 +83,10 @@ PERIOD_SAMPLES = 12
 BLOCK_SAMPLES = 2048
 # Minimum time between processed samples, s; faster samples are decimated.
 MIN_PERIOD = 0.008
+# Minimum control periods of a window, and over which its ends are averaged. A torque that changes
+# within a period is known by its mean only, which is worst at the ends: with 2 and 1 periods of
+# 40 ms K7 and K8 were off by 3 of their deviations.
+MIN_WINDOW, MIN_SMOOTHING = 4, 2
 # Disjoint windows after which the response to the torques is first estimated from the rows.
 RESPONSE_WINDOWS = 5
 # Each interval between updates of the response is longer than the one before by 1 / UPDATES.
@@ -282,8 +286,8 @@ class IntegralEstimator:
         """Return a regression with windows that suit the control period, s."""
         decimation = Decimation(max(1, round(MIN_PERIOD / period)))
         period *= decimation.factor
-        window = max(2, round(self._window / period))
-        smoothing = min(window, max(1, round(self._smoothing / period)))
+        window = max(MIN_WINDOW, round(self._window / period))
+        smoothing = min(window, max(MIN_SMOOTHING, round(self._smoothing / period)))
         block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
         self._block = FIELDS * block
         slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
@@ -318,13 +322,25 @@ class IntegralEstimator:
 
     def _judged(self) -> Estimate:
         regression = self._regression
-        if regression is None or not regression.has_rows:
+        if regression is None:
             return Estimate.unknown(self._samples, self._min_samples)
-        found = regression.estimate(self._samples - regression.forgotten)
+        judged = self._judged_rows(regression)
+        if judged.state is EstimateState.ESTIMATED:
+            return replace(judged, warnings=regression.warnings(judged.delay))
+        if (change := regression.change_in_words()) is None:
+            return judged
+        return replace(judged, reason=f"{judged.reason} ({change})", since=regression.since)
+
+    def _judged_rows(self, regression: _Regression) -> Estimate:
+        """Return the estimate without its warnings."""
+        samples = self._samples - regression.forgotten
+        if not regression.has_rows:
+            return Estimate.unknown(samples, self._min_samples)
+        found = regression.estimate(samples)
         problem = likely_wiring(regression.sums).problem
         if problem is None and regression.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.sums)
-        judged = judge(
+        return judge(
             found,
             self._geometry.half_track,
             problem=problem,
@@ -332,11 +348,6 @@ class IntegralEstimator:
             windows=regression.windows,
             sure_windows=regression.sure_windows,
         )
-        if judged.state is EstimateState.ESTIMATED:
-            return replace(judged, warnings=regression.warnings(judged.delay))
-        if (change := regression.change_in_words()) is None:
-            return judged
-        return replace(judged, reason=f"{judged.reason} ({change})")
 
 
 class _Opening:
@@ -374,6 +385,7 @@ class _Regression:
         sums: Sums over the rows so far.
         tail: Newest decimated samples, with which the next rows begin, shape (n, 5).
         forgotten: Number of samples before the last change of the robot.
+        since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
     def __init__(
@@ -411,7 +423,7 @@ class _Regression:
         self._watch = ChangeWatch(self._length, rows.fine) if watched else None
         self._change: Change | None = None
         self._began = math.nan
-        self._since = math.nan  # stamp from which on the robot is as estimated, s
+        self.since = math.nan
         self._taken = self.forgotten = 0  # samples
         self._begin()
 
@@ -502,7 +514,7 @@ class _Regression:
             return
         change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
         if change is not None:
-            self._change, self._since, self.forgotten = change, stamp, self._taken
+            self._change, self.since, self.forgotten = change, stamp, self._taken
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
@@ -619,7 +631,7 @@ class _Regression:
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
-            since=self._since,
+            since=self.since,
         ).with_values(values, covariance)
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
