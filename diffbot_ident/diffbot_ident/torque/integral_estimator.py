@@ -98,6 +98,8 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for other kinds of friction.
 PATTERN_WINDOWS = 40.0
+# Relative difference of the wheels' torque gains from which on one of them has no effect.
+MOST_UNEVEN = 1.0
 # Friction counts as present if it exceeds this many of its standard deviations.
 SURE_FRICTION = 3.0
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
@@ -621,6 +623,8 @@ class _Regression:
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         friction, turning = self._frictions((linear, angular))
+        if UNEVEN in self._patterns and abs(self._difference[0]) < MOST_UNEVEN:
+            friction = friction.of_uneven_wheels(self._difference[0])
         return Estimate(
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
@@ -675,7 +679,7 @@ class _Regression:
         return (*found, *self._residuals.warnings())
 
     def _warning(self, pattern: ResidualPattern) -> str:
-        if pattern is not UNEVEN or not abs(self._difference[0]) < 1.0:
+        if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
             return pattern.warning
         ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])
         said = (
