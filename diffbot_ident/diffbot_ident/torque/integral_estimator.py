@@ -63,12 +63,11 @@ from diffbot_ident.torque.judgement import (
 )
 from diffbot_ident.torque.parameter_change import Change, ChangeWatch
 from diffbot_ident.torque.residual_patterns import (
-    LAG,
-    LAG_FLOOR,
     UNEVEN,
     ResidualPattern,
     doubtful_pattern,
     likely_patterns,
+    roughness,
     still_sure,
     torque_difference,
 )
@@ -642,18 +641,17 @@ class _Regression:
         """Return the uncertainty that patterns add.
 
         Args:
-            axes: Fits of both axes.
+            axes: Fits of both axes, without the parameters of a pattern in doubt.
 
         Returns:
             Minimum relative standard deviation of K5..K8, and factor on that of friction.
         """
+        seen = self.sums.delayed(self._delay, is_spread(self._extra(self._patterns)))
+        floor = roughness(self._patterns, axes, self._known, seen)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)
-        floor = max((share * pattern.floor for pattern, share in found), default=0.0)
-        if LAG in self._patterns:
-            late = max(abs(float(axis.theta[-1] / axis.theta[1])) for axis in axes)
-            floor = max(floor, LAG_FLOOR * late**2)
+            floor = max(floor, self._doubtful[1] * self._doubtful[0].floor)
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
