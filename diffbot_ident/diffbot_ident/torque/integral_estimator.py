@@ -61,7 +61,7 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
-from diffbot_ident.torque.parameter_change import Change, ChangeWatch
+from diffbot_ident.torque.parameter_change import ChangeWatch
 from diffbot_ident.torque.residual_patterns import (
     UNEVEN,
     ResidualPattern,
@@ -422,7 +422,7 @@ class _Regression:
         # None with forgetting or a prior: those follow a change by themselves.
         watched = steady and self._remembers
         self._watch = ChangeWatch(self._length, rows.fine) if watched else None
-        self._change: Change | None = None
+        self._changed: float | None = None  # stamp of the last change, s
         self._began = math.nan
         self.since = math.nan
         self._taken = self.forgotten = 0  # samples
@@ -515,23 +515,17 @@ class _Regression:
             return
         change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
         if change is not None:
-            self._change, self.since, self.forgotten = change, stamp, self._taken
+            self._changed, self.since, self.forgotten = change, stamp, self._taken
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
 
     def change_in_words(self) -> str | None:
-        """Return how the robot has last changed; None if it has not."""
-        if self._change is None:
+        """Return when the robot has last changed; None if it has not."""
+        if self._changed is None:
             return None
-        changed = (
-            f"{name} by {100.0 * share:+.0f} %"
-            for name, share in zip(("v", "the yaw rate"), self._change.shares, strict=True)
-        )
-        return (
-            f"the robot changed {self._change.stamp - self._began:.0f} s after its first sample: "
-            f"the effect of a force on {' and on '.join(changed)}, as by a payload"
-        )
+        time = self._changed - self._began
+        return f"the robot changed {time:.0f} s after its first sample, as by a payload"
 
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,19 +45,6 @@ FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 3, 1
 SURE_CHANGE, LEAST_CHANGE = 25.0, 0.05
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of the robot.
-
-    Attributes:
-        stamp: Time of the change, s, to within a unit.
-        shares: Change of the effect of a force on [v, omega], relative to that before.
-    """
-
-    stamp: float
-    shares: tuple[float, float]
 
 
 class ChangeWatch:
@@ -103,8 +89,8 @@ class ChangeWatch:
         self.left = self._unit
         return True
 
-    def change(self, sums: RowSums, delay: float, extra: ExtraColumns) -> Change | None:
-        """Return the change of the robot; None if there was surely none.
+    def change(self, sums: RowSums, delay: float, extra: ExtraColumns) -> float | None:
+        """Return the stamp (s) of a change of the robot, to within a unit; None: none is sure.
 
         Args:
             sums: Sums of all rows since `clear`.
@@ -121,10 +107,11 @@ class ChangeWatch:
             effect, weight = _effects(units, axis, own, solution(seen, axis, own))
             found.append((*_split(effect, weight), effect, weight))
         ratio, at = max(each[:2] for each in found)
-        shares = tuple(_step(effect, weight, at) for _, _, effect, weight in found)
-        if ratio < SURE_CHANGE or max(map(abs, shares)) < LEAST_CHANGE:
+        # The newest unit may have changed in its midst: the share is at least this.
+        share = max(abs(_step(effect, weight, at)) for _, _, effect, weight in found)
+        if ratio < SURE_CHANGE or share < LEAST_CHANGE:
             return None
-        return Change(self._ends[at - 1], (shares[0], shares[1]))
+        return self._ends[at - 1]
 
 
 def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:
