@@ -420,8 +420,7 @@ class _Regression:
         holding = MOST_HELD * self._excited if turning else 0.0
         self._response = replace(response, holding=holding)
         # None with forgetting or a prior: those follow a change by themselves.
-        watched = steady and self._remembers
-        self._watch = ChangeWatch(self._length, rows.fine) if watched else None
+        self._watched = steady and self._remembers
         self._changed: float | None = None  # stamp of the last change, s
         self._began = math.nan
         self.since = math.nan
@@ -445,8 +444,7 @@ class _Regression:
         self._coverage = Coverage(self._scale)
         self._residuals = ResidualCorrelation()
         self._seen = 0  # number of rows, including forgotten ones
-        if self._watch is not None:
-            self._watch.clear()
+        self._watch: ChangeWatch | None = None  # None until the opening is over, too
         self.tail = np.empty((0, 5))
 
     @property
@@ -596,9 +594,11 @@ class _Regression:
             if not follows:
                 self._end_segment()
             self._learn(part)
-            self._pass_by(part)
         if over:
             self._opening = None
+            if self._watched:
+                stamp = float(opening.parts[-1][1][-1, 0])
+                self._watch = ChangeWatch(self._length, self.sums, stamp)
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
@@ -640,6 +640,8 @@ class _Regression:
         Returns:
             Minimum relative standard deviation of K5..K8, and factor on that of friction.
         """
+        if not self._patterns and self._doubtful is None:
+            return 0.0, 1.0
         seen = self.sums.delayed(self._delay, is_spread(self._extra(self._patterns)))
         floor = roughness(self._patterns, axes, self._known, seen)
         found = [(pattern, 1.0) for pattern in self._patterns]

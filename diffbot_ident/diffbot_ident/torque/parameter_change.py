@@ -35,12 +35,12 @@ from diffbot_ident.torque.axis_fit import (
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.integral_rows import RowSums, delayed_products
 
-# Length of the first units, in disjoint windows.
+# Length of the first units after the opening, in disjoint windows.
 UNIT_WINDOWS = 4
 # Maximum number of units; beyond it, each two successive ones become one.
 MOST_UNITS = 32
 # Minimum number of units of a test, of those before a change, and of those after it.
-FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 3, 1
+FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 1
 # Likelihood ratio beyond which, and share of the gain from which on, a change is found.
 SURE_CHANGE, LEAST_CHANGE = 25.0, 0.05
 # A unit counts if it was driven at least by this share of the mean power.
@@ -52,34 +52,33 @@ class ChangeWatch:
 
     Args:
         window: Length of a disjoint window, control periods.
-        fine: Samples per control period.
+        sums: Sums of all rows so far, which are the first unit.
+        stamp: Stamp of the newest sample, s.
+
+    Attributes:
+        left: Control periods until the current unit ends.
     """
 
-    def __init__(self, window: int, fine: int) -> None:
-        self._fine = fine
-        self._first = UNIT_WINDOWS * window
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._unit = self.left = self._first
-        self._moments: list[Array] = []
-        self._ends: list[float] = []
-        self._so_far: Array | None = None
+    def __init__(self, window: int, sums: RowSums, stamp: float) -> None:
+        self._fine = sums.fine
+        self._unit = self.left = UNIT_WINDOWS * window
+        self._so_far = sums.moments.copy()
+        self._moments: list[Array] = [self._so_far]
+        self._ends: list[float] = [stamp]
 
     def pass_by(self, periods: int, sums: RowSums, stamp: float) -> bool:
         """Note the periods that were learnt; return whether a unit has ended.
 
         Args:
             periods: Control periods since the last call, at most `left`.
-            sums: Sums of all rows since `clear`.
+            sums: Sums of all rows so far.
             stamp: Stamp of the newest sample, s.
         """
         self.left -= periods
         if self.left > 0:
             return False
         before, self._so_far = self._so_far, sums.moments.copy()
-        self._moments.append(self._so_far - before if before is not None else self._so_far)
+        self._moments.append(self._so_far - before)
         self._ends.append(stamp)
         if len(self._ends) == MOST_UNITS:
             pairs = zip(self._moments[::2], self._moments[1::2], strict=True)
@@ -93,7 +92,7 @@ class ChangeWatch:
         """Return the stamp (s) of a change of the robot, to within a unit; None: none is sure.
 
         Args:
-            sums: Sums of all rows since `clear`.
+            sums: Sums of all rows so far.
             delay: Delay of the torque, control periods.
             extra: Columns of additional regressors of both axes.
         """
