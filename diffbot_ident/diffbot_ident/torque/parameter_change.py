@@ -42,7 +42,7 @@ MOST_UNITS = 32
 # Minimum number of units of a test, of those before a change, and of those after it.
 FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 1
 # Likelihood ratio beyond which, and share of the gain from which on, a change is found.
-SURE_CHANGE, LEAST_CHANGE = 25.0, 0.05
+SURE_CHANGE, LEAST_CHANGE = 30.0, 0.05
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
 
