@@ -104,12 +104,13 @@ class ChangeWatch:
         found = []
         for axis, own in zip((LINEAR, ANGULAR), extra, strict=True):
             effect, weight = _effects(units, axis, own, solution(seen, axis, own))
-            found.append((*_split(effect, weight), effect, weight))
-        ratio, at = max(each[:2] for each in found)
-        # The newest unit may have changed in its midst: the share is at least this.
-        share = max(abs(_step(effect, weight, at)) for _, _, effect, weight in found)
-        if ratio < SURE_CHANGE or share < LEAST_CHANGE:
+            ratio, at = _split(effect, weight)
+            # The newest unit may have changed in its midst: the share is at least this.
+            if ratio > SURE_CHANGE and abs(_step(effect, weight, at)) > LEAST_CHANGE:
+                found.append((ratio, at))
+        if not found:
             return None
+        _, at = max(found)
         return self._ends[at - 1]
 
 
