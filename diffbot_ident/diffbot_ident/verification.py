@@ -409,6 +409,18 @@ class HeldOutMotion:
         if self._segments[-1]:
             self._segments.append([])
 
+    def since(self, stamp: float) -> HeldOutMotion:
+        """Return the part of the motion from this stamp on, s."""
+        later = HeldOutMotion(self._geometry, self._scale, self._longer)
+        kept = ([each for each in part if each[0] >= stamp] for part in self._segments)
+        later._segments = [part for part in kept if part] or [[]]
+        return later
+
+    @property
+    def longest(self) -> Array:
+        """Longest segment, rows of [stamp, angles left, right, torques left, right], (n, 5)."""
+        return np.reshape(np.array(max(self._segments, key=len), dtype=float), (-1, 5))
+
     @property
     def duration(self) -> float:
         """Duration of the stored motion, without gaps, s."""

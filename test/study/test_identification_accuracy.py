@@ -10,10 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.identification import identify_arrays, simulate_identification
+from diffbot_study.recorded_runs import RunSetting, record
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)
@@ -91,3 +94,64 @@ def test_arrays_that_do_not_excite_are_not_called_estimated():
     time, still = np.arange(500) * 0.01, np.zeros((500, 2))
     found = identify_arrays(time, still, still, wheel_radius=0.1, wheel_separation=0.3)
     assert found.state is EstimateState.UNESTIMATED and found.reason
+
+
+def recorded_with_radii(seed, off):
+    """A run of twil with radii that differ by this share from the mean, and its friction."""
+
+    class Uneven(RunSetting):
+        def make_robot(self):
+            robot = super().make_robot()
+            radii = (robot.wheels.radius * (1.0 - off), robot.wheels.radius * (1.0 + off))
+            return replace(robot, wheels=replace(robot.wheels, radii=radii))
+
+    robot = Uneven().make_robot()
+    return record(Uneven(), seed, 20.0), (*robot.friction.viscous, *robot.friction.coulomb)
+
+
+@pytest.mark.parametrize("off", [-0.008, 0.008])
+def test_the_friction_of_unequal_wheels_is_that_of_each_wheel(off):
+    """Taken for that of equal wheels, the Coulomb friction was 1.5 % off, 2 to 3 deviations.
+
+    The motion shows by how much a torque of one wheel does more than one of the other.
+    """
+    errors = []
+    for seed in range(10, 14):
+        run, truth = recorded_with_radii(seed, off)
+        radius = load_robot("twil").wheels.radius
+        equal = WheelGeometry(radius, radius, run.geometry.separation)
+        estimator = make_estimator("integral", equal, run.scale)
+        for sample in run.samples:
+            estimator.update(sample)
+        found = estimator.estimate()
+        assert found.torque_difference[0] == pytest.approx(-1.9 * off, abs=2e-3)
+        errors.append((np.array(found.friction.values) - truth) / np.sqrt(found.friction.variances))
+    # Sixteen normal errors, of which pairs are correlated: rms beyond 1.6 less than once in 200.
+    assert np.sqrt(np.mean(np.square(errors))) < 1.6
+
+
+def test_strong_stiction_widens_the_intervals_as_it_shifts_the_gains():
+    """Three times the Coulomb friction, a fifth of the torque: K7 and K8 are 1.5 to 2 % too small.
+
+    With the intervals of a weak one, that was four deviations.
+    """
+
+    class Sticky(RunSetting):
+        def make_robot(self):
+            robot = super().make_robot()
+            left, right = robot.friction.coulomb
+            slow = 0.05 * robot.excitation.linear_velocity / robot.wheels.radius
+            friction = replace(
+                robot.friction, static=(3.0 * left, 3.0 * right), stribeck_velocity=(slow, slow)
+            )
+            return replace(robot, friction=friction)
+
+    for seed in range(10, 12):
+        run = record(Sticky(coulomb=(0.2, 0.2)), seed, 30.0)
+        estimator = make_estimator("integral", run.geometry, run.scale)
+        for sample in run.samples:
+            estimator.update(sample)
+        found = estimator.estimate()
+        assert any("stiction" in each for each in found.warnings)
+        errors = (np.array(found.values) - run.truth) / np.sqrt(found.variances)
+        assert (np.abs(errors) < 2.5).all()

@@ -8,6 +8,7 @@ cycle of the recording are held out: nothing is learnt from them.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -112,7 +113,9 @@ def analyse_torque(
         if learner is None:
             cycle = _cycle(samples * segment.period)
             scale = scale or motion_scale(segment, geometry)
-            learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning)
+            # What differs from recording to recording widens the intervals (repeats).
+            steady = segment.run is None
+            learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
         learner.add(segment)
         if segment.run is not None and scale is not None:
             if segment.run not in own:
@@ -222,6 +225,7 @@ class _Learner:
         gyro: Gyro with all readings; None: there is none.
         uncertainty: Uncertainty of radius and gyro.
         turning: Whether to estimate a resistance against turning (skid steer).
+        steady: Whether all segments are of one recording, in which a change is to be found.
     """
 
     def __init__(
@@ -232,9 +236,12 @@ class _Learner:
         gyro: YawGyro | None = None,
         uncertainty: Uncertainty = EXACT,
         turning: bool = False,
+        steady: bool = True,
     ) -> None:
         self._geometry = geometry
-        self._estimator = make_estimator("integral", geometry, scale, turning=turning)
+        self._estimator = make_estimator(
+            "integral", geometry, scale, turning=turning, steady=steady
+        )
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._estimator, geometry, uncertainty, gyro)
         self._cycle = cycle
@@ -244,12 +251,11 @@ class _Learner:
         )
         self._passed = 0.0
         self._learnt = 0.0
-        self._holding: list[tuple[float, ...]] = []
-        self._longest: list[tuple[float, ...]] = []
+        self._stamps = array("d")  # of the samples learnt from, s
 
     def add(self, segment: Segment) -> None:
         """Learn from a segment, and hold out parts of it."""
-        self._end_part()
+        self._held_out.interrupt()
         last: float | None = None
         for sample in joint_samples(segment):
             step = 0.0 if last is None else sample.stamp - last
@@ -258,9 +264,8 @@ class _Learner:
             hold = self._passed % self._cycle > self._learning
             if hold and self._held_out.duration < MOST_HELD_OUT:
                 self._held_out.add(sample)
-                self._holding.append((sample.stamp, *sample.position, *sample.effort))
                 continue
-            self._end_part()
+            self._held_out.interrupt()
             try:
                 self._estimator.update(sample)
             except ValueError:
@@ -268,35 +273,32 @@ class _Learner:
                 # continues from that sample.
                 continue
             self._learnt += step
-
-    def _end_part(self) -> None:
-        """End the current held-out part: the next sample does not continue it."""
-        if len(self._holding) > len(self._longest):
-            self._longest = self._holding
-        if self._holding:
-            self._held_out.interrupt()
-        self._holding = []
+            self._stamps.append(sample.stamp)
 
     def result(self, nominal: Model | None) -> TorqueResult:
         """Return the result of all samples so far."""
-        self._end_part()
         estimate = self._estimator.estimate()
+        held_out, learnt = self._held_out, self._learnt
+        if math.isfinite(estimate.since):
+            held_out = held_out.since(estimate.since)
+            learnt *= float(np.mean(np.array(self._stamps) > estimate.since))
         estimate = replace(estimate, advice=estimate.advice.of_recording)
-        learnt = estimate.state is EstimateState.ESTIMATED
+        known = estimate.state is EstimateState.ESTIMATED
         return TorqueResult(
             estimate=estimate,
-            verification=self._verify(estimate, nominal) if learnt else None,
-            learnt=self._learnt,
-            held_out=self._held_out.duration,
-            held_out_motion=np.reshape(np.array(self._longest, dtype=float), (-1, 5)),
+            verification=self._verify(held_out, estimate, nominal) if known else None,
+            learnt=learnt,
+            held_out=held_out.duration,
+            held_out_motion=held_out.longest,
             geometry=self._geometry,
             nominal=nominal,
         )
 
-    def _verify(self, estimate: Estimate, nominal: Model | None) -> Verification:
+    @staticmethod
+    def _verify(held_out: HeldOutMotion, estimate: Estimate, nominal: Model | None) -> Verification:
         model = _wheel_model(estimate)
         # Without a description, the model is compared with itself, and these figures are removed.
-        found = self._held_out.verify(model, nominal or model)
+        found = held_out.verify(model, nominal or model)
         if nominal is None:
             found = replace(found, one_step_nominal=UNKNOWN, horizon_nominal=UNKNOWN)
         return found

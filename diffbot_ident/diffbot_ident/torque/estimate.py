@@ -86,6 +86,25 @@ class FrictionEstimate:
         )
         return FrictionEstimate(self.values, (left, right, coulomb_left, coulomb_right), rows)
 
+    def of_uneven_wheels(self, difference: float) -> FrictionEstimate:
+        """Return the friction of each wheel, from that of wheels taken for alike.
+
+        The effect of a friction on the motion is that of its wheel's torque: 1 - difference times
+        the mean on the left, 1 + difference times on the right.
+
+        Args:
+            difference: Relative difference of the torques' gains, `Estimate.torque_difference`.
+        """
+        left, right = 1.0 / (1.0 - difference), 1.0 / (1.0 + difference)
+        factors = (left, right, left, right)
+        a, b, c, d = (factor * each for factor, each in zip(factors, self.values, strict=True))
+        e, f, g, h = (factor**2 * own for factor, own in zip(factors, self.variances, strict=True))
+        rows = self.covariance and tuple(
+            tuple(one * other * each for other, each in zip(factors, row, strict=True))
+            for one, row in zip(factors, self.covariance, strict=True)
+        )
+        return FrictionEstimate((a, b, c, d), (e, f, g, h), rows)
+
 
 @dataclass(frozen=True)
 class TurningEstimate:
@@ -166,6 +185,7 @@ class Estimate:
             (residual_patterns.torque_difference); NaN where it is not estimated.
         slope: Slope of the floor and the heading that points downhill, rad, relative to the first
             heading (residual_patterns.floor_slope); None where the floor counts as level.
+        since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
     values: Four = (0.0, 0.0, 0.0, 0.0)
@@ -187,6 +207,7 @@ class Estimate:
     torque_difference: tuple[float, float] = (math.nan, math.inf)
     slope: tuple[float, float] | None = None
     advice: Advice = Advice.NONE
+    since: float = math.nan
 
     @classmethod
     def unknown(cls, samples: int, min_samples: int) -> Estimate:

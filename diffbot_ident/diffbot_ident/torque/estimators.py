@@ -33,6 +33,7 @@ def make_estimator(
     prior: Prior | None = None,
     velocity_source: str = "position",
     turning: bool = False,
+    steady: bool = True,
 ) -> Estimator:
     """Return a new estimator that knows nothing but its prior.
 
@@ -47,6 +48,8 @@ def make_estimator(
         velocity_source: "position" (differences of angles) or "velocity" (as reported); the
             latter with rls only.
         turning: Whether to estimate a resistance against turning (skid steer); integral only.
+        steady: Whether the samples are of one robot, and a change of it is to be found; False
+            averages over robots that differ. Integral only.
 
     Raises:
         ValueError: There is no such estimator, or it does not support an argument.
@@ -75,7 +78,13 @@ def make_estimator(
         return RlsEstimator(regression(geometry))
     if name == "integral":
         return IntegralEstimator(
-            geometry, scale, window=window, forgetting=forgetting, prior=prior, turning=turning
+            geometry,
+            scale,
+            window=window,
+            forgetting=forgetting,
+            prior=prior,
+            turning=turning,
+            steady=steady,
         )
     from diffbot_ident.torque.kalman import KalmanEstimator
 

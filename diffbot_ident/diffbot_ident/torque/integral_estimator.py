@@ -62,15 +62,15 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
+from diffbot_ident.torque.parameter_change import ChangeWatch
 from diffbot_ident.torque.residual_patterns import (
-    LAG,
-    LAG_FLOOR,
     SLOPE,
     UNEVEN,
     ResidualPattern,
     doubtful_pattern,
     floor_slope,
     likely_patterns,
+    roughness,
     still_sure,
     torque_difference,
 )
@@ -85,6 +85,10 @@ PERIOD_SAMPLES = 12
 BLOCK_SAMPLES = 2048
 # Minimum time between processed samples, s; faster samples are decimated.
 MIN_PERIOD = 0.008
+# Minimum control periods of a window, and over which its ends are averaged. A torque that changes
+# within a period is known by its mean only, which is worst at the ends: with 2 and 1 periods of
+# 40 ms K7 and K8 were off by 3 of their deviations.
+MIN_WINDOW, MIN_SMOOTHING = 4, 2
 # Disjoint windows after which the response to the torques is first estimated from the rows.
 RESPONSE_WINDOWS = 5
 # Each interval between updates of the response is longer than the one before by 1 / UPDATES.
@@ -96,6 +100,8 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for other kinds of friction.
 PATTERN_WINDOWS = 40.0
+# Relative difference of the wheels' torque gains from which on one of them has no effect.
+MOST_UNEVEN = 1.0
 # Friction counts as present if it exceeds this many of its standard deviations.
 SURE_FRICTION = 3.0
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
@@ -165,6 +171,9 @@ class IntegralEstimator:
         prior: Prior knowledge; it is never forgotten, so that the covariance stays bounded.
         min_samples: Number of samples below which nothing is estimated.
         turning: Whether to estimate a resistance against turning (skid steer).
+        steady: Whether all samples are those of one robot, or else those of robots that differ,
+            such as of recordings with and without a load. A robot that changes is found, and what
+            it was before is forgotten.
 
     Raises:
         ValueError: An argument is outside its range.
@@ -180,6 +189,7 @@ class IntegralEstimator:
         prior: Prior | None = None,
         min_samples: int = 100,
         turning: bool = False,
+        steady: bool = True,
     ) -> None:
         for name, value in (("window", window), ("smoothing", smoothing)):
             if not (math.isfinite(value) and value > 0.0):
@@ -197,6 +207,7 @@ class IntegralEstimator:
         self._prior = prior
         self._turning = turning
         self._min_samples = min_samples
+        self._steady = steady
         self._check = SampleCheck()
         self.reset()
 
@@ -290,8 +301,8 @@ class IntegralEstimator:
         """Return a regression with windows that suit the control period, s."""
         decimation = Decimation(max(1, round(MIN_PERIOD / period)))
         period *= decimation.factor
-        window = max(2, round(self._window / period))
-        smoothing = min(window, max(1, round(self._smoothing / period)))
+        window = max(MIN_WINDOW, round(self._window / period))
+        smoothing = min(window, max(MIN_SMOOTHING, round(self._smoothing / period)))
         block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
         self._block = FIELDS * block
         slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
@@ -306,6 +317,7 @@ class IntegralEstimator:
             self._forgetting,
             self._prior,
             self._turning,
+            self._steady,
         )
 
     def estimate(self) -> Estimate:
@@ -325,13 +337,25 @@ class IntegralEstimator:
 
     def _judged(self) -> Estimate:
         regression = self._regression
-        if regression is None or not regression.has_rows:
+        if regression is None:
             return Estimate.unknown(self._samples, self._min_samples)
-        found = regression.estimate(self._samples)
+        judged = self._judged_rows(regression)
+        if judged.state is EstimateState.ESTIMATED:
+            return replace(judged, warnings=regression.warnings(judged))
+        if (change := regression.change_in_words()) is None:
+            return judged
+        return replace(judged, reason=f"{judged.reason} ({change})", since=regression.since)
+
+    def _judged_rows(self, regression: _Regression) -> Estimate:
+        """Return the estimate without its warnings."""
+        samples = self._samples - regression.forgotten
+        if not regression.has_rows:
+            return Estimate.unknown(samples, self._min_samples)
+        found = regression.estimate(samples)
         problem = likely_wiring(regression.sums).problem
         if problem is None and regression.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.sums)
-        judged = judge(
+        return judge(
             found,
             self._geometry.half_track,
             problem=problem,
@@ -339,9 +363,6 @@ class IntegralEstimator:
             windows=regression.windows,
             sure_windows=regression.sure_windows,
         )
-        if judged.state is not EstimateState.ESTIMATED:
-            return judged
-        return replace(judged, warnings=regression.warnings(judged))
 
 
 class _Opening:
@@ -378,6 +399,8 @@ class _Regression:
     Attributes:
         sums: Sums over the rows so far.
         tail: Newest decimated samples, with which the next rows begin, shape (n, 6).
+        forgotten: Number of samples before the last change of the robot.
+        since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
     def __init__(
@@ -390,6 +413,7 @@ class _Regression:
         forgetting: float,
         prior: Prior | None,
         turning: bool,
+        steady: bool,
     ) -> None:
         self._rows = rows
         self._decimation = decimation
@@ -409,12 +433,22 @@ class _Regression:
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         holding = MOST_HELD * self._excited if turning else 0.0
         self._response = replace(response, holding=holding)
+        # None with forgetting or a prior: those follow a change by themselves.
+        self._watched = steady and self._remembers
+        self._changed: float | None = None  # stamp of the last change, s
+        self._began = math.nan
+        self.since = math.nan
+        self._taken = self.forgotten = 0  # samples
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without any row."""
+        rows = self._rows
         self._update_every = self._until_update = RESPONSE_WINDOWS * self._length
         # None once the opening is over. With a prior the response is known from the start; with
         # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
-        afresh = prior is None and forgetting == 1.0
         kept = KEPT_WINDOWS * self._length * rows.fine
-        self._opening = _Opening(kept) if afresh else None
+        self._opening = _Opening(kept) if self._remembers else None
         self._clear()
 
     def _clear(self) -> None:
@@ -424,6 +458,7 @@ class _Regression:
         self._coverage = Coverage(self._scale)
         self._residuals = ResidualCorrelation()
         self._seen = 0  # number of rows, including forgotten ones
+        self._watch: ChangeWatch | None = None  # None until the opening is over, too
         self.tail = np.empty((0, 6))
 
     @property
@@ -457,18 +492,52 @@ class _Regression:
         """Process samples, shape (n, 6); return whether they gave rows."""
         samples = self._decimation.take(samples)
         learnt = False
+        if len(samples) and math.isnan(self._began):
+            self._began = float(samples[0, 0])
         # The response is updated at fixed samples, whether or not estimates are requested between.
         fine = self._rows.fine
         while len(samples):
-            now = fine * self._until_update
+            # A change is looked for at fixed samples as well.
+            until = self._until_update if self._watch is None else self._watch.left
+            now = fine * min(self._until_update, until)
             part, samples = samples[:now], samples[now:]
+            self._taken += len(part) // fine * self._decimation.factor
             self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
             if self._opening is not None:
                 self._opening.add(part)
+            if self._pass_by(part):
+                self._look_for_change(float(part[-1, 0]))
             if not self._until_update:
                 self._update_response()
         return learnt
+
+    def _pass_by(self, part: Array) -> bool:
+        """Let the watch for changes note what was learnt; return whether it has new evidence."""
+        if self._watch is None or not len(part):
+            return False
+        return self._watch.pass_by(len(part) // self._rows.fine, self.sums, float(part[-1, 0]))
+
+    def _look_for_change(self, stamp: float) -> None:
+        """Forget the robot that was, if the one that is differs from it.
+
+        What is known about the robot's response is kept as a first guess.
+        """
+        if self._watch is None or not self.has_rows:
+            return
+        change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
+        if change is not None:
+            self._changed, self.since, self.forgotten = change, stamp, self._taken
+            self._patterns, self._doubtful = (), None
+            self._difference = (math.nan, math.inf)
+            self._begin()
+
+    def change_in_words(self) -> str | None:
+        """Return when the robot has last changed; None if it has not."""
+        if self._changed is None:
+            return None
+        time = self._changed - self._began
+        return f"the robot changed {time:.0f} s after its first sample, as by a payload"
 
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))
@@ -541,6 +610,9 @@ class _Regression:
             self._learn(part)
         if over:
             self._opening = None
+            if self._watched:
+                stamp = float(opening.parts[-1][1][-1, 0])
+                self._watch = ChangeWatch(self._length, self.sums, stamp)
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
@@ -558,6 +630,8 @@ class _Regression:
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         friction, turning = self._frictions((linear, angular))
+        if UNEVEN in self._patterns and abs(self._difference[0]) < MOST_UNEVEN:
+            friction = friction.of_uneven_wheels(self._difference[0])
         return Estimate(
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
@@ -569,24 +643,26 @@ class _Regression:
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
             slope=self._slope(),
+            since=self.since,
         ).with_values(values, covariance)
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
         """Return the uncertainty that patterns add.
 
         Args:
-            axes: Fits of both axes.
+            axes: Fits of both axes, without the parameters of a pattern in doubt.
 
         Returns:
             Minimum relative standard deviation of K5..K8, and factor on that of friction.
         """
+        if not self._patterns and self._doubtful is None:
+            return 0.0, 1.0
+        seen = self.sums.delayed(self._delay, is_spread(self._extra(self._patterns)))
+        floor = roughness(self._patterns, axes, self._known, seen)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)
-        floor = max((share * pattern.floor for pattern, share in found), default=0.0)
-        if LAG in self._patterns:
-            late = max(abs(float(axis.theta[-1] / axis.theta[1])) for axis in axes)
-            floor = max(floor, LAG_FLOOR * late**2)
+            floor = max(floor, self._doubtful[1] * self._doubtful[0].floor)
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
@@ -610,6 +686,8 @@ class _Regression:
                 if self._told == DELAYS - 1
                 else f"{text}; the estimate takes that into account"
             )
+        if (change := self.change_in_words()) is not None:
+            found.append(f"{change}; only what came later is taken into account")
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
             sums = self.sums.delayed(self._delay, spread=True)
@@ -624,7 +702,7 @@ class _Regression:
                 f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} degrees "
                 "from the first heading)"
             )
-        if pattern is not UNEVEN or not abs(self._difference[0]) < 1.0:
+        if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
             return pattern.warning
         ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])
         said = (

@@ -63,13 +63,14 @@ OMEGA_SQUARED, V_OMEGA, V, OMEGA, SIGN_LEFT, SIGN_RIGHT, DV, DOMEGA = range(8)
 # Columns for effects outside the model, see residual_patterns: duration; the signs of the wheels'
 # speeds at low speed; the direction of motion over the floor; v^2, which enters domega/dt if the
 # wheels differ; the second differences of the torques' sum and difference, which enter if torques
-# change within a period.
+# change within a period: about the first period of a step, and about the second.
 ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED, BENT_SUM, BENT_DIFFERENCE = range(8, 16)
+NEXT_BENT_SUM, NEXT_BENT_DIFFERENCE = 16, 17
 # Cosine and sine of the heading, along which gravity acts if the floor is not level.
-COS_HEADING, SIN_HEADING = 16, 17
+COS_HEADING, SIN_HEADING = 18, 19
 # Sign of the yaw rate; 0 unless the robot has skid steer.
-SIGN_OMEGA = 18
-TORQUES = 19
+SIGN_OMEGA = 20
+TORQUES = 21
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 # Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
@@ -82,6 +83,9 @@ SLOW_TURNS = 2.0
 HELD_SHARE = 1.3
 # Wheel speed up to which low-speed friction may differ, as a share of the expected speed.
 SLOW_SHARE = 0.05
+# Square of a wheel's speed, as a multiple of that one, beyond which nothing of it is left. What a
+# wheel that is never slower would leave is so little that its inverse overflows.
+FASTEST = 50.0
 # A sample was lost if the time between two exceeds this many periods.
 LONG_STEP = 1.5
 
@@ -212,7 +216,9 @@ class IntegralRows:
         else:
             steps[:, SIGN_OMEGA] = 0.0
         self._add_torques(steps, pair, first)
-        steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = np.diff(whole[first - 1 : last + 1], 2, axis=0)
+        bent = np.diff(whole[first - 1 : last + 2], 2, axis=0)
+        steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = bent[:-1]
+        steps[:, NEXT_BENT_SUM : NEXT_BENT_DIFFERENCE + 1] = bent[1:]
         steps[:, DV] = np.diff(v.mean)[at]
         steps[:, DOMEGA] = np.diff(omega.mean)[at]
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
@@ -291,7 +297,8 @@ class IntegralRows:
     def _add_pattern_columns(self, steps: Array, wheels: WheelSpeeds, at: slice) -> None:
         """Fill in the columns of frictions outside the model."""
         speed, period = wheels.middle, wheels.period[:, None]
-        slow = np.sign(speed) * np.exp(-np.square(speed / self._slow)) * period
+        share = np.square(speed / self._slow)
+        slow = np.sign(speed) * np.where(share < FASTEST, np.exp(-share), 0.0) * period
         v, turn = speed[:, 0] + speed[:, 1], speed[:, 1] - speed[:, 0]
         size = np.sqrt(np.square(v) + np.square(turn)) + 1e-9
         drag = np.column_stack((v, turn)) / size[:, None] * period
@@ -419,6 +426,20 @@ def _spread(delay: float, fine: int) -> Array:
     return _weighted(spread_weights(delay, fine))
 
 
+def delayed_products(products: Array, delay: float, spread: bool, fine: int) -> Array:
+    """Return products of columns with the torque columns replaced as in `RowSums.delayed`.
+
+    Args:
+        products: Sums of products of the columns of rows, shape (..., columns, columns).
+        delay: Delay of the torque, control periods.
+        spread: Whether the torques spread about the delay follow.
+        fine: Samples per control period.
+    """
+    shift = _spread(delay, fine) if spread else _shift((delay,), fine)
+    replaced: Array = shift.T @ products @ shift
+    return replaced
+
+
 def _weighted(weights: Array) -> Array:
     """Return the matrix that weights the torque columns; weights of shape (delays, n)."""
     size, count = weights.shape
@@ -516,9 +537,8 @@ class RowSums:
         They have one column of the torques' sum, SUM.start, and one of their difference; with
         `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        shift = _spread(delay, self.fine) if spread else _shift((delay,), self.fine)
         seen = copy(self)
-        seen.products = shift.T @ self.products @ shift
+        seen.products = delayed_products(self.products, delay, spread, self.fine)
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:

@@ -30,7 +30,11 @@ integral thus grows, per second, by
     (m + m_next) / 2 - c (tau_next - 2 tau + tau_before)
 
 Neglecting c makes K7 and K8 some tenths of a per cent too large for held commands. The second
-difference of the means approximates that of the commands (integral_rows.BENT_SUM).
+difference of the means approximates that of the commands (integral_rows.BENT_SUM) while a is small.
+Where commands change at any time of a period, as in a recording at 20 Hz of a robot that is
+controlled at 100 Hz, that of the means one period later (NEXT_BENT_SUM) is needed as well: for a
+near 1 it takes the place of the first one, as the motion seen backward shows. Without it K7 and K8
+were 1 to 3 % too large.
 
 On a floor that slopes downhill towards the heading theta_0, gravity adds
 
@@ -61,6 +65,7 @@ would be too large by several of its standard deviations.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +80,7 @@ from diffbot_ident.torque.axis_fit import (
     fit,
     joined,
 )
+from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.integral_rows import (
     BENT_DIFFERENCE,
     BENT_SUM,
@@ -82,6 +88,8 @@ from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DRAG_OMEGA,
     DRAG_V,
+    NEXT_BENT_DIFFERENCE,
+    NEXT_BENT_SUM,
     OMEGA_SQUARED,
     ONE,
     SIN_HEADING,
@@ -97,6 +105,38 @@ from diffbot_ident.torque.integral_rows import (
 
 
 @dataclass(frozen=True)
+class PatternFit:
+    """Parameters of a pattern that is part of a fit.
+
+    Attributes:
+        own: Parameters of its columns in dv/dt and in domega/dt.
+        gains: Parameters of the torque, K7 and K8.
+        torque: Typical torque of a wheel, N m: the root mean square.
+    """
+
+    own: tuple[Array, Array]
+    gains: tuple[float, float]
+    torque: float
+
+
+# Wald's statistic beyond which a pattern is accepted, and the surplus per column: by chance
+# this happens in fewer than one of 10 000 runs.
+SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
+
+
+def beyond_chance(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return by how much Wald's statistic of a pattern's columns exceeds its threshold.
+
+    Args:
+        sums: Sums of the rows, with the torques of one delay and those spread about it.
+        others: Columns that are part of the fit anyway.
+        own: Columns of the pattern.
+    """
+    size = sum(map(len, own))
+    return _statistic(sums, others, own) - SURE_PATTERN - SURE_COLUMN * size
+
+
+@dataclass(frozen=True)
 class ResidualPattern:
     """A pattern in the residuals.
 
@@ -108,12 +148,31 @@ class ResidualPattern:
         friction_factor: Factor on the standard deviations of the wheels' friction and of the
             floor's resistance against turning, >= 1, as the columns resemble those effects. This
             and `floor` were determined with random robots (benchmarks/trust.py --unmodelled).
+        evidence: Test of all rows, as `beyond_chance`: the pattern is sure if it is > 0.
+        roughness: Relative standard deviation of K5..K8 due to the size of the effect, where
+            `floor` does not suffice; None: it does.
     """
 
     columns: ExtraColumns
     warning: str
     floor: float = 0.0
     friction_factor: float = 1.0
+    evidence: Callable[[RowSums, ExtraColumns, ExtraColumns], float] = beyond_chance
+    roughness: Callable[[PatternFit], float] | None = None
+
+
+# Relative standard deviation of K5..K8 per static friction beyond the Coulomb friction, as a share
+# of the typical torque: a wheel that it holds moves as no column tells. Determined with twil and
+# agv, static friction 1.5 to 2.5 times that of Coulomb, 2 to 10 % of the top speed.
+STICTION_FLOOR = 0.03
+
+
+def _of_stiction(found: PatternFit) -> float:
+    """Return the roughness of a breakaway torque: static less Coulomb friction, of both wheels."""
+    (left, right), (turn_left, turn_right) = found.own
+    k7, k8 = found.gains
+    excess = -0.25 * ((left + right) / k7 + (turn_left - turn_right) / k8)
+    return STICTION_FLOOR * max(float(excess), 0.0) / found.torque
 
 
 DIRECTION = ResidualPattern(
@@ -126,6 +185,7 @@ BREAKAWAY = ResidualPattern(
     "friction differs at low speed (stiction): the estimate holds for wheels that turn; describe "
     "it by friction.static and friction.stribeck_velocity",
     floor=4.5e-3,
+    roughness=_of_stiction,
 )
 DRAG = ResidualPattern(
     ((DRAG_V,), (DRAG_OMEGA,)),
@@ -148,14 +208,31 @@ UNEVEN = ResidualPattern(
 PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN)
 # Torques that change within a period. This is no friction and needs no warning: ros2_control's
 # hardware reports the mean torque of a period in which a new command starts to act.
-WITHIN = ResidualPattern(((BENT_SUM,), (BENT_DIFFERENCE,)), "")
-# Wald's statistic beyond which a pattern is accepted, and the surplus per column: by chance
-# this happens in fewer than one of 10 000 runs.
-SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
+BENT: ExtraColumns = ((BENT_SUM,), (BENT_DIFFERENCE,))
+WITHIN = ResidualPattern(((BENT_SUM, NEXT_BENT_SUM), (BENT_DIFFERENCE, NEXT_BENT_DIFFERENCE)), "")
 # Standard deviations beyond which torques are assumed to change within a period. The threshold is
 # lower than for the patterns above: if missed, the effect shifts K7 and K8 by as many of their
 # deviations; a false detection costs little.
 LIKELY_WITHIN = 2.0
+# Relative standard deviation of K5..K8 per square of the share that the last column of LAG has in
+# the effect of a torque: it accounts for effects later than the columns reach.
+LAG_FLOOR = 5e-3
+# Standard deviations of the bend, in the other direction than LIKELY_WITHIN, beyond which a lag is
+# assumed, and beyond which it is reported.
+LIKELY_LAG, SURE_LAG = 2.0, 5.0
+
+
+def _bent_back(sums: RowSums, others: ExtraColumns, _own: ExtraColumns) -> float:
+    """Return by how much the bend of a lag exceeds its threshold."""
+    return -_bend(sums, others) - SURE_LAG
+
+
+def _of_lag(found: PatternFit) -> float:
+    """Return the roughness of a lag: effects later than its columns reach."""
+    pairs = zip(found.own, found.gains, strict=True)
+    return LAG_FLOOR * max(abs(float(own[-1] / gain)) for own, gain in pairs) ** 2
+
+
 # Torques that a motor follows with a lag, or through a filter: with most robots this applies to
 # commands. Treated as a pure delay, a lag of one control period makes K7 too small by 0.5 %, one of
 # two periods by 2 %.
@@ -163,13 +240,9 @@ LAG = ResidualPattern(
     (SPREAD_SUM, SPREAD_DIFFERENCE),
     "torque acts gradually, as with motors that follow a command with a lag, or gears with "
     "backlash: the estimate takes this into account; if the motors report their torques, use those",
+    evidence=_bent_back,
+    roughness=_of_lag,
 )
-# Relative standard deviation of K5..K8 per square of the share that the last column of LAG has in
-# the effect of a torque: it accounts for effects later than the columns reach.
-LAG_FLOOR = 5e-3
-# Standard deviations of the bend, in the other direction than LIKELY_WITHIN, beyond which a lag is
-# assumed, and beyond which it is reported.
-LIKELY_LAG, SURE_LAG = 2.0, 5.0
 # Standard deviations beyond which equal stiction of both wheels is assumed. A false detection makes
 # the intervals several times wider, due to its four columns; it occurs in one of 700 runs.
 LIKELY_STICTION = 3.0
@@ -183,17 +256,21 @@ def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[Re
         known: Columns that are part of the fit anyway.
     """
     # Test the lag first, because friction that differs by direction resembles it.
-    if _bend(sums, known, ()) < -LIKELY_LAG:
+    if _bend(sums, known) < -LIKELY_LAG:
         return (*_sure_patterns(sums, joined(known, LAG.columns)), LAG)
     found = _sure_patterns(sums, known)
-    return (*found, WITHIN) if _bend(sums, known, found) > LIKELY_WITHIN else found
+    return (*found, WITHIN) if _bend(sums, _with(known, found)) > LIKELY_WITHIN else found
 
 
-def _bend(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
+def _with(known: ExtraColumns, patterns: Sequence[ResidualPattern]) -> ExtraColumns:
+    """Return the known columns and those of the patterns."""
+    return joined(known, *(pattern.columns for pattern in patterns))
+
+
+def _bend(sums: RowSums, others: ExtraColumns) -> float:
     """Return c of the module docstring in its standard deviations, from both axes."""
     weight = weighted = 0.0
-    others = joined(known, *(each.columns for each in found))
-    for axis, before, own in zip((LINEAR, ANGULAR), others, WITHIN.columns, strict=True):
+    for axis, before, own in zip((LINEAR, ANGULAR), others, BENT, strict=True):
         fitted = fit(sums, axis, None, (*before, *own))
         gain, variance = float(fitted.theta[1]), float(fitted.covariance[-1, -1])
         if variance > 0.0:
@@ -206,11 +283,12 @@ def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern,
     """Return the patterns that are sure enough for a warning, the strongest first."""
     found: tuple[ResidualPattern, ...] = ()
     # No pattern alone explains more than all of them together.
-    if _statistic(sums, known, (), PATTERNS) < SURE_PATTERN + 2.0 * SURE_COLUMN:
+    every = joined(*(each.columns for each in PATTERNS))
+    if _statistic(sums, known, every) < SURE_PATTERN + 2.0 * SURE_COLUMN:
         return found
     while len(found) < len(PATTERNS):
         evidence = {
-            pattern: _evidence(sums, known, found, pattern)
+            pattern: pattern.evidence(sums, _with(known, found), pattern.columns)
             for pattern in PATTERNS
             if pattern not in found
         }
@@ -233,10 +311,8 @@ def still_sure(
     """
 
     def sure(pattern: ResidualPattern) -> bool:
-        others = tuple(each for each in found if each is not pattern)
-        if pattern is LAG:
-            return _bend(sums, known, others) < -SURE_LAG
-        return _evidence(sums, known, others, pattern) > 0.0
+        others = _with(known, [each for each in found if each is not pattern])
+        return pattern.evidence(sums, others, pattern.columns) > 0.0
 
     return tuple(pattern for pattern in found if sure(pattern))
 
@@ -306,8 +382,12 @@ def doubtful_pattern(
     for pattern in PATTERNS:
         if pattern in found:
             continue
-        gain = _statistic(sums, known, found, (pattern,)) - _size(pattern) * math.log(windows)
-        if pattern is BREAKAWAY and (excess := _stiction(sums, known, found)) > LIKELY_STICTION:
+        size = sum(map(len, pattern.columns))
+        gain = _statistic(sums, _with(known, found), pattern.columns) - size * math.log(windows)
+        if (
+            pattern is BREAKAWAY
+            and (excess := _stiction(sums, _with(known, found))) > LIKELY_STICTION
+        ):
             gain = max(gain, excess**2 - math.log(windows))
         probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
         if probability > (best[1] if best else MIN_PROBABILITY):
@@ -315,14 +395,13 @@ def doubtful_pattern(
     return best
 
 
-def _stiction(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...]) -> float:
+def _stiction(sums: RowSums, others: ExtraColumns) -> float:
     """Return the equal extra friction of both wheels at low speed, in standard deviations.
 
     Static friction s of each wheel gives the columns of BREAKAWAY the parameters -K7 s and -K7 s in
     dv/dt, -K8 s and K8 s in domega/dt: one number instead of four, and never below 0.
     """
     weight = weighted = 0.0
-    others = joined(known, *(each.columns for each in found))
     ways = (-1.0, -1.0), (-1.0, 1.0)
     for axis, before, own, way in zip(
         (LINEAR, ANGULAR), others, BREAKAWAY.columns, ways, strict=True
@@ -338,31 +417,11 @@ def _stiction(sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, 
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
-def _evidence(
-    sums: RowSums, known: ExtraColumns, found: tuple[ResidualPattern, ...], pattern: ResidualPattern
-) -> float:
-    """Return by how much Wald's statistic of one more pattern exceeds its threshold."""
-    surplus = _statistic(sums, known, found, (pattern,)) - SURE_PATTERN
-    return surplus - SURE_COLUMN * _size(pattern)
-
-
-def _size(pattern: ResidualPattern) -> int:
-    """Return the number of the pattern's columns."""
-    return sum(map(len, pattern.columns))
-
-
-def _statistic(
-    sums: RowSums,
-    known: ExtraColumns,
-    found: tuple[ResidualPattern, ...],
-    more: tuple[ResidualPattern, ...],
-) -> float:
-    """Return Wald's statistic of further patterns beside those found, over both axes."""
-    before = joined(known, *(each.columns for each in found))
-    after = joined(*(each.columns for each in more))
-    columns = zip((LINEAR, ANGULAR), before, after, strict=True)
+def _statistic(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return Wald's statistic of further columns beside others, over both axes."""
     return sum(
-        _wald(fit(sums, axis, None, (*before, *own)), len(own)) for axis, before, own in columns
+        _wald(fit(sums, axis, None, (*before, *more)), len(more))
+        for axis, before, more in zip((LINEAR, ANGULAR), others, own, strict=True)
     )
 
 
@@ -376,3 +435,34 @@ def _wald(fitted: AxisFit, count: int) -> float:
         return 0.0
     scaled = own / scale
     return float(scaled @ np.linalg.pinv(spread / np.outer(scale, scale)) @ scaled)
+
+
+def roughness(
+    patterns: Sequence[ResidualPattern],
+    axes: Sequence[AxisFit],
+    known: ExtraColumns,
+    sums: RowSums,
+) -> float:
+    """Return the minimum relative standard deviation of K5..K8 due to patterns of a fit.
+
+    Args:
+        patterns: Patterns in the order of their columns in the fit.
+        axes: Fits of both axes, with the known columns and then those of the patterns.
+        known: Columns that are part of the fit anyway.
+        sums: Sums of the rows, with the torques of one delay.
+    """
+    power = sums.moments.diagonal()
+    lasting = 4.0 * float(power[ONE])
+    driven = float(power[SUM.start] + power[DIFFERENCE.start])
+    torque = math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
+    first = [6 + len(each) for each in known]
+    linear, angular = axes
+    found = 0.0
+    for pattern in patterns:
+        ends = [at + len(own) for at, own in zip(first, pattern.columns, strict=True)]
+        if pattern.roughness is not None:
+            own = linear.theta[first[0] : ends[0]], angular.theta[first[1] : ends[1]]
+            gains = float(linear.theta[1]), float(angular.theta[1])
+            found = max(found, pattern.roughness(PatternFit(own, gains, torque)))
+        found, first = max(found, pattern.floor), ends
+    return found
