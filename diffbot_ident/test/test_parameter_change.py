@@ -86,7 +86,8 @@ def test_a_change_just_before_the_end_leaves_no_values():
     """Values of the old robot are no longer valid, and of the new one there is too little."""
     found = identified(1, changing((20.0, 1.0, 1.0), (1.6, 0.6, 0.8)))
     assert found.state is EstimateState.UNESTIMATED
-    assert "wait (the robot changed 20 s after its first sample" in found.reason
+    assert "(the robot changed 20 s after its first sample" in found.reason
+    assert found.explanation.endswith("; wait")
     assert found.since == pytest.approx(121.0, abs=0.7)
 
 
