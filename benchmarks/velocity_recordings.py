@@ -156,14 +156,14 @@ def draw(seed: int, number: int, driver: str, kind: str) -> Drawn:
         if driver == "filtered":
             a = math.exp(-period / low_pass)
             wheels = lfilter((1.0 - a,), (1.0, -a), wheels, axis=1)
-            age += low_pass
+            age += a / (1.0 - a) * period
     truth = [
         {
             "inertia": t / g,
             "drag": 1.0 / g,
             "time constant": t,
             "gain": g,
-            "dead time": dead,
+            "dead time": dead + age,
         }
         for t, g in zip(tau.tolist(), gain.tolist(), strict=True)
     ]
