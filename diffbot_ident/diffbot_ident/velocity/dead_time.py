@@ -27,10 +27,12 @@ from scipy.optimize import least_squares, leastsq
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import (
+    UNSMOOTHED,
     Array,
     AxisSegment,
     FirstOrderFit,
     OutputError,
+    Smoothing,
     fit_at,
 )
 
@@ -53,7 +55,9 @@ UNIFORM_STD = 0.5 * 0.95 / 1.96
 # A threshold is possible up to this excess of the sum of squares, in residual variances.
 POSSIBLE_EXCESS = 4.0
 # Longest time over which a reading is a mean: in readings, and s.
-WIDEST, LONGEST_WINDOW = 8.0, 0.5
+WIDEST, LONGEST_WINDOW = 16.0, 0.5
+# The square of a window that smooths as much as a low-pass, over the square of its time constant.
+LAG_SQUARE = 12.0
 # Step of the derivative by the square of that time, in readings^2.
 WINDOW_STEP = 0.25
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
@@ -75,8 +79,8 @@ class DeadTimeFit:
         dead_band: b, in the command's unit; 0: unchanged command. An offset may have any sign.
         dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
         kind: Kind of the dead band.
-        window: Time over which a reading is a mean, s; half of it is part of the dead time.
-        window_range: 95 % interval of `window`, s.
+        smoothing: How the velocity is smoothed; its delay is part of the dead time.
+        smoothing_range: 95 % interval of the smoothing's width, s.
     """
 
     fit: FirstOrderFit
@@ -89,8 +93,8 @@ class DeadTimeFit:
     dead_band: float = 0.0
     dead_band_std: float = 0.0
     kind: DeadBandKind = DeadBandKind.OFFSET
-    window: float = 0.0
-    window_range: tuple[float, float] = (0.0, math.inf)
+    smoothing: Smoothing = UNSMOOTHED
+    smoothing_range: tuple[float, float] = (0.0, math.inf)
 
     @property
     def dead_time(self) -> float:
@@ -115,7 +119,7 @@ class DeadTimeFit:
         command = self.bent(segment.command)
         start = float(segment.velocity[0])
         return self.fit.model.simulate(
-            command, segment.period, start, self.dead_time, self.window
+            command, segment.period, start, self.dead_time, self.smoothing
         )
 
 
@@ -158,8 +162,8 @@ def fit_dead_time(
         dead_time_std=found.dead_time_std,
         exponent=found.more if with_exponent else 1.0,
         exponent_std=found.more_std,
-        window=found.window,
-        window_range=found.window_range,
+        smoothing=found.smoothing,
+        smoothing_range=found.smoothing_range,
         scanned=np.float64(period) * np.arange(0, samples + 1, every),
         errors=errors,
         longest=search.lead,
@@ -208,8 +212,8 @@ def fit_dead_band(
         dead_time_std=found.dead_time_std,
         dead_band=found.more,
         dead_band_std=found.more_std,
-        window=found.window,
-        window_range=found.window_range,
+        smoothing=found.smoothing,
+        smoothing_range=found.smoothing_range,
     )
 
 
@@ -244,8 +248,8 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         plain,
         fit=found.fit,
         dead_time_std=found.dead_time_std,
-        window=found.window,
-        window_range=found.window_range,
+        smoothing=found.smoothing,
+        smoothing_range=found.smoothing_range,
         dead_band=0.5 * (first + last),
         dead_band_std=UNIFORM_STD * (last - first),
         kind=DeadBandKind.THRESHOLD,
@@ -288,8 +292,8 @@ class _Solution:
 
     fit: FirstOrderFit
     dead_time_std: float
-    window: float
-    window_range: tuple[float, float]
+    smoothing: Smoothing
+    smoothing_range: tuple[float, float]
     more: float = math.nan
     more_std: float = 0.0
 
@@ -297,8 +301,9 @@ class _Solution:
 class _DeadTimeSearch:
     """Residuals as functions of x = [log tau, gain, dead time, square, additional parameter].
 
-    The dead time is in samples. The square is that of the time over which a reading is a mean, in
-    units of the usual time between two readings; residuals are nearly linear in it.
+    The dead time is in samples. The square is that of the smoothing's window, or of a window that
+    smooths as much as its low-pass, in units of the usual time between two readings; residuals are
+    nearly linear in it.
 
     Args:
         segments: Segments with the same period.
@@ -323,17 +328,18 @@ class _DeadTimeSearch:
         widest = min(WIDEST, LONGEST_WINDOW / self._reading)
         self._bounds = ((0.0, lead / self._period), (0.0, widest**2), bounds)
         self.lead = lead
-        self._last: tuple[tuple[float, float, float | None], OutputError] | None = None
+        self._low_pass = False
+        self._last: tuple[tuple[object, ...], OutputError] | None = None
 
     def _problem(self, late: float, square: float, more: float | None = None) -> OutputError:
         """Return the residuals at a dead time, a square and an additional parameter."""
-        key = (float(late), float(square), more)
+        key = (self._low_pass, float(late), float(square), more)
         if self._last is None or self._last[0] != key:
             segments = self._segments
             if more is not None:
                 segments = [self._changed(segment, float(more)) for segment in segments]
-            window = self._reading * math.sqrt(key[1])
-            self._last = key, OutputError(segments, key[0] * self._period, self.lead, window)
+            dead_time, smoothing = float(late) * self._period, self._smoothing(square)
+            self._last = key, OutputError(segments, dead_time, self.lead, smoothing)
         return self._last[1]
 
     def scan(self, lates: Sequence[int], more: float | None = None) -> tuple[Array, Array, float]:
@@ -362,26 +368,44 @@ class _DeadTimeSearch:
         return errors, best[1], best[2]
 
     def solve(self, theta: Array, late: float, more: float | None = None) -> _Solution:
-        """Return the fit from a start: theta, dead time in samples, additional parameter."""
-        x = np.array([*theta, late, 1.0, *(() if more is None else (more,))])
-        found = least_squares(
-            self._residuals, x, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
-        )
-        x = self._within(found.x)
+        """Return the fit from a start: theta, dead time in samples, additional parameter.
+
+        The velocity is smoothed by a window or by a low-pass, by which the residuals are smaller.
+        """
+        start = np.array([*theta, late, 1.0, *(() if more is None else (more,))])
+        found = []
+        for self._low_pass in (False, True):
+            found.append(self._solve(start))
+        best = min(found, key=lambda solution: solution.fit.residual_std)
+        return best
+
+    def _solve(self, start: Array) -> _Solution:
+        x = least_squares(
+            self._residuals, start, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
+        ).x
+        x = self._within(x)
         fit, stds = fit_at(self._problem(*x[2:]), x[:2], self._jacobian(x)[:, 2:])
         # A deviation beyond the scan's width means that the dead time is not identifiable.
         late_std = float(stds[0]) * self._period
         half = NORMAL_95 * float(stds[1])
         squares = [min(max(x[3] + side * half, 0.0), self._bounds[1][1]) for side in (-1.0, 1.0)]
-        low, high = (self._reading * math.sqrt(square) for square in squares)
+        low, high = (self._smoothing(square) for square in squares)
+        more = len(x) > 4
         return _Solution(
             fit=fit,
             dead_time_std=late_std if late_std < max(self.lead, self._period) else math.inf,
-            window=self._reading * math.sqrt(x[3]),
-            window_range=(low, high),
-            more=math.nan if more is None else float(x[4]),
-            more_std=0.0 if more is None else float(stds[2]),
+            smoothing=self._smoothing(x[3]),
+            smoothing_range=(low.width, high.width),
+            more=float(x[4]) if more else math.nan,
+            more_std=float(stds[2]) if more else 0.0,
         )
+
+    def _smoothing(self, square: float) -> Smoothing:
+        """Return the smoothing of a square. A low-pass filters means over the last period."""
+        if not self._low_pass:
+            return Smoothing(self._reading * math.sqrt(square))
+        window, lag = math.sqrt(min(square, 1.0)), math.sqrt(max(square - 1.0, 0.0) / LAG_SQUARE)
+        return Smoothing(self._reading * window, self._reading * lag)
 
     def _within(self, x: Array) -> Array:
         """Return the parameters limited to their bounds."""

@@ -16,8 +16,13 @@ tau too large by about W^2 / (24 tau). The mean of (3) over W is exactly
 
     (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
 
-with both velocities as above, for the dead times d' and d' + W. d = d' + W / 2, the time from a
-command to the middle of its effect, is nearly independent of W.
+with both velocities as above, for the dead times d' and d' + W. Many drivers filter by a low-pass of
+time constant L < tau, too, whose response to v is, with v_L the response of (3) for tau = L,
+
+    (tau v - L v_L) / (tau - L).
+
+d = d' + W / 2 + L, the time from a command to the middle of its effect, is nearly independent of W
+and L. Which of two lags is the robot's cannot be known from a recording: it is the longer one here.
 
 The residual is measured minus simulated velocity (output error), so measurement noise does not bias
 the parameters. theta = [log tau, gain] is found by Levenberg-Marquardt. The velocity v0 at the
@@ -58,8 +63,10 @@ GRID = 12
 LEAST_SAMPLES = 3
 # Limits of a time constant: a share of the period, and a multiple of the duration of all samples.
 FASTEST, SLOWEST = 0.05, 100.0
-# Shorter windows are none, in periods: their mean would only lose digits.
+# Shorter windows and lags are none, in periods: they would only lose digits.
 LEAST_WINDOW = 1e-3
+# Longest lag of a low-pass, as a share of the time constant.
+LARGEST_LAG = 0.95
 # Median of the square of a normal variable of unit variance.
 CHI_SQUARED = 0.4549
 # Maximum order of the autoregressive process, and minimum number of residuals per coefficient.
@@ -117,6 +124,33 @@ class AxisSegment:
 
 
 @dataclass(frozen=True)
+class Smoothing:
+    """How a driver smooths the velocity that it publishes.
+
+    Attributes:
+        window: Time over which a reading is a mean, s, >= 0.
+        lag: Time constant of a low-pass, s, >= 0; less than the axis's own.
+    """
+
+    window: float = 0.0
+    lag: float = 0.0
+
+    @property
+    def delay(self) -> float:
+        """Time by which a slow change is read late, s."""
+        return 0.5 * self.window + self.lag
+
+    @property
+    def width(self) -> float:
+        """Window of a mean that smooths as much, s."""
+        return math.sqrt(self.window**2 + 12.0 * self.lag**2)
+
+
+UNSMOOTHED = Smoothing()
+"""A velocity measured at the instant of its stamp."""
+
+
+@dataclass(frozen=True)
 class FirstOrder:
     """Dynamics of one axis, (3) of the 2023 paper.
 
@@ -144,7 +178,7 @@ class FirstOrder:
         period: float,
         start: float,
         dead_time: float = 0.0,
-        window: float = 0.0,
+        smoothing: Smoothing = UNSMOOTHED,
     ) -> Array:
         """Simulate the velocity at each sample, exactly for a command held between samples.
 
@@ -153,8 +187,7 @@ class FirstOrder:
             period: Sampling period, s, > 0.
             start: Velocity at the first sample.
             dead_time: Dead time, s, >= 0; the first command is assumed to have been held before.
-            window: Time over which a reading is a mean, s, >= 0; half of it is part of the dead
-                time.
+            smoothing: How the velocity is smoothed; its delay is part of the dead time.
 
         Returns:
             Velocities, shape (n,), in the velocity's unit; the first is start.
@@ -169,7 +202,7 @@ class FirstOrder:
         command = np.asarray(command, dtype=float)
         if not len(command):
             return np.empty(0)
-        drive = _Drive.of(command, period, _checked(dead_time), window)
+        drive = _Drive.of(command, period, _checked(dead_time), smoothing)
         response, _ = _forced(self.time_constant, drive, period)
         decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
         return (start - self.gain * float(response[0])) * decay + self.gain * response
@@ -209,7 +242,7 @@ def fit_first_order(
     segments: Sequence[AxisSegment],
     start: tuple[float, float] | None = None,
     dead_time: float = 0.0,
-    window: float = 0.0,
+    smoothing: Smoothing = UNSMOOTHED,
 ) -> FirstOrderFit:
     """Fit one axis by output error.
 
@@ -218,13 +251,13 @@ def fit_first_order(
         start: Initial (inertia in s, drag), of equal sign; None: the best time constant of a
             coarse grid.
         dead_time: Dead time, s, >= 0, treated as known.
-        window: Time over which a reading is a mean, s, >= 0, treated as known.
+        smoothing: How the velocity is smoothed, treated as known.
 
     Raises:
         ValueError: A fit is impossible: too few samples, different periods, a velocity or a command
             that never changes, or a start that is not stable.
     """
-    problem = OutputError(segments, dead_time, dead_time, window)
+    problem = OutputError(segments, dead_time, dead_time, smoothing)
     theta = problem.first_guess() if start is None else problem.checked(start)
     found = least_squares(
         problem.residuals, theta, jac=problem.jacobian, method="lm", x_scale="jac", max_nfev=200
@@ -293,7 +326,7 @@ class OutputError:
         dead_time: Dead time, s, >= 0.
         lead: Time at each segment's beginning that is only used for past commands, s,
             >= dead_time. It must be equal for fits whose residuals are compared.
-        window: Time over which a reading is a mean, s, >= 0.
+        smoothing: How the velocity is smoothed; its delay is part of the dead time.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -304,7 +337,7 @@ class OutputError:
         segments: Sequence[AxisSegment],
         dead_time: float,
         lead: float,
-        window: float = 0.0,
+        smoothing: Smoothing = UNSMOOTHED,
     ) -> None:
         if not segments:
             raise ValueError("segments is empty: must hold at least one")
@@ -318,22 +351,21 @@ class OutputError:
         if not lead >= dead_time:
             raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
         skip = math.ceil(lead / self.period - 1e-9)
-        # Delayed commands, velocity and whether samples count, without the lead.
-        pieces = [
-            (
-                _Drive.of(segment.command, self.period, dead_time, window, skip),
-                segment.velocity[skip:],
-                segment.counts[skip:],
-            )
-            for segment in segments
-        ]
+        # Delayed commands, velocity and whether samples count. Those of the lead do not: at its end
+        # a low-pass has forgotten how the segment began.
+        pieces = []
+        for segment in segments:
+            use = segment.counts.copy()
+            use[:skip] = False
+            drive = _Drive.of(segment.command, self.period, dead_time, smoothing)
+            pieces.append((drive, segment.velocity, use))
         pieces = [piece for piece in pieces if np.count_nonzero(piece[2]) >= LEAST_SAMPLES]
         if not pieces:
             raise ValueError(
                 f"no stretch is long enough: must be at least {skip + LEAST_SAMPLES} samples with "
                 f"a lead of {lead:g} s; record for longer"
             )
-        if all(np.ptp(drive.newer) == 0.0 for drive, *_ in pieces):
+        if all(np.ptp(drive.newer[skip:]) == 0.0 for drive, *_ in pieces):
             raise ValueError("command never changes within a stretch: record steps of the command")
         velocity, use = (np.concatenate([piece[i] for piece in pieces]) for i in (1, 2))
         self.measured: Array = velocity[use]
@@ -440,6 +472,7 @@ class _Drive:
         newer: Command that begins to act in the period that ends at the sample, shape (n,).
         older: Command that acted before, shape (n,).
         fraction: Share of the period in which `older` still acts.
+        lag: Time constant of a low-pass, in periods.
         window: Time over which a reading is a mean, in periods; 0: it is one of the instant.
         before: The same at the beginning of the window; None without a window.
         mean: Mean of the command over the window, shape (n,); empty without a window.
@@ -448,33 +481,39 @@ class _Drive:
     newer: Array
     older: Array
     fraction: float
+    lag: float = 0.0
     window: float = 0.0
     before: _Drive | None = None
     mean: Array = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def of(
-        cls, command: Array, period: float, dead_time: float, window: float, skip: int = 0
+        cls,
+        command: Array,
+        period: float,
+        dead_time: float,
+        smoothing: Smoothing,
     ) -> _Drive:
-        """Return the drive of commands, without the first `skip` samples; both times in s."""
-        width = window / period
+        """Return the drive of commands; times in s."""
+        width, lag = smoothing.window / period, smoothing.lag / period
+        # Commands may seem to act before they are sent, if the middle of their effect is as late.
+        end = (dead_time - smoothing.delay) / period
         if width < LEAST_WINDOW:
-            return cls._late(command, dead_time / period, skip)
-        # The end of a window may be ahead of the sample, where the middle is as late as it is.
-        end = dead_time / period - 0.5 * width
+            return replace(cls._late(command, end + 0.5 * width), lag=lag)
         passed = _passed(command, end) - _passed(command, end + width)
         return replace(
-            cls._late(command, end, skip),
+            cls._late(command, end),
+            lag=lag,
             window=width,
-            before=cls._late(command, end + width, skip),
-            mean=passed[skip:] / width,
+            before=cls._late(command, end + width),
+            mean=passed / width,
         )
 
     @classmethod
-    def _late(cls, command: Array, late: float, skip: int) -> _Drive:
+    def _late(cls, command: Array, late: float) -> _Drive:
         # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
         whole = math.floor(late + 1e-9)
-        index = np.arange(skip, len(command)) - whole
+        index = np.arange(len(command)) - whole
         newer, older = (command[np.clip(index - i, 0, len(command) - 1)] for i in (0, 1))
         return cls(newer, older, max(late - whole, 0.0))
 
@@ -508,6 +547,15 @@ def _passed(command: Array, late: float) -> Array:
 
 def _forced(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
     """Return the response of unit gain from rest, and its derivative by log tau, each (n,)."""
+    response, slope = _over_window(tau, drive, period)
+    lag = min(drive.lag * period, LARGEST_LAG * tau)
+    if lag < LEAST_WINDOW * period:
+        return response, slope
+    smoothed = (tau * response - lag * _over_window(lag, drive, period)[0]) / (tau - lag)
+    return smoothed, tau * (response + slope - smoothed) / (tau - lag)
+
+
+def _over_window(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
     response, slope = _at_instants(tau, drive, period)
     if drive.before is None:
         return response, slope
