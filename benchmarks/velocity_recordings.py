@@ -167,9 +167,7 @@ def draw(seed: int, number: int, driver: str, kind: str) -> Drawn:
         }
         for t, g in zip(tau.tolist(), gain.tolist(), strict=True)
     ]
-    return Drawn(
-        (truth[0], truth[1]), counts, period, geometry, times[every:], wheels, sent, sizes
-    )
+    return Drawn((truth[0], truth[1]), counts, period, geometry, times[every:], wheels, sent, sizes)
 
 
 class _Recorded:

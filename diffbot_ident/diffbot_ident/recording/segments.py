@@ -496,6 +496,9 @@ SMALL = 0.2
 LONGEST = 40
 # Share of the holds that must have the same length, within one sample or this share of it.
 REGULAR, SHARE = 0.7, 0.15
+# Share of the changes that are no larger than a step of the scale. A velocity is fast if it changes
+# by FAST such steps per sample; this number of fast samples shows whether it repeats.
+FINEST_STEPS, FAST, LEAST_FAST = 0.05, 2.0, 10
 
 
 def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
@@ -516,9 +519,26 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
         # A lost reading, or two equal ones, make a hold that lasts a multiple of the usual one.
         times = np.maximum(np.round(holds / usual), 1.0)
         regular = np.mean(np.abs(holds - usual * times) <= max(1.0, SHARE * usual))
-        if usual >= 2.0 and regular >= REGULAR:
+        if usual >= 2.0 and regular >= REGULAR and _repeats_in_motion(series, masks, usual):
             return masks, float(np.mean(holds[times == 1.0]))
     return [np.ones(len(mask), bool) for mask in masks], 0.0
+
+
+def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: float) -> bool:
+    """Whether readings repeat even where the velocity changes by several steps of its scale.
+
+    A velocity of few counts per reading also repeats values, if it changes by less than a count.
+    """
+    steps = np.concatenate([np.abs(np.diff(values)) for values in series])
+    moving = steps[steps > 0.0]
+    step = float(np.quantile(moving, FINEST_STEPS)) if len(moving) else math.inf
+    around = math.ceil(usual)
+    new: list[Mask] = []
+    for values, mask in zip(series, masks, strict=True):
+        change = np.abs(values[2 * around :] - values[: -2 * around])
+        new.append(mask[around : len(mask) - around][change >= 2 * around * FAST * step])
+    fast = np.concatenate(new)
+    return len(fast) >= LEAST_FAST and float(np.mean(fast)) <= 0.5 * (1.0 + 1.0 / usual)
 
 
 def _changes(values: Array) -> Mask:

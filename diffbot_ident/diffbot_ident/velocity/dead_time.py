@@ -384,7 +384,13 @@ class _DeadTimeSearch:
             self._residuals, start, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
         ).x
         x = self._within(x)
-        fit, stds = fit_at(self._problem(*x[2:]), x[:2], self._jacobian(x)[:, 2:])
+        others = self._jacobian(x)[:, 2:]
+        fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
+        if not stds[1] < self._bounds[1][1]:
+            # Samples that all miss the time in which a window shifts over a step cannot tell it
+            # from a dead time, and it has no effect on the other parameters.
+            fit, stds = fit_at(self._problem(*x[2:]), x[:2], np.delete(others, 1, axis=1))
+            stds = np.insert(stds, 1, math.inf)
         # A deviation beyond the scan's width means that the dead time is not identifiable.
         late_std = float(stds[0]) * self._period
         half = NORMAL_95 * float(stds[1])

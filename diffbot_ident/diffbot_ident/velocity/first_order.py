@@ -10,14 +10,14 @@ gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, the solution
 
     v(k+1) = a v(k) + gain (1 - a^(1-f)) command(k-m) + gain (a^(1-f) - a) command(k-m-1).
 
-A driver computes a velocity from the counts of an encoder: it is the mean over a time W that ends at
-the sample, and follows a step more slowly than the robot. Read as a velocity at an instant, it makes
-tau too large by about W^2 / (24 tau). The mean of (3) over W is exactly
+A driver computes a velocity from the counts of an encoder: it is the mean over a time W that ends
+at the sample, and follows a step more slowly than the robot. Read as a velocity at an instant, it
+makes tau too large by about W^2 / (24 tau). The mean of (3) over W is exactly
 
     (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
 
-with both velocities as above, for the dead times d' and d' + W. Many drivers filter by a low-pass of
-time constant L < tau, too, whose response to v is, with v_L the response of (3) for tau = L,
+with both velocities as above, for the dead times d' and d' + W. Many drivers filter by a low-pass
+of time constant L < tau, too, whose response to v is, with v_L the response of (3) for tau = L,
 
     (tau v - L v_L) / (tau - L).
 
@@ -431,9 +431,7 @@ class OutputError:
             return
         tau = self.time_constant(theta)
         x = self.period / tau
-        response, slope = (
-            series[self._use] for series in _forced(tau, self._drive, self.period)
-        )
+        response, slope = (series[self._use] for series in _forced(tau, self._drive, self.period))
         decay = np.exp(-x * self._since)
         # Derivative of the decay by log tau.
         bend = x * self._since * decay
