@@ -14,7 +14,6 @@ mean        difference of two readings over the period
 window      difference over several periods, 3 to 6, sliding
 filtered    differences, filtered by a first-order low-pass of 1 to 3 periods
 instant     an exact velocity at the instant of the sample, with noise (no encoder)
-angles      joint states with positions only
 slow        `mean` over 2 to 4 periods, repeated in the samples in between
 
 Commands: `teleop`, steps of random size held for 0.5 to 2 s, sent at 10 to 30 Hz by a clock of
@@ -30,7 +29,6 @@ ms). The true dead time of a velocity that is a mean or filtered includes its ag
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +38,6 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.recording.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_ident.recording.findings import analyse_axes
 from diffbot_ident.recording.identify import STILL
 from diffbot_ident.recording.samples import WHEELS, Block, Recording
@@ -212,3 +209,46 @@ def identified(drawn: Drawn, odometry: bool) -> dict[str, dict[str, tuple[float,
                 name: (verdict.value(name).value, verdict.value(name).std) for name in PARAMETERS
             }
     return found
+
+
+def main() -> None:
+    """Print the figures of the requested drivers and commands."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--drivers", nargs="+", choices=DRIVERS, default=list(DRIVERS))
+    parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=list(COMMANDS))
+    parser.add_argument("--robots", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--odometry", action="store_true", help="v and omega, not wheel speeds")
+    options = parser.parse_args()
+    for driver in options.drivers:
+        for kind in options.commands:
+            rows = []
+            for number in range(options.robots):
+                drawn = draw(options.seed, number, driver, kind)
+                found = identified(drawn, options.odometry)
+                for axis, values in found.items():
+                    truth = drawn.truth["vw".index(axis)]
+                    rows.append([(*values[name], truth[name]) for name in PARAMETERS])
+            print(f"{driver}, {kind}: {len(rows)} of {2 * options.robots} axes estimated")
+            if rows:
+                print_rows(np.array(rows))
+
+
+def print_rows(rows: Array) -> None:
+    """Print the figures of each parameter; rows: value, deviation and truth, (n, parameters, 3)."""
+    for name, values in zip(PARAMETERS, rows.transpose(1, 0, 2), strict=True):
+        value, std, truth = values[np.isfinite(values).all(axis=1)].T
+        sigmas = (value - truth) / std
+        scale, unit = (1e-3, "ms") if name == "dead time" else (0.01 * truth, "%")
+        print(
+            f"  {name}: error / deviation, mean {np.mean(sigmas):.2f}, rms "
+            f"{np.sqrt(np.mean(sigmas**2)):.2f}, largest {np.max(np.abs(sigmas)):.1f}; 95 % "
+            f"intervals {100.0 * np.mean(np.abs(sigmas) <= NORMAL_95):.1f} %; error "
+            f"{np.median(np.abs(value - truth) / scale):.2f} {unit}, half width "
+            f"{np.median(NORMAL_95 * std / scale):.2f} {unit}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -148,6 +148,7 @@ def fit_dead_time(
     most = max(len(segment.velocity) for segment in segments) // 3
     samples = min(int(longest / period + 1e-9), most)
     search = _DeadTimeSearch(segments, samples * period, _bent, (LOWEST, HIGHEST), EXPONENT_STEP)
+    every *= segments[0].every
     errors, theta, late = search.scan(range(0, samples + 1, every))
     exponent = 1.0
     if with_exponent:
@@ -262,7 +263,7 @@ def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> Dead
         return found
     bent = [replace(segment, command=found.bent(segment.command)) for segment in segments]
     search = _DeadTimeSearch(bent, found.longest, _bent)
-    lates = range(round(found.longest / segments[0].period) + 1)
+    lates = range(0, round(found.longest / segments[0].period) + 1, segments[0].every)
     return replace(found, errors=search.scan(lates)[0])
 
 
@@ -324,7 +325,7 @@ class _DeadTimeSearch:
         self._segments = segments
         self._changed, self._steps = changed, (DEAD_TIME_STEP, WINDOW_STEP, step)
         self._period = segments[0].period
-        self._reading = self._period * _spacing(segments)
+        self._reading = reading_spacing(segments)
         widest = min(WIDEST, LONGEST_WINDOW / self._reading)
         self._bounds = ((0.0, lead / self._period), (0.0, widest**2), bounds)
         self.lead = lead
@@ -442,7 +443,7 @@ class _DeadTimeSearch:
         return np.column_stack(columns)
 
 
-def _spacing(segments: Sequence[AxisSegment]) -> float:
-    """Return the usual number of samples from one reading to the next, >= 1."""
+def reading_spacing(segments: Sequence[AxisSegment]) -> float:
+    """Return the usual time between two readings, s; segments must not be empty."""
     gaps = np.concatenate([np.diff(np.flatnonzero(segment.counts)) for segment in segments])
-    return float(np.median(gaps)) if len(gaps) else 1.0
+    return segments[0].period * (float(np.median(gaps)) if len(gaps) else 1.0)

@@ -82,6 +82,9 @@ class AxisSegment:
         command: Command held from sample k to k+1, shape (n,); m/s, rad/s or the axis's own unit.
         velocity: Velocity measured at sample k, shape (n,); m/s or rad/s.
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
+        parts: Means of the command over m equal parts of each period, shape (n, m); None: the
+            command is held. See `refined`.
+        every: Number of samples from which on a dead time is another, for a coarse search.
 
     Raises:
         ValueError: Shapes differ, a value is not finite, or period <= 0.
@@ -91,6 +94,8 @@ class AxisSegment:
     command: Array
     velocity: Array
     fresh: Mask | None = None
+    parts: Array | None = None
+    every: int = 1
 
     def __post_init__(self) -> None:
         if not 0.0 < self.period < math.inf:
@@ -114,6 +119,21 @@ class AxisSegment:
     def duration(self) -> float:
         """Time from the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
+
+    def refined(self) -> AxisSegment:
+        """Return a segment of a sample for each part, of which the first is a reading."""
+        if self.parts is None:
+            return self
+        count, parts = np.shape(self.parts)
+        fresh = np.zeros((count, parts), bool)
+        fresh[:, 0] = self.counts
+        return AxisSegment(
+            self.period / parts,
+            np.ravel(self.parts),
+            np.repeat(self.velocity, parts),
+            fresh.ravel(),
+            every=parts,
+        )
 
     @property
     def counts(self) -> Mask:
