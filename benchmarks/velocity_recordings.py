@@ -29,6 +29,7 @@ ms). The true dead time of a velocity that is a mean or filtered includes its ag
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

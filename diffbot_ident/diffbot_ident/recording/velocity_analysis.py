@@ -323,6 +323,8 @@ POWER_LAW_SHARE = 0.7
 PLAUSIBLE = (0.5, 2.0)
 # Changes of a command within a period up to this share of the largest are rounding errors.
 BETWEEN = 1e-6
+# Within shorter periods, s, the instants of commands do not matter.
+SHORT_PERIOD = 0.015
 # A velocity is smoothed beyond the usual if it surely is over this number of readings.
 USUAL_WINDOW = 2.0
 # Held-out R^2 from which on no power law is tried.
@@ -493,7 +495,7 @@ def prepared(
 
 def _changes_between(segment: AxisSegment) -> bool:
     """Whether the command changes between two samples, by more than resampling's rounding."""
-    if segment.parts is None:
+    if segment.parts is None or segment.period < SHORT_PERIOD:
         return False
     inside = float(np.ptp(segment.parts, axis=1).max(initial=0.0))
     return inside > BETWEEN * float(np.abs(segment.parts).max(initial=0.0))

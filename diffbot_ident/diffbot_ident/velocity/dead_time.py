@@ -374,11 +374,13 @@ class _DeadTimeSearch:
         The velocity is smoothed by a window or by a low-pass, by which the residuals are smaller.
         """
         start = np.array([*theta, late, 1.0, *(() if more is None else (more,))])
-        found = []
-        for self._low_pass in (False, True):
-            found.append(self._solve(start))
-        best = min(found, key=lambda solution: solution.fit.residual_std)
-        return best
+        self._low_pass = False
+        window = self._solve(start)
+        # Within one reading both are the same.
+        if window.smoothing.window <= self._reading:
+            return window
+        self._low_pass = True
+        return min(window, self._solve(start), key=lambda solution: solution.fit.residual_std)
 
     def _solve(self, start: Array) -> _Solution:
         x = least_squares(

@@ -558,9 +558,10 @@ def _passed(command: Array, late: float) -> Array:
     count = len(command)
     at = np.arange(count) - late
     total = np.concatenate(([0.0], np.cumsum(command)))
-    inside: Array = np.interp(at, np.arange(count + 1), total)
+    passed: Array = np.interp(at, np.arange(count + 1), total)
     # The first command is assumed to have been held before, the last one to be held on.
-    return inside + command[0] * np.minimum(at, 0.0) + command[-1] * np.maximum(at - count, 0.0)
+    passed += command[0] * np.minimum(at, 0.0) + command[-1] * np.maximum(at - count, 0.0)
+    return passed
 
 
 def _forced(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
