@@ -58,6 +58,8 @@ POSSIBLE_EXCESS = 4.0
 WIDEST, LONGEST_WINDOW = 16.0, 0.5
 # The square of a window that smooths as much as a low-pass, over the square of its time constant.
 LAG_SQUARE = 12.0
+# Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
+SHAPE_SHARE = 0.4
 # Step of the derivative by the square of that time, in readings^2.
 WINDOW_STEP = 0.25
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
@@ -380,7 +382,10 @@ class _DeadTimeSearch:
         if window.smoothing.window <= self._reading:
             return window
         self._low_pass = True
-        return min(window, self._solve(start), key=lambda solution: solution.fit.residual_std)
+        low_pass = self._solve(start)
+        if window.fit.residual_std <= low_pass.fit.residual_std:
+            return window
+        return _widened(low_pass, window)
 
     def _solve(self, start: Array) -> _Solution:
         x = least_squares(
@@ -443,6 +448,24 @@ class _DeadTimeSearch:
             else:
                 columns.append(np.zeros_like(columns[0][:, 0]))
         return np.column_stack(columns)
+
+
+def _widened(best: _Solution, other: _Solution) -> _Solution:
+    """Return a solution whose intervals allow for a filter of another shape than a low-pass.
+
+    Digital filters of a few readings are in between; the difference to a mean is the measure.
+    """
+    fit, model = best.fit, other.fit.model
+    off = SHAPE_SHARE * abs(fit.model.time_constant - model.time_constant)
+    covariance = fit.covariance.copy()
+    covariance[0, 0] += (SHAPE_SHARE * (fit.model.inertia - model.inertia)) ** 2
+    time_constant_std = math.hypot(fit.time_constant_std, off)
+    late = SHAPE_SHARE * abs(fit.dead_time - other.fit.dead_time)
+    return replace(
+        best,
+        fit=replace(fit, covariance=covariance, time_constant_std=time_constant_std),
+        dead_time_std=math.hypot(best.dead_time_std, late),
+    )
 
 
 def reading_spacing(segments: Sequence[AxisSegment]) -> float:
