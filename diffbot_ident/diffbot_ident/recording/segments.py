@@ -43,6 +43,8 @@ AROUND, FLICKER = 0.25, 0.05
 # Number of parts of a period of which the means of a command are kept: a command that changes
 # between two samples, blurred over the period, makes a time constant too small.
 PARTS = 4
+# Commands closer to an instant than this share of the period change there.
+ALIGNED = 1e-3
 # Share of repeated samples above which a sensor is slower than its recording.
 REPEATED = 0.3
 
@@ -92,7 +94,7 @@ class Segment:
         channels: Values at these instants, shape (n,) each. A command's value is its mean over the
             period that begins there; the last one repeats the one before.
         parts: Means of commands over PARTS equal parts of each of these periods, shape (n, PARTS);
-            empty if the instants are not equally spaced.
+            empty if none changes within a period, or the instants are not equally spaced.
         run: Name of the recording it belongs to; None: there is only one.
     """
 
@@ -370,12 +372,25 @@ class _Stream:
         return found
 
     def parts(self, instants: Array, period: float) -> dict[str, Array]:
-        """Return the means of commands over parts of the periods, see Segment."""
-        if not self.is_command:
+        """Return the means of commands over parts of the periods, see Segment.
+
+        Nothing is returned for commands that change only at the instants.
+        """
+        if not self.is_command or not self._changes_between(instants, period):
             return {}
         inside = np.float64(period) * np.arange(PARTS) / PARTS
         fine = (instants[:, None] + inside).ravel()
         return {name: self._means(name, fine).reshape(-1, PARTS) for name in self._columns}
+
+    def _changes_between(self, instants: Array, period: float) -> bool:
+        """Whether a command changes between two instants, by more than a rounding error."""
+        begin, end = np.searchsorted(self.times, (instants[0], instants[-1]))
+        late = np.remainder(self.times[begin:end] - instants[0], period)
+        inside = np.minimum(late, period - late) > ALIGNED * period
+        changes = np.zeros(len(inside), bool)
+        for values in self._columns.values():
+            changes |= np.diff(values[:end], prepend=values[:1])[begin:] != 0.0
+        return bool(np.any(inside & changes))
 
     @cached_property
     def _slow(self) -> set[str]:
@@ -518,6 +533,8 @@ SMALL = 0.2
 LONGEST = 40
 # Share of the holds that must have the same length, within one sample or this share of it.
 REGULAR, SHARE = 0.7, 0.15
+# Share of exactly equal holds that no encoder's scale makes.
+EXACT = 0.95
 # Share of the changes that are no larger than a step of the scale. A velocity is fast if it changes
 # by FAST such steps per sample; this number of fast samples shows whether it repeats.
 FINEST_STEPS, FAST, LEAST_FAST = 0.05, 2.0, 10
@@ -543,7 +560,9 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
         # A lost reading, or two equal ones, make a hold that lasts a multiple of the usual one.
         times = np.maximum(np.round(holds / usual), 1.0)
         regular = np.mean(np.abs(holds - usual * times) <= max(1.0, SHARE * usual))
-        if usual >= 2.0 and regular >= REGULAR and _repeats_in_motion(series, masks, usual):
+        exact = np.mean(np.abs(holds - usual * times) < 0.5) >= EXACT
+        slow = usual >= 2.0 and regular >= REGULAR
+        if slow and (exact or _repeats_in_motion(series, masks, usual)):
             return masks, float(np.mean(holds[times == 1.0]))
     return [np.ones(len(mask), bool) for mask in masks], 0.0
 

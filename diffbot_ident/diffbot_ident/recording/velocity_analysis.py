@@ -23,7 +23,7 @@ from scipy.signal import lfilter
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
 from diffbot_ident.recording.samples import Array, Mask
-from diffbot_ident.recording.segments import new_readings
+from diffbot_ident.recording.segments import PARTS, new_readings
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
@@ -489,7 +489,7 @@ def prepared(
     chosen = [s for s in chosen if s.fresh is None or s.fresh.any()]
     # Only where commands change between samples: parts of a period cost time.
     if any(map(_changes_between, chosen)):
-        chosen = [s.refined() for s in chosen]
+        chosen = [s.refined(PARTS) for s in chosen]
     return chosen, notes
 
 

@@ -120,16 +120,15 @@ class AxisSegment:
         """Time from the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
 
-    def refined(self) -> AxisSegment:
-        """Return a segment of a sample for each part, of which the first is a reading."""
-        if self.parts is None:
-            return self
-        count, parts = np.shape(self.parts)
+    def refined(self, parts: int) -> AxisSegment:
+        """Return a segment of a sample for each of m parts, of which the first is a reading."""
+        count = len(self.velocity)
+        held = np.repeat(self.command, parts)
         fresh = np.zeros((count, parts), bool)
         fresh[:, 0] = self.counts
         return AxisSegment(
             self.period / parts,
-            np.ravel(self.parts),
+            held if self.parts is None else np.ravel(self.parts),
             np.repeat(self.velocity, parts),
             fresh.ravel(),
             every=parts,
