@@ -37,10 +37,10 @@ def driven(rng, seconds, hold=0.06):
     return times, way, v, sent, sizes
 
 
-def recorded(rng, every=1, low_pass=0.0, seconds=60.0):
+def recorded(rng, every=1, low_pass=0.0, seconds=60.0, count=COUNT):
     """Segments of a recording whose velocity is a mean over so many periods, and then filtered."""
     times, way, _, sent, sizes = driven(rng, seconds)
-    angles = COUNT * np.floor(way[::FINE] / COUNT + rng.uniform())
+    angles = count * np.floor(way[::FINE] / count + rng.uniform())
     before = np.concatenate((np.full(every, angles[0]), angles[:-every]))
     v = (angles - before) / (every * T)
     if low_pass:
@@ -71,7 +71,7 @@ def test_smoothing_by_the_driver_does_not_bias_the_time_constant(every, low_pass
 def test_velocities_of_few_counts_that_repeat_are_no_slow_sensor():
     """Their repeated values were taken for stale readings, which chose samples by their noise."""
     for seed in range(6):
-        pieces = recorded(np.random.default_rng((seed, 4)), 4)
+        pieces = recorded(np.random.default_rng((seed, 2)), 2, count=0.008)
         masks, hold = new_readings([piece.velocity for piece in pieces])
         assert hold == 0.0 and all(mask.all() for mask in masks)
 
