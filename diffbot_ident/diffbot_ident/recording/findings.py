@@ -402,7 +402,10 @@ def analyse_axes(
 def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
     channels = segment.channels
     fresh = channels[FRESH] > 0.0 if slow else None
-    return AxisSegment(segment.period, channels[f"command_{axis}"], channels[axis], fresh)
+    command = f"command_{axis}"
+    return AxisSegment(
+        segment.period, channels[command], channels[axis], fresh, segment.parts.get(command)
+    )
 
 
 def velocity_findings(

@@ -40,6 +40,11 @@ ENOUGH_SAMPLES = 200
 # Whether a wheel turns at an instant is judged over AROUND before and after it, s. Position changes
 # up to FLICKER (rad) may be an encoder that flickers between two counts.
 AROUND, FLICKER = 0.25, 0.05
+# Number of parts of a period of which the means of a command are kept: a command that changes
+# between two samples, blurred over the period, makes a time constant too small.
+PARTS = 4
+# Commands closer to an instant than this share of the period change there.
+ALIGNED = 1e-3
 # Share of repeated samples above which a sensor is slower than its recording.
 REPEATED = 0.3
 
@@ -88,6 +93,8 @@ class Segment:
         period: Spacing of the instants, s; their median spacing if they are not equally spaced.
         channels: Values at these instants, shape (n,) each. A command's value is its mean over the
             period that begins there; the last one repeats the one before.
+        parts: Means of commands over PARTS equal parts of each of these periods, shape (n, PARTS);
+            empty if none changes within a period, or the instants are not equally spaced.
         run: Name of the recording it belongs to; None: there is only one.
     """
 
@@ -95,6 +102,7 @@ class Segment:
     period: float
     channels: Mapping[str, Array]
     run: str | None = None
+    parts: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def duration(self) -> float:
@@ -248,12 +256,16 @@ class Segmenter:
         channels: dict[str, Array] = {}
         for stream in self._streams.values():
             channels |= stream.at(times, self._settings.nearest)
-        parts = moving_parts(times, channels, self._settings.still, self._settings.rest)
+        fine: dict[str, Array] = {}
+        if self._settings.uniform:
+            for stream in self._streams.values():
+                fine |= stream.parts(times, self.period)
+        moved = moving_parts(times, channels, self._settings.still, self._settings.rest)
         whole = times[-1] - times[0]
-        moving = sum(float(times[b - 1] - times[a]) for a, b in parts)
+        moving = sum(float(times[b - 1] - times[a]) for a, b in moved)
         self.excluded.add(Cause.STANDSTILL, whole - moving, int(moving < whole))
         longest = max(2, round(self._settings.longest / self.period))
-        for a, b in parts:
+        for a, b in moved:
             for start in range(a, b, longest):
                 piece = slice(start, min(start + longest, b))
                 length = float(times[piece][-1] - times[start])
@@ -267,10 +279,14 @@ class Segmenter:
                     self.period,
                     {name: values[piece].copy() for name, values in channels.items()},
                     self._run,
+                    {name: values[piece].copy() for name, values in fine.items()},
                 )
 
     def _instants(self, begin: float, end: float) -> Array:
         if self._settings.uniform:
+            # At the stamps of a regular sensor nothing is interpolated.
+            stamps = next(s.times for s in self._streams.values() if not s.is_command)
+            begin = float(stamps[np.searchsorted(stamps, begin)])
             # A rounding error must not cost the last instant.
             count = int((end - begin) / self.period + 1e-6) + 1
             return begin + np.float64(self.period) * np.arange(count)
@@ -356,6 +372,27 @@ class _Stream:
             else:
                 found[name] = np.interp(instants, self.times, values)
         return found
+
+    def parts(self, instants: Array, period: float) -> dict[str, Array]:
+        """Return the means of commands over parts of the periods, see Segment.
+
+        Nothing is returned for commands that change only at the instants.
+        """
+        if not self.is_command or not self._changes_between(instants, period):
+            return {}
+        inside = np.float64(period) * np.arange(PARTS) / PARTS
+        fine = (instants[:, None] + inside).ravel()
+        return {name: self._means(name, fine).reshape(-1, PARTS) for name in self._columns}
+
+    def _changes_between(self, instants: Array, period: float) -> bool:
+        """Whether a command changes between two instants, by more than a rounding error."""
+        begin, end = np.searchsorted(self.times, (instants[0], instants[-1]))
+        late = np.remainder(self.times[begin:end] - instants[0], period)
+        inside = np.minimum(late, period - late) > ALIGNED * period
+        changes = np.zeros(len(inside), bool)
+        for values in self._columns.values():
+            changes |= np.diff(values[:end], prepend=values[:1])[begin:] != 0.0
+        return bool(np.any(inside & changes))
 
     @cached_property
     def _slow(self) -> set[str]:
@@ -498,6 +535,13 @@ SMALL = 0.2
 LONGEST = 40
 # Share of the holds that must have the same length, within one sample or this share of it.
 REGULAR, SHARE = 0.7, 0.15
+# Share of exactly equal holds that no encoder's scale makes.
+EXACT = 0.95
+# Share of the changes that are no larger than a step of the scale. A velocity is fast if it changes
+# by FAST such steps per sample; this number of fast samples shows whether it repeats.
+FINEST_STEPS, FAST, LEAST_FAST = 0.05, 2.0, 10
+# Smaller changes, as a share of the largest, are rounding errors.
+ROUNDING = 1e-9
 
 
 def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
@@ -518,9 +562,28 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
         # A lost reading, or two equal ones, make a hold that lasts a multiple of the usual one.
         times = np.maximum(np.round(holds / usual), 1.0)
         regular = np.mean(np.abs(holds - usual * times) <= max(1.0, SHARE * usual))
-        if usual >= 2.0 and regular >= REGULAR:
+        exact = np.mean(np.abs(holds - usual * times) < 0.5) >= EXACT
+        slow = usual >= 2.0 and regular >= REGULAR
+        if slow and (exact or _repeats_in_motion(series, masks, usual)):
             return masks, float(np.mean(holds[times == 1.0]))
     return [np.ones(len(mask), bool) for mask in masks], 0.0
+
+
+def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: float) -> bool:
+    """Whether readings repeat even where the velocity changes by several steps of its scale.
+
+    A velocity of few counts per reading also repeats values, if it changes by less than a count.
+    """
+    steps = np.concatenate([np.abs(np.diff(values)) for values in series])
+    moving = steps[steps > ROUNDING * steps.max(initial=0.0)]
+    step = float(np.quantile(moving, FINEST_STEPS)) if len(moving) else math.inf
+    around = math.ceil(usual)
+    new: list[Mask] = []
+    for values, mask in zip(series, masks, strict=True):
+        change = np.abs(values[2 * around :] - values[: -2 * around])
+        new.append(mask[around : len(mask) - around][change >= 2 * around * FAST * step])
+    fast = np.concatenate(new)
+    return len(fast) >= LEAST_FAST and float(np.mean(fast)) <= 0.5 * (1.0 + 1.0 / usual)
 
 
 def _changes(values: Array) -> Mask:
@@ -528,7 +591,8 @@ def _changes(values: Array) -> Mask:
     steps = np.abs(np.diff(values, prepend=values[:1]))
     padded = np.pad(steps, 1)
     around = np.maximum(padded[:-2], padded[2:])
-    changes: Mask = (steps > 0.0) & (steps >= SMALL * around)
+    least = ROUNDING * steps.max(initial=0.0)
+    changes: Mask = (steps > least) & (steps >= SMALL * around)
     return changes
 
 

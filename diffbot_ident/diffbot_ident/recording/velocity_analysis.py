@@ -23,13 +23,14 @@ from scipy.signal import lfilter
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
 from diffbot_ident.recording.samples import Array, Mask
-from diffbot_ident.recording.segments import new_readings
+from diffbot_ident.recording.segments import PARTS, new_readings
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
     DeadTimeFit,
     fit_dead_band,
     fit_dead_time,
+    reading_spacing,
     scan_dead_times,
 )
 from diffbot_ident.velocity.first_order import (
@@ -215,7 +216,10 @@ def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]
                 half.append(AxisSegment(segment.period, bent[part], segment.velocity[part], fresh))
         passed += segment.duration
     try:
-        early, late = (fit_first_order(half, dead_time=fit.dead_time) for half in halves)
+        early, late = (
+            fit_first_order(half, dead_time=fit.dead_time, smoothing=fit.smoothing)
+            for half in halves
+        )
     except ValueError:
         return [Evidence("parameters of two halves", math.nan, "comparable", None)]
     return [_difference(name, early, late) for name in ("time constant", "gain")]
@@ -317,6 +321,12 @@ LEAST_CHANGES, LEAST_SAMPLES = 2, 60
 POWER_LAW_SHARE = 0.7
 # Plausible exponents; others indicate another nonlinearity, such as saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
+# Changes of a command within a period up to this share of the largest are rounding errors.
+BETWEEN = 1e-6
+# Within shorter periods, s, the instants of commands do not matter.
+SHORT_PERIOD = 0.015
+# A velocity is smoothed beyond the usual if it surely is over this number of readings.
+USUAL_WINDOW = 2.0
 # Held-out R^2 from which on no power law is tried.
 GOOD_R_SQUARED = 0.99
 # Maximum number of samples to fit; of longer recordings, evenly spaced segments are used.
@@ -372,7 +382,7 @@ def analyse_axis(
         error_held_out=found.prediction.error,
         error_unit=unit,
         evidence=tuple(tests_of_first_order(found)),
-        notes=(*notes, *model_notes),
+        notes=(*notes, *model_notes, *_smoothing_notes(found.fit, reading_spacing(segments))),
     ).judged(
         refusal="not first order: ",
         needed="drag",
@@ -476,7 +486,43 @@ def prepared(
             "that time"
         )
         chosen = [replace(s, fresh=m) for s, m in zip(chosen, masks, strict=True)]
-    return [s for s in chosen if s.fresh is None or s.fresh.any()], notes
+    chosen = [s for s in chosen if s.fresh is None or s.fresh.any()]
+    # Only where commands change between samples: parts of a period cost time.
+    if any(map(_changes_between, chosen)):
+        chosen = [s.refined(PARTS) for s in chosen]
+    return chosen, notes
+
+
+def _changes_between(segment: AxisSegment) -> bool:
+    """Whether the command changes between two samples, by more than resampling's rounding."""
+    if segment.parts is None or segment.period < SHORT_PERIOD:
+        return False
+    inside = float(np.ptp(segment.parts, axis=1).max(initial=0.0))
+    return inside > BETWEEN * float(np.abs(segment.parts).max(initial=0.0))
+
+
+def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
+    """Return what the user should know about the smoothing of the velocity.
+
+    Args:
+        fit: Fit of the axis.
+        spacing: Time between two readings, s.
+    """
+    smoothing = fit.smoothing
+    # A mean over one reading or two is how every encoder is read.
+    if not fit.smoothing_range[0] > USUAL_WINDOW * spacing:
+        return []
+    if smoothing.lag > 0.0:
+        return [
+            f"warning: besides the axis's own lag there is one of {smoothing.lag:.2g} s, taken for "
+            "a low-pass filter of the driver, which its dead time includes; if that filter is the "
+            "slower of the two, or the lag is the robot's, the time constant is wrong: record "
+            "unfiltered velocities"
+        ]
+    return [
+        f"the velocity is smoothed like a mean over {smoothing.window:.2g} s, which the time "
+        "constant allows for and the dead time includes half of"
+    ]
 
 
 def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:

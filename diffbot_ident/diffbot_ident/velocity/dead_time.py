@@ -25,11 +25,14 @@ import numpy as np
 from scipy.optimize import least_squares, leastsq
 
 from diffbot_description.dead_band import DeadBandKind, passed_of
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import (
+    UNSMOOTHED,
     Array,
     AxisSegment,
     FirstOrderFit,
     OutputError,
+    Smoothing,
     fit_at,
 )
 
@@ -51,6 +54,14 @@ THRESHOLDS, ROUNDS = 16, 3
 UNIFORM_STD = 0.5 * 0.95 / 1.96
 # A threshold is possible up to this excess of the sum of squares, in residual variances.
 POSSIBLE_EXCESS = 4.0
+# Longest time over which a reading is a mean: in readings, and s.
+WIDEST, LONGEST_WINDOW = 16.0, 0.5
+# The square of a window that smooths as much as a low-pass, over the square of its time constant.
+LAG_SQUARE = 12.0
+# Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
+SHAPE_SHARE = 0.4
+# Step of the derivative by the square of that time, in readings^2.
+WINDOW_STEP = 0.25
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
 TOLERANCE = 1e-4
 
@@ -70,6 +81,8 @@ class DeadTimeFit:
         dead_band: b, in the command's unit; 0: unchanged command. An offset may have any sign.
         dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
         kind: Kind of the dead band.
+        smoothing: How the velocity is smoothed; its delay is part of the dead time.
+        smoothing_range: 95 % interval of the smoothing's width, s.
     """
 
     fit: FirstOrderFit
@@ -82,6 +95,8 @@ class DeadTimeFit:
     dead_band: float = 0.0
     dead_band_std: float = 0.0
     kind: DeadBandKind = DeadBandKind.OFFSET
+    smoothing: Smoothing = UNSMOOTHED
+    smoothing_range: tuple[float, float] = (0.0, math.inf)
 
     @property
     def dead_time(self) -> float:
@@ -105,7 +120,9 @@ class DeadTimeFit:
         """Simulate the velocity by commands alone, from the first measured sample, shape (n,)."""
         command = self.bent(segment.command)
         start = float(segment.velocity[0])
-        return self.fit.model.simulate(command, segment.period, start, self.dead_time)
+        return self.fit.model.simulate(
+            command, segment.period, start, self.dead_time, self.smoothing
+        )
 
 
 def fit_dead_time(
@@ -133,6 +150,7 @@ def fit_dead_time(
     most = max(len(segment.velocity) for segment in segments) // 3
     samples = min(int(longest / period + 1e-9), most)
     search = _DeadTimeSearch(segments, samples * period, _bent, (LOWEST, HIGHEST), EXPONENT_STEP)
+    every *= segments[0].every
     errors, theta, late = search.scan(range(0, samples + 1, every))
     exponent = 1.0
     if with_exponent:
@@ -141,13 +159,14 @@ def fit_dead_time(
             tried[p] = search.scan((0, int(late) // 2, int(late)), p)
         exponent = min(tried, key=lambda p: float(tried[p][0].min()))
         _, theta, late = tried[exponent]
-    free = 4 if with_exponent else 3
-    fit, x, stds = search.solve(np.array([*theta, late, exponent])[:free])
+    found = search.solve(theta, late, exponent if with_exponent else None)
     return DeadTimeFit(
-        fit=fit,
-        dead_time_std=float(stds[0]),
-        exponent=float(x[3]) if with_exponent else 1.0,
-        exponent_std=float(stds[1]) if with_exponent else 0.0,
+        fit=found.fit,
+        dead_time_std=found.dead_time_std,
+        exponent=found.more if with_exponent else 1.0,
+        exponent_std=found.more_std,
+        smoothing=found.smoothing,
+        smoothing_range=found.smoothing_range,
         scanned=np.float64(period) * np.arange(0, samples + 1, every),
         errors=errors,
         longest=search.lead,
@@ -189,13 +208,15 @@ def fit_dead_band(
     tried = {share * most: search.scan(lates, share * most) for share in BANDS}
     band = min(tried, key=lambda width: float(tried[width][0].min()))
     _, theta, at = tried[band]
-    fit, x, stds = search.solve(np.array([*theta, at, band]))
+    found = search.solve(theta, at, band)
     return replace(
         plain,
-        fit=fit,
-        dead_time_std=float(stds[0]),
-        dead_band=float(x[3]),
-        dead_band_std=float(stds[1]),
+        fit=found.fit,
+        dead_time_std=found.dead_time_std,
+        dead_band=found.more,
+        dead_band_std=found.more_std,
+        smoothing=found.smoothing,
+        smoothing_range=found.smoothing_range,
     )
 
 
@@ -224,13 +245,14 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         low = max((index for index in tried if index < possible[0]), default=possible[0])
         high = min((index for index in tried if index > possible[-1]), default=possible[-1])
     first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
-    found = [_with_threshold(segment, float(widths[best])) for segment in segments]
-    start = np.array([*tried[best][1], float(late)])
-    fit, _, stds = _DeadTimeSearch(found, plain.longest, _bent).solve(start)
+    bent = [_with_threshold(segment, float(widths[best])) for segment in segments]
+    found = _DeadTimeSearch(bent, plain.longest, _bent).solve(tried[best][1], float(late))
     return replace(
         plain,
-        fit=fit,
-        dead_time_std=float(stds[0]),
+        fit=found.fit,
+        dead_time_std=found.dead_time_std,
+        smoothing=found.smoothing,
+        smoothing_range=found.smoothing_range,
         dead_band=0.5 * (first + last),
         dead_band_std=UNIFORM_STD * (last - first),
         kind=DeadBandKind.THRESHOLD,
@@ -243,7 +265,7 @@ def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> Dead
         return found
     bent = [replace(segment, command=found.bent(segment.command)) for segment in segments]
     search = _DeadTimeSearch(bent, found.longest, _bent)
-    lates = range(round(found.longest / segments[0].period) + 1)
+    lates = range(0, round(found.longest / segments[0].period) + 1, segments[0].every)
     return replace(found, errors=search.scan(lates)[0])
 
 
@@ -267,8 +289,24 @@ def _with_threshold(segment: AxisSegment, width: float) -> AxisSegment:
     return replace(segment, command=passed)
 
 
+@dataclass(frozen=True)
+class _Solution:
+    """Result of _DeadTimeSearch.solve; see DeadTimeFit. `more` is the additional parameter."""
+
+    fit: FirstOrderFit
+    dead_time_std: float
+    smoothing: Smoothing
+    smoothing_range: tuple[float, float]
+    more: float = math.nan
+    more_std: float = 0.0
+
+
 class _DeadTimeSearch:
-    """Residuals as functions of x = [log tau, gain, dead time in samples, additional parameter].
+    """Residuals as functions of x = [log tau, gain, dead time, square, additional parameter].
+
+    The dead time is in samples. The square is that of the smoothing's window, or of a window that
+    smooths as much as its low-pass, in units of the usual time between two readings; residuals are
+    nearly linear in it.
 
     Args:
         segments: Segments with the same period.
@@ -287,19 +325,24 @@ class _DeadTimeSearch:
         step: float = EXPONENT_STEP,
     ) -> None:
         self._segments = segments
-        self._changed, self._bounds, self._steps = changed, bounds, (DEAD_TIME_STEP, step)
+        self._changed, self._steps = changed, (DEAD_TIME_STEP, WINDOW_STEP, step)
         self._period = segments[0].period
+        self._reading = reading_spacing(segments)
+        widest = min(WIDEST, LONGEST_WINDOW / self._reading)
+        self._bounds = ((0.0, lead / self._period), (0.0, widest**2), bounds)
         self.lead = lead
-        self._last: tuple[tuple[float, float | None], OutputError] | None = None
+        self._low_pass = False
+        self._last: tuple[tuple[object, ...], OutputError] | None = None
 
-    def _problem(self, late: float, more: float | None = None) -> OutputError:
-        """Return the residuals at a dead time in samples and an additional parameter."""
-        key = (float(late), more)
+    def _problem(self, late: float, square: float, more: float | None = None) -> OutputError:
+        """Return the residuals at a dead time, a square and an additional parameter."""
+        key = (self._low_pass, float(late), float(square), more)
         if self._last is None or self._last[0] != key:
             segments = self._segments
             if more is not None:
                 segments = [self._changed(segment, float(more)) for segment in segments]
-            self._last = key, OutputError(segments, key[0] * self._period, self.lead)
+            dead_time, smoothing = float(late) * self._period, self._smoothing(square)
+            self._last = key, OutputError(segments, dead_time, self.lead, smoothing)
         return self._last[1]
 
     def scan(self, lates: Sequence[int], more: float | None = None) -> tuple[Array, Array, float]:
@@ -308,7 +351,7 @@ class _DeadTimeSearch:
         theta: Array | None = None
         best = (math.inf, np.zeros(2), 0.0)
         for i, late in enumerate(lates):
-            problem = self._problem(late, more)
+            problem = self._problem(late, 0.0, more)
             if theta is None:
                 theta = problem.first_guess()
             # The plain interface of the same MINPACK routine is faster; this runs for every sample.
@@ -327,24 +370,62 @@ class _DeadTimeSearch:
                 best = (float(errors[i]), theta, float(late))
         return errors, best[1], best[2]
 
-    def solve(self, x: Array) -> tuple[FirstOrderFit, Array, Array]:
-        """Return the fit from a start, its parameters, and deviations of those after the gain."""
-        found = least_squares(
-            self._residuals, x, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
-        )
-        x = self._within(found.x)
-        fit, stds = fit_at(self._problem(*x[2:]), x[:2], self._jacobian(x)[:, 2:])
-        stds[0] *= self._period
+    def solve(self, theta: Array, late: float, more: float | None = None) -> _Solution:
+        """Return the fit from a start: theta, dead time in samples, additional parameter.
+
+        The velocity is smoothed by a window or by a low-pass, by which the residuals are smaller.
+        """
+        start = np.array([*theta, late, 1.0, *(() if more is None else (more,))])
+        self._low_pass = False
+        window = self._solve(start)
+        # Within one reading both are the same.
+        if window.smoothing.window <= self._reading:
+            return window
+        self._low_pass = True
+        low_pass = self._solve(start)
+        if window.fit.residual_std <= low_pass.fit.residual_std:
+            return window
+        return _widened(low_pass, window)
+
+    def _solve(self, start: Array) -> _Solution:
+        x = least_squares(
+            self._residuals, start, jac=self._jacobian, method="lm", x_scale="jac", max_nfev=60
+        ).x
+        x = self._within(x)
+        others = self._jacobian(x)[:, 2:]
+        fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
+        if not stds[1] < self._bounds[1][1]:
+            # Samples that all miss the time in which a window shifts over a step cannot tell it
+            # from a dead time, and it has no effect on the other parameters.
+            fit, stds = fit_at(self._problem(*x[2:]), x[:2], np.delete(others, 1, axis=1))
+            stds = np.insert(stds, 1, math.inf)
         # A deviation beyond the scan's width means that the dead time is not identifiable.
-        stds[0] = stds[0] if stds[0] < max(self.lead, self._period) else math.inf
-        return fit, x, stds
+        late_std = float(stds[0]) * self._period
+        half = NORMAL_95 * float(stds[1])
+        squares = [min(max(x[3] + side * half, 0.0), self._bounds[1][1]) for side in (-1.0, 1.0)]
+        low, high = (self._smoothing(square) for square in squares)
+        more = len(x) > 4
+        return _Solution(
+            fit=fit,
+            dead_time_std=late_std if late_std < max(self.lead, self._period) else math.inf,
+            smoothing=self._smoothing(x[3]),
+            smoothing_range=(low.width, high.width),
+            more=float(x[4]) if more else math.nan,
+            more_std=float(stds[2]) if more else 0.0,
+        )
+
+    def _smoothing(self, square: float) -> Smoothing:
+        """Return the smoothing of a square. A low-pass filters means over the last period."""
+        if not self._low_pass:
+            return Smoothing(self._reading * math.sqrt(square))
+        window, lag = math.sqrt(min(square, 1.0)), math.sqrt(max(square - 1.0, 0.0) / LAG_SQUARE)
+        return Smoothing(self._reading * window, self._reading * lag)
 
     def _within(self, x: Array) -> Array:
         """Return the parameters limited to their bounds."""
         x = np.array(x)
-        x[2] = min(max(x[2], 0.0), self.lead / self._period)
-        if len(x) > 3:
-            x[3] = min(max(x[3], self._bounds[0]), self._bounds[1])
+        for i, (low, high) in zip(range(2, len(x)), self._bounds, strict=False):
+            x[i] = min(max(x[i], low), high)
         return x
 
     def _residuals(self, x: Array) -> Array:
@@ -353,7 +434,7 @@ class _DeadTimeSearch:
         return self._problem(*x[2:]).residuals(x[:2])
 
     def _jacobian(self, x: Array) -> Array:
-        """Return the Jacobian, shape (n, len(x)); by differences for the last two columns."""
+        """Return the Jacobian, shape (n, len(x)); by differences from the third column on."""
         x = self._within(x)
         columns = [self._problem(*x[2:]).jacobian(x[:2])]
         for i, step in zip(range(2, len(x)), self._steps, strict=False):
@@ -367,3 +448,27 @@ class _DeadTimeSearch:
             else:
                 columns.append(np.zeros_like(columns[0][:, 0]))
         return np.column_stack(columns)
+
+
+def _widened(best: _Solution, other: _Solution) -> _Solution:
+    """Return a solution whose intervals allow for a filter of another shape than a low-pass.
+
+    Digital filters of a few readings are in between; the difference to a mean is the measure.
+    """
+    fit, model = best.fit, other.fit.model
+    off = SHAPE_SHARE * abs(fit.model.time_constant - model.time_constant)
+    covariance = fit.covariance.copy()
+    covariance[0, 0] += (SHAPE_SHARE * (fit.model.inertia - model.inertia)) ** 2
+    time_constant_std = math.hypot(fit.time_constant_std, off)
+    late = SHAPE_SHARE * abs(fit.dead_time - other.fit.dead_time)
+    return replace(
+        best,
+        fit=replace(fit, covariance=covariance, time_constant_std=time_constant_std),
+        dead_time_std=math.hypot(best.dead_time_std, late),
+    )
+
+
+def reading_spacing(segments: Sequence[AxisSegment]) -> float:
+    """Return the usual time between two readings, s; segments must not be empty."""
+    gaps = np.concatenate([np.diff(np.flatnonzero(segment.counts)) for segment in segments])
+    return segments[0].period * (float(np.median(gaps)) if len(gaps) else 1.0)

@@ -10,6 +10,20 @@ gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, the solution
 
     v(k+1) = a v(k) + gain (1 - a^(1-f)) command(k-m) + gain (a^(1-f) - a) command(k-m-1).
 
+A driver computes a velocity from the counts of an encoder: it is the mean over a time W that ends
+at the sample, and follows a step more slowly than the robot. Read as a velocity at an instant, it
+makes tau too large by about W^2 / (24 tau). The mean of (3) over W is exactly
+
+    (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
+
+with both velocities as above, for the dead times d' and d' + W. Many drivers filter by a low-pass
+of time constant L < tau, too, whose response to v is, with v_L the response of (3) for tau = L,
+
+    (tau v - L v_L) / (tau - L).
+
+d = d' + W / 2 + L, the time from a command to the middle of its effect, is nearly independent of W
+and L. Which of two lags is the robot's cannot be known from a recording: it is the longer one here.
+
 The residual is measured minus simulated velocity (output error), so measurement noise does not bias
 the parameters. theta = [log tau, gain] is found by Levenberg-Marquardt. The velocity v0 at the
 beginning of each segment enters linearly and is eliminated (variable projection):
@@ -28,7 +42,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +63,10 @@ GRID = 12
 LEAST_SAMPLES = 3
 # Limits of a time constant: a share of the period, and a multiple of the duration of all samples.
 FASTEST, SLOWEST = 0.05, 100.0
+# Shorter windows and lags are none, in periods: they would only lose digits.
+LEAST_WINDOW = 1e-3
+# Longest lag of a low-pass, as a share of the time constant.
+LARGEST_LAG = 0.95
 # Median of the square of a normal variable of unit variance.
 CHI_SQUARED = 0.4549
 # Maximum order of the autoregressive process, and minimum number of residuals per coefficient.
@@ -64,6 +82,9 @@ class AxisSegment:
         command: Command held from sample k to k+1, shape (n,); m/s, rad/s or the axis's own unit.
         velocity: Velocity measured at sample k, shape (n,); m/s or rad/s.
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
+        parts: Means of the command over m equal parts of each period, shape (n, m); None: the
+            command is held. See `refined`.
+        every: Number of samples from which on a dead time is another, for a coarse search.
 
     Raises:
         ValueError: Shapes differ, a value is not finite, or period <= 0.
@@ -73,6 +94,8 @@ class AxisSegment:
     command: Array
     velocity: Array
     fresh: Mask | None = None
+    parts: Array | None = None
+    every: int = 1
 
     def __post_init__(self) -> None:
         if not 0.0 < self.period < math.inf:
@@ -97,12 +120,53 @@ class AxisSegment:
         """Time from the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
 
+    def refined(self, parts: int) -> AxisSegment:
+        """Return a segment of a sample for each of m parts, of which the first is a reading."""
+        count = len(self.velocity)
+        held = np.repeat(self.command, parts)
+        fresh = np.zeros((count, parts), bool)
+        fresh[:, 0] = self.counts
+        return AxisSegment(
+            self.period / parts,
+            held if self.parts is None else np.ravel(self.parts),
+            np.repeat(self.velocity, parts),
+            fresh.ravel(),
+            every=parts,
+        )
+
     @property
     def counts(self) -> Mask:
         """Whether each velocity is a new reading, shape (n,)."""
         if self.fresh is None:
             return np.ones(len(self.velocity), bool)
         return np.asarray(self.fresh, bool)
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How a driver smooths the velocity that it publishes.
+
+    Attributes:
+        window: Time over which a reading is a mean, s, >= 0.
+        lag: Time constant of a low-pass, s, >= 0; less than the axis's own.
+    """
+
+    window: float = 0.0
+    lag: float = 0.0
+
+    @property
+    def delay(self) -> float:
+        """Time by which a slow change is read late, s."""
+        return 0.5 * self.window + self.lag
+
+    @property
+    def width(self) -> float:
+        """Window of a mean that smooths as much, s."""
+        return math.sqrt(self.window**2 + 12.0 * self.lag**2)
+
+
+UNSMOOTHED = Smoothing()
+"""A velocity measured at the instant of its stamp."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +192,12 @@ class FirstOrder:
         return 1.0 / self.drag
 
     def simulate(
-        self, command: Array, period: float, start: float, dead_time: float = 0.0
+        self,
+        command: Array,
+        period: float,
+        start: float,
+        dead_time: float = 0.0,
+        smoothing: Smoothing = UNSMOOTHED,
     ) -> Array:
         """Simulate the velocity at each sample, exactly for a command held between samples.
 
@@ -137,6 +206,7 @@ class FirstOrder:
             period: Sampling period, s, > 0.
             start: Velocity at the first sample.
             dead_time: Dead time, s, >= 0; the first command is assumed to have been held before.
+            smoothing: How the velocity is smoothed; its delay is part of the dead time.
 
         Returns:
             Velocities, shape (n,), in the velocity's unit; the first is start.
@@ -151,9 +221,10 @@ class FirstOrder:
         command = np.asarray(command, dtype=float)
         if not len(command):
             return np.empty(0)
-        response, _ = _forced(self.time_constant, _late(command, period, dead_time), period)
+        drive = _Drive.of(command, period, _checked(dead_time), smoothing)
+        response, _ = _forced(self.time_constant, drive, period)
         decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
-        return start * decay + self.gain * response
+        return (start - self.gain * float(response[0])) * decay + self.gain * response
 
 
 @dataclass(frozen=True)
@@ -190,6 +261,7 @@ def fit_first_order(
     segments: Sequence[AxisSegment],
     start: tuple[float, float] | None = None,
     dead_time: float = 0.0,
+    smoothing: Smoothing = UNSMOOTHED,
 ) -> FirstOrderFit:
     """Fit one axis by output error.
 
@@ -198,12 +270,13 @@ def fit_first_order(
         start: Initial (inertia in s, drag), of equal sign; None: the best time constant of a
             coarse grid.
         dead_time: Dead time, s, >= 0, treated as known.
+        smoothing: How the velocity is smoothed, treated as known.
 
     Raises:
         ValueError: A fit is impossible: too few samples, different periods, a velocity or a command
             that never changes, or a start that is not stable.
     """
-    problem = OutputError(segments, dead_time, dead_time)
+    problem = OutputError(segments, dead_time, dead_time, smoothing)
     theta = problem.first_guess() if start is None else problem.checked(start)
     found = least_squares(
         problem.residuals, theta, jac=problem.jacobian, method="lm", x_scale="jac", max_nfev=200
@@ -272,15 +345,22 @@ class OutputError:
         dead_time: Dead time, s, >= 0.
         lead: Time at each segment's beginning that is only used for past commands, s,
             >= dead_time. It must be equal for fits whose residuals are compared.
+        smoothing: How the velocity is smoothed; its delay is part of the dead time.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
     """
 
-    def __init__(self, segments: Sequence[AxisSegment], dead_time: float, lead: float) -> None:
+    def __init__(
+        self,
+        segments: Sequence[AxisSegment],
+        dead_time: float,
+        lead: float,
+        smoothing: Smoothing = UNSMOOTHED,
+    ) -> None:
         if not segments:
             raise ValueError("segments is empty: must hold at least one")
-        self.dead_time = dead_time
+        self.dead_time = _checked(dead_time)
         self.period = segments[0].period
         for segment in segments:
             if not math.isclose(segment.period, self.period, rel_tol=1e-9):
@@ -290,35 +370,35 @@ class OutputError:
         if not lead >= dead_time:
             raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
         skip = math.ceil(lead / self.period - 1e-9)
-        # Delayed commands, velocity and whether samples count, without the lead.
+        # Delayed commands, velocity and whether samples count. Those of the lead do not: at its end
+        # a low-pass has forgotten how the segment began.
         pieces = []
         for segment in segments:
-            newer, older, fraction = _late(segment.command, self.period, dead_time)
-            pieces.append(
-                (newer[skip:], older[skip:], segment.velocity[skip:], segment.counts[skip:])
-            )
-        pieces = [piece for piece in pieces if np.count_nonzero(piece[3]) >= LEAST_SAMPLES]
+            use = segment.counts.copy()
+            use[:skip] = False
+            drive = _Drive.of(segment.command, self.period, dead_time, smoothing)
+            pieces.append((drive, segment.velocity, use))
+        pieces = [piece for piece in pieces if np.count_nonzero(piece[2]) >= LEAST_SAMPLES]
         if not pieces:
             raise ValueError(
                 f"no stretch is long enough: must be at least {skip + LEAST_SAMPLES} samples with "
                 f"a lead of {lead:g} s; record for longer"
             )
-        if all(np.ptp(newer) == 0.0 for newer, *_ in pieces):
+        if all(np.ptp(drive.newer[skip:]) == 0.0 for drive, *_ in pieces):
             raise ValueError("command never changes within a stretch: record steps of the command")
-        newer, older, velocity = (np.concatenate([p[i] for p in pieces]) for i in range(3))
-        use = np.concatenate([piece[3] for piece in pieces])
+        velocity, use = (np.concatenate([piece[i] for piece in pieces]) for i in (1, 2))
         self.measured: Array = velocity[use]
         if np.ptp(self.measured) == 0.0:
             raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
-        self._commands = (newer, older, fraction)
+        self._drive = _Drive.joined([piece[0] for piece in pieces])
         # A view, not a copy, if all samples count.
         self._use: slice | Mask = slice(None) if use.all() else use
         # Index of each sample relative to its segment's first one that counts.
-        counting = [np.flatnonzero(piece[3]) for piece in pieces]
+        counting = [np.flatnonzero(piece[2]) for piece in pieces]
         self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
         self.lengths = [len(k) for k in counting]
         self._first = np.cumsum([0, *self.lengths[:-1]])
-        self._longest = self.period * max(len(piece[3]) for piece in pieces)
+        self._longest = self.period * max(len(piece[2]) for piece in pieces)
         self._slowest = SLOWEST * self.period * len(use)
         self._theta: list[float] = []
 
@@ -370,9 +450,7 @@ class OutputError:
             return
         tau = self.time_constant(theta)
         x = self.period / tau
-        response, slope = (
-            series[self._use] for series in _forced(tau, self._commands, self.period)
-        )
+        response, slope = (series[self._use] for series in _forced(tau, self._drive, self.period))
         decay = np.exp(-x * self._since)
         # Derivative of the decay by log tau.
         bend = x * self._since * decay
@@ -397,27 +475,123 @@ class OutputError:
         return values if len(self.lengths) == 1 else np.repeat(values, self.lengths)
 
 
-def _late(command: Array, period: float, dead_time: float) -> tuple[Array, Array, float]:
-    """Return commands m and m + 1 periods earlier, (n,), and the fraction f of the dead time."""
+def _checked(dead_time: float) -> float:
     if not 0.0 <= dead_time < math.inf:
         raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
-    # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
-    whole = int(dead_time / period + 1e-9)
-    index = np.arange(len(command)) - whole
-    newer, older = command[np.maximum(index, 0)], command[np.maximum(index - 1, 0)]
-    return newer, older, max(dead_time / period - whole, 0.0)
+    return dead_time
 
 
-def _forced(tau: float, commands: tuple[Array, Array, float], period: float) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class _Drive:
+    """Commands that act at n samples, or over a window that ends there.
+
+    Attributes:
+        newer: Command that begins to act in the period that ends at the sample, shape (n,).
+        older: Command that acted before, shape (n,).
+        fraction: Share of the period in which `older` still acts.
+        lag: Time constant of a low-pass, in periods.
+        window: Time over which a reading is a mean, in periods; 0: it is one of the instant.
+        before: The same at the beginning of the window; None without a window.
+        mean: Mean of the command over the window, shape (n,); empty without a window.
+    """
+
+    newer: Array
+    older: Array
+    fraction: float
+    lag: float = 0.0
+    window: float = 0.0
+    before: _Drive | None = None
+    mean: Array = field(default_factory=lambda: np.empty(0))
+
+    @classmethod
+    def of(
+        cls,
+        command: Array,
+        period: float,
+        dead_time: float,
+        smoothing: Smoothing,
+    ) -> _Drive:
+        """Return the drive of commands; times in s."""
+        width, lag = smoothing.window / period, smoothing.lag / period
+        # Commands may seem to act before they are sent, if the middle of their effect is as late.
+        end = (dead_time - smoothing.delay) / period
+        if width < LEAST_WINDOW:
+            return replace(cls._late(command, end + 0.5 * width), lag=lag)
+        passed = _passed(command, end) - _passed(command, end + width)
+        return replace(
+            cls._late(command, end),
+            lag=lag,
+            window=width,
+            before=cls._late(command, end + width),
+            mean=passed / width,
+        )
+
+    @classmethod
+    def _late(cls, command: Array, late: float) -> _Drive:
+        # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
+        whole = math.floor(late + 1e-9)
+        index = np.arange(len(command)) - whole
+        newer, older = (command[np.clip(index - i, 0, len(command) - 1)] for i in (0, 1))
+        return cls(newer, older, max(late - whole, 0.0))
+
+    @classmethod
+    def joined(cls, drives: Sequence[_Drive]) -> _Drive:
+        """Join drives of the same dead time and window into one."""
+        first = drives[0]
+        newer, older, mean = (
+            np.concatenate([getattr(drive, name) for drive in drives])
+            for name in ("newer", "older", "mean")
+        )
+        before = [drive.before for drive in drives if drive.before is not None]
+        return replace(
+            first,
+            newer=newer,
+            older=older,
+            mean=mean,
+            before=cls.joined(before) if before else None,
+        )
+
+
+def _passed(command: Array, late: float) -> Array:
+    """Return the integral of a held command up to `late` periods before each sample, (n,)."""
+    count = len(command)
+    at = np.arange(count) - late
+    total = np.concatenate(([0.0], np.cumsum(command)))
+    passed: Array = np.interp(at, np.arange(count + 1), total)
+    # The first command is assumed to have been held before, the last one to be held on.
+    passed += command[0] * np.minimum(at, 0.0) + command[-1] * np.maximum(at - count, 0.0)
+    return passed
+
+
+def _forced(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
     """Return the response of unit gain from rest, and its derivative by log tau, each (n,)."""
-    newer, older, f = commands
+    response, slope = _over_window(tau, drive, period)
+    lag = min(drive.lag * period, LARGEST_LAG * tau)
+    if lag < LEAST_WINDOW * period:
+        return response, slope
+    smoothed = (tau * response - lag * _over_window(lag, drive, period)[0]) / (tau - lag)
+    return smoothed, tau * (response + slope - smoothed) / (tau - lag)
+
+
+def _over_window(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
+    response, slope = _at_instants(tau, drive, period)
+    if drive.before is None:
+        return response, slope
+    earlier, earlier_slope = _at_instants(tau, drive.before, period)
+    ratio = tau / (period * drive.window)
+    change = ratio * (response - earlier)
+    return drive.mean - change, -change - ratio * (slope - earlier_slope)
+
+
+def _at_instants(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
+    f = drive.fraction
     x = period / tau
     a = math.exp(-x)
     part = math.exp(-x * (1.0 - f))
     # d a / d log tau = x a, and so on.
-    drive = -math.expm1(-x * (1.0 - f)) * newer + (part - a) * older
-    slope = x * ((f - 1.0) * part * newer + ((1.0 - f) * part - a) * older)
-    response = lfilter((0.0, 1.0), (1.0, -a), drive)
+    pull = -math.expm1(-x * (1.0 - f)) * drive.newer + (part - a) * drive.older
+    slope = x * ((f - 1.0) * part * drive.newer + ((1.0 - f) * part - a) * drive.older)
+    response = lfilter((0.0, 1.0), (1.0, -a), pull)
     return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
 
 
