@@ -27,14 +27,13 @@ from scipy.optimize import least_squares, leastsq
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.first_order import (
-    UNSMOOTHED,
     Array,
     AxisSegment,
     FirstOrderFit,
     OutputError,
-    Smoothing,
     fit_at,
 )
+from diffbot_ident.velocity.smoothed_response import UNSMOOTHED, Smoothing
 
 LONGEST = 1.0
 """Dead times up to this are tried, s."""

@@ -10,19 +10,7 @@ gain = 1 / s_drag, a = exp(-T / tau) and d = (m + f) T, 0 <= f < 1, the solution
 
     v(k+1) = a v(k) + gain (1 - a^(1-f)) command(k-m) + gain (a^(1-f) - a) command(k-m-1).
 
-A driver computes a velocity from the counts of an encoder: it is the mean over a time W that ends
-at the sample, and follows a step more slowly than the robot. Read as a velocity at an instant, it
-makes tau too large by about W^2 / (24 tau). The mean of (3) over W is exactly
-
-    (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
-
-with both velocities as above, for the dead times d' and d' + W. Many drivers filter by a low-pass
-of time constant L < tau, too, whose response to v is, with v_L the response of (3) for tau = L,
-
-    (tau v - L v_L) / (tau - L).
-
-d = d' + W / 2 + L, the time from a command to the middle of its effect, is nearly independent of W
-and L. Which of two lags is the robot's cannot be known from a recording: it is the longer one here.
+A driver may smooth the velocity that it publishes; smoothed_response.py has the solution for that.
 
 The residual is measured minus simulated velocity (output error), so measurement noise does not bias
 the parameters. theta = [log tau, gain] is found by Levenberg-Marquardt. The velocity v0 at the
@@ -42,13 +30,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
+
+from diffbot_ident.velocity.smoothed_response import (
+    UNSMOOTHED,
+    Drive,
+    Smoothing,
+    forced_response,
+)
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -63,10 +58,6 @@ GRID = 12
 LEAST_SAMPLES = 3
 # Limits of a time constant: a share of the period, and a multiple of the duration of all samples.
 FASTEST, SLOWEST = 0.05, 100.0
-# Shorter windows and lags are none, in periods: they would only lose digits.
-LEAST_WINDOW = 1e-3
-# Longest lag of a low-pass, as a share of the time constant.
-LARGEST_LAG = 0.95
 # Median of the square of a normal variable of unit variance.
 CHI_SQUARED = 0.4549
 # Maximum order of the autoregressive process, and minimum number of residuals per coefficient.
@@ -143,33 +134,6 @@ class AxisSegment:
 
 
 @dataclass(frozen=True)
-class Smoothing:
-    """How a driver smooths the velocity that it publishes.
-
-    Attributes:
-        window: Time over which a reading is a mean, s, >= 0.
-        lag: Time constant of a low-pass, s, >= 0; less than the axis's own.
-    """
-
-    window: float = 0.0
-    lag: float = 0.0
-
-    @property
-    def delay(self) -> float:
-        """Time by which a slow change is read late, s."""
-        return 0.5 * self.window + self.lag
-
-    @property
-    def width(self) -> float:
-        """Window of a mean that smooths as much, s."""
-        return math.sqrt(self.window**2 + 12.0 * self.lag**2)
-
-
-UNSMOOTHED = Smoothing()
-"""A velocity measured at the instant of its stamp."""
-
-
-@dataclass(frozen=True)
 class FirstOrder:
     """Dynamics of one axis, (3) of the 2023 paper.
 
@@ -221,8 +185,8 @@ class FirstOrder:
         command = np.asarray(command, dtype=float)
         if not len(command):
             return np.empty(0)
-        drive = _Drive.of(command, period, _checked(dead_time), smoothing)
-        response, _ = _forced(self.time_constant, drive, period)
+        drive = Drive.of(command, period, _checked(dead_time), smoothing)
+        response, _ = forced_response(self.time_constant, drive, period)
         decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
         return (start - self.gain * float(response[0])) * decay + self.gain * response
 
@@ -376,7 +340,7 @@ class OutputError:
         for segment in segments:
             use = segment.counts.copy()
             use[:skip] = False
-            drive = _Drive.of(segment.command, self.period, dead_time, smoothing)
+            drive = Drive.of(segment.command, self.period, dead_time, smoothing)
             pieces.append((drive, segment.velocity, use))
         pieces = [piece for piece in pieces if np.count_nonzero(piece[2]) >= LEAST_SAMPLES]
         if not pieces:
@@ -390,7 +354,7 @@ class OutputError:
         self.measured: Array = velocity[use]
         if np.ptp(self.measured) == 0.0:
             raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
-        self._drive = _Drive.joined([piece[0] for piece in pieces])
+        self._drive = Drive.joined([piece[0] for piece in pieces])
         # A view, not a copy, if all samples count.
         self._use: slice | Mask = slice(None) if use.all() else use
         # Index of each sample relative to its segment's first one that counts.
@@ -450,7 +414,9 @@ class OutputError:
             return
         tau = self.time_constant(theta)
         x = self.period / tau
-        response, slope = (series[self._use] for series in _forced(tau, self._drive, self.period))
+        response, slope = (
+            series[self._use] for series in forced_response(tau, self._drive, self.period)
+        )
         decay = np.exp(-x * self._since)
         # Derivative of the decay by log tau.
         bend = x * self._since * decay
@@ -479,120 +445,6 @@ def _checked(dead_time: float) -> float:
     if not 0.0 <= dead_time < math.inf:
         raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
     return dead_time
-
-
-@dataclass(frozen=True)
-class _Drive:
-    """Commands that act at n samples, or over a window that ends there.
-
-    Attributes:
-        newer: Command that begins to act in the period that ends at the sample, shape (n,).
-        older: Command that acted before, shape (n,).
-        fraction: Share of the period in which `older` still acts.
-        lag: Time constant of a low-pass, in periods.
-        window: Time over which a reading is a mean, in periods; 0: it is one of the instant.
-        before: The same at the beginning of the window; None without a window.
-        mean: Mean of the command over the window, shape (n,); empty without a window.
-    """
-
-    newer: Array
-    older: Array
-    fraction: float
-    lag: float = 0.0
-    window: float = 0.0
-    before: _Drive | None = None
-    mean: Array = field(default_factory=lambda: np.empty(0))
-
-    @classmethod
-    def of(
-        cls,
-        command: Array,
-        period: float,
-        dead_time: float,
-        smoothing: Smoothing,
-    ) -> _Drive:
-        """Return the drive of commands; times in s."""
-        width, lag = smoothing.window / period, smoothing.lag / period
-        # Commands may seem to act before they are sent, if the middle of their effect is as late.
-        end = (dead_time - smoothing.delay) / period
-        if width < LEAST_WINDOW:
-            return replace(cls._late(command, end + 0.5 * width), lag=lag)
-        passed = _passed(command, end) - _passed(command, end + width)
-        return replace(
-            cls._late(command, end),
-            lag=lag,
-            window=width,
-            before=cls._late(command, end + width),
-            mean=passed / width,
-        )
-
-    @classmethod
-    def _late(cls, command: Array, late: float) -> _Drive:
-        # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
-        whole = math.floor(late + 1e-9)
-        index = np.arange(len(command)) - whole
-        newer, older = (command[np.clip(index - i, 0, len(command) - 1)] for i in (0, 1))
-        return cls(newer, older, max(late - whole, 0.0))
-
-    @classmethod
-    def joined(cls, drives: Sequence[_Drive]) -> _Drive:
-        """Join drives of the same dead time and window into one."""
-        first = drives[0]
-        newer, older, mean = (
-            np.concatenate([getattr(drive, name) for drive in drives])
-            for name in ("newer", "older", "mean")
-        )
-        before = [drive.before for drive in drives if drive.before is not None]
-        return replace(
-            first,
-            newer=newer,
-            older=older,
-            mean=mean,
-            before=cls.joined(before) if before else None,
-        )
-
-
-def _passed(command: Array, late: float) -> Array:
-    """Return the integral of a held command up to `late` periods before each sample, (n,)."""
-    count = len(command)
-    at = np.arange(count) - late
-    total = np.concatenate(([0.0], np.cumsum(command)))
-    passed: Array = np.interp(at, np.arange(count + 1), total)
-    # The first command is assumed to have been held before, the last one to be held on.
-    passed += command[0] * np.minimum(at, 0.0) + command[-1] * np.maximum(at - count, 0.0)
-    return passed
-
-
-def _forced(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
-    """Return the response of unit gain from rest, and its derivative by log tau, each (n,)."""
-    response, slope = _over_window(tau, drive, period)
-    lag = min(drive.lag * period, LARGEST_LAG * tau)
-    if lag < LEAST_WINDOW * period:
-        return response, slope
-    smoothed = (tau * response - lag * _over_window(lag, drive, period)[0]) / (tau - lag)
-    return smoothed, tau * (response + slope - smoothed) / (tau - lag)
-
-
-def _over_window(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
-    response, slope = _at_instants(tau, drive, period)
-    if drive.before is None:
-        return response, slope
-    earlier, earlier_slope = _at_instants(tau, drive.before, period)
-    ratio = tau / (period * drive.window)
-    change = ratio * (response - earlier)
-    return drive.mean - change, -change - ratio * (slope - earlier_slope)
-
-
-def _at_instants(tau: float, drive: _Drive, period: float) -> tuple[Array, Array]:
-    f = drive.fraction
-    x = period / tau
-    a = math.exp(-x)
-    part = math.exp(-x * (1.0 - f))
-    # d a / d log tau = x a, and so on.
-    pull = -math.expm1(-x * (1.0 - f)) * drive.newer + (part - a) * drive.older
-    slope = x * ((f - 1.0) * part * drive.newer + ((1.0 - f) * part - a) * drive.older)
-    response = lfilter((0.0, 1.0), (1.0, -a), pull)
-    return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
 
 
 def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
