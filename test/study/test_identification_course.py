@@ -211,7 +211,7 @@ class Estimating:
 
     def estimate(self):
         state = EstimateState.UNESTIMATED if self._left > 0 else self._state
-        return replace(Estimate.unknown(0, 1), state=state, reason="the seventh wheel")
+        return Estimate().as_a_whole(state, "the seventh wheel")
 
 
 def standing(estimator, duration=1.0):
