@@ -265,7 +265,8 @@ def test_forgetting_follows_a_change():
         found[forgetting] = estimator.estimate()
         assert abs(found[forgetting].values[2] / heavy.truth[2] - 1.0) < 0.03, forgetting
     assert not any("the robot changed" in text for text in found[0.93].warnings)
-    assert any("the robot changed 6 s after" in text for text in found[1.0].warnings)
+    told = (found[1.0].reason, *found[1.0].warnings)
+    assert any("the robot changed 6 s after its first sample" in text for text in told), told
     mixed = (light.truth[2] + heavy.truth[2]) / 2.0
     assert abs(mixed / heavy.truth[2] - 1.0) > 0.1
 
