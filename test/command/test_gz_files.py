@@ -151,6 +151,16 @@ def test_sensor_that_is_not_there_is_refused(sim, sensor):
         refuse_unsupported(values)
 
 
+@pytest.mark.parametrize("sim", ["gz", "gz_ros2_control", "gazebo_ros"])
+def test_a_sloped_floor_is_refused(sim):
+    resolver = Resolver(os.environ)
+    resolver.file(BRINGUP / "launch" / "ident.launch.xml", [("sim", sim), ("slope", "1.0")])
+    texts = [w.text for w in resolver.processes[0].command if isinstance(w, ParameterText)]
+    assert any(" slope: 1.0\n" in text for text in texts)
+    with pytest.raises(ValueError, match="'slope' = 1: must be 0, as the floor of this simulator"):
+        refuse_unsupported(ExternalParameters(robot="twil", start="0,0,0", slope=1.0))
+
+
 def test_what_is_not_installed_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     with pytest.raises(ImportError, match=r"sim:=gz needs ros_gz_sim of a ROS 2 install: sudo apt"):

@@ -503,7 +503,7 @@ _LEAST = {"encoder_counts": -1} | dict.fromkeys(
     (
         "amplitude", "angular_velocity", "arena", "dead_time", "duration", "hold", "laps",
         "linear_velocity", "margin", "memory", "ramp_down", "ramp_up", "seed", "settling_time",
-        "side", "speed", "torque_delay", "torque_limit", "torque_noise", "verification",
+        "side", "slope", "speed", "torque_delay", "torque_limit", "torque_noise", "verification",
     ),
     0,
 )  # fmt: skip

@@ -33,6 +33,7 @@ class ExternalParameters(SimulatorParameters):
     camera: bool = parameter(False, "must be false: there is none")
     imu: bool = parameter(False, "must be false: there is no gyro")
     pose_source: bool = parameter(False, "must be false: there is none")
+    slope: float = parameter(0.0, "must be 0: the floor is level", minimum=0.0)
     gui: bool = parameter(False, "open the simulator's window")
     patience: float = parameter(
         60.0,
@@ -43,13 +44,18 @@ class ExternalParameters(SimulatorParameters):
 
 
 def refuse_unsupported(values: ExternalParameters) -> None:
-    """Raise ValueError when a parameter that must be false is true."""
+    """Raise ValueError when a parameter asks for what the simulators do not offer."""
     for name in ("paused", "camera", "imu", "pose_source"):
         if getattr(values, name):
             raise ValueError(
                 f"parameter '{name}' = true: this simulator does not offer it; leave it out, or "
                 "use sim:=gazebo"
             )
+    if values.slope:
+        raise ValueError(
+            f"parameter 'slope' = {values.slope:g}: must be 0, as the floor of this simulator is "
+            "level; use sim:=gazebo"
+        )
 
 
 E_co = TypeVar("E_co", bound=ExternalParameters, covariant=True)
