@@ -100,10 +100,10 @@ def parameters_figure(
         if limits is None or not known.any():
             style.say(axes, _reason_text(quantity))
             continue
-        t, k, s = times[known], values[known, i], NORMAL_95 * sigma[known]
-        band = axes.fill_between(t, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
+        k, s = np.where(known, (values[:, i], NORMAL_95 * sigma), np.nan)  # NaN leaves a gap
+        band = axes.fill_between(times, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
         band.set_label("95 %")
-        axes.plot(t, k, color=style.BLUE, linewidth=1.8, label="estimate")
+        axes.plot(times, k, color=style.BLUE, linewidth=1.8, label="estimate")
         axes.set_ylim(*limits)
     style.legend(figure)
     return figure

@@ -213,9 +213,8 @@ def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> lis
         sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
         known = np.isfinite(sigma) & np.isfinite(values[:, i])
         value, spread = with_uncertainty(quantity.value, quantity.half_width)
-        curves = [
-            Curve("estimate", times[known], values[known, i], half_width=NORMAL_95 * sigma[known])
-        ]
+        k, s = np.where(known, (values[:, i], NORMAL_95 * sigma), np.nan)  # NaN leaves a gap
+        curves = [Curve("estimate", times, k, half_width=s)]
         truth = np.empty(0)
         if len(true_times):
             x = np.append(np.clip(true_times, times[0], times[-1]), times[-1])
