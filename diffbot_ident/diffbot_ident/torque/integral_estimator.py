@@ -53,6 +53,7 @@ from diffbot_ident.torque.integral_rows import (
     IntegralRows,
     MotionScale,
     RowSums,
+    turn_over_gap,
     turns,
 )
 from diffbot_ident.torque.judgement import (
@@ -222,6 +223,7 @@ class IntegralEstimator:
         self._regression: _Regression | None = None
         self._angles: Array | None = None  # of the newest processed sample, shape (1, 2), rad
         self._heading = 0.0  # at that sample, rad
+        self._gap = False  # whether the next sample does not continue that one
         self._samples = 0
         self._estimate: Estimate | None = None
 
@@ -274,6 +276,7 @@ class IntegralEstimator:
     def _interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._work_off()
+        self._gap = True
         if self._regression is not None:
             self._regression.interrupt()
 
@@ -292,7 +295,10 @@ class IntegralEstimator:
     def _headings(self, angles: Array) -> Array:
         """Return the headings (rad, 0 at the first sample of all) of the next angles, (n, 2)."""
         before = angles[:1] if self._angles is None else self._angles
-        _, turned = self._geometry.body_velocity(*turns(np.concatenate((before, angles))).T)
+        steps = turns(np.concatenate((before, angles)))
+        if self._gap:
+            steps[0], self._gap = turn_over_gap(before[0], angles[0]), False
+        _, turned = self._geometry.body_velocity(*steps.T)
         headings: Array = self._heading + np.cumsum(turned)
         self._angles, self._heading = angles[-1:], float(headings[-1])
         return headings

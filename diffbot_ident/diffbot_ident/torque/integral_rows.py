@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
+from arc_odometry.joints import wheel_turn
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.torque_delay import (
@@ -382,6 +383,15 @@ def turns(angles: Array) -> Array:
     Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
     """
     return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
+
+
+def turn_over_gap(before: Array, after: Array) -> Array:
+    """Return the wheels' rotation over lost samples, rad, shape (2,), from angles (2,) each.
+
+    Over a gap a wheel may turn by more than half a turn: see `wheel_turn`.
+    """
+    pairs = zip(("left", "right"), before.tolist(), after.tolist(), strict=True)
+    return np.array([wheel_turn(*each, math.inf) for each in pairs])
 
 
 def _halves(per_period: Array) -> Array:
