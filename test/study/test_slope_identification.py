@@ -88,3 +88,11 @@ def test_the_heading_is_known_after_a_gap():
     found = held_out.verify(model, model)
     assert found.passed, found.reason
     assert found.horizon_error[0] < 0.05 * found.horizon_no_model[0]
+
+
+def test_a_slope_is_not_taken_for_a_delay():
+    """Gravity made another delay likely, and the residuals three times as large."""
+    drawn = draw(8301)
+    level, _ = identified(drawn)
+    found, _ = identified(replace(drawn, slope=1.0, downhill=30.0))
+    np.testing.assert_allclose(found.residual_std, level.residual_std, rtol=0.1)

@@ -717,7 +717,12 @@ class _Regression:
         return f"{pattern.warning} ({said})"
 
     def _best_delay(self) -> TorqueDelay:
-        residuals = [DelayedResiduals(self.sums, axis) for axis in (LINEAR, ANGULAR)]
+        # Gravity resembles a delay by chance, as it changes as slowly as the heading.
+        extra = SLOPE.columns if SLOPE in self._patterns else NO_COLUMNS
+        residuals = [
+            DelayedResiduals(self.sums, axis, own)
+            for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
+        ]
         return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
