@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from diffbot_ident.recording.torque_analysis import TorqueResult, free_run
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_study.random_robots import draw, record_random
@@ -60,6 +61,18 @@ def test_the_verification_knows_the_slope():
     assert found.passed, found.reason
     assert found.horizon_error[0] < 0.05 * found.horizon_no_model[0]
     assert not held_out.verify(replace(model, sloped=False), model).passed
+
+
+def test_the_pictured_simulation_knows_the_slope():
+    """Without it, v was off by more than it varies."""
+    drawn = replace(draw(8201), slope=1.0, downhill=30.0)
+    estimate, _ = identified(drawn)
+    run = record_random(replace(drawn, seed=1), 8.0)
+    rows = [(each.stamp, *each.position, *each.effort) for each in run.samples]
+    result = TorqueResult(estimate, None, 20.0, 8.0, np.array(rows), run.geometry, None)
+    _, measured, simulated = free_run(result)
+    error = np.sqrt(np.mean((measured - simulated) ** 2, axis=1))
+    assert (error < 0.05 * np.std(measured, axis=1)).all(), error / np.std(measured, axis=1)
 
 
 def test_the_heading_is_known_after_a_gap():
