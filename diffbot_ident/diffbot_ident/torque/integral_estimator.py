@@ -350,7 +350,10 @@ class IntegralEstimator:
             return replace(judged, warnings=regression.warnings(judged))
         if (change := regression.change_in_words()) is None:
             return judged
-        return replace(judged, reason=f"{judged.reason} ({change})", since=regression.since)
+        told = f"{judged.reason} ({change})"
+        # Equal reasons stay equal, so that users read the common one only once.
+        reasons = tuple(told if why == judged.reason else why for why in judged.parameter_reasons)
+        return replace(judged, reason=told, parameter_reasons=reasons, since=regression.since)
 
     def _judged_rows(self, regression: _Regression) -> Estimate:
         """Return the estimate without its warnings."""
@@ -705,8 +708,8 @@ class _Regression:
         if pattern is SLOPE and estimate.slope is not None:
             slope, downhill = map(math.degrees, estimate.slope)
             return (
-                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} degrees "
-                "from the first heading)"
+                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} "
+                "degrees from the first heading)"
             )
         if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
             return pattern.warning
