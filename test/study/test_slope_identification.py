@@ -75,6 +75,19 @@ def test_the_pictured_simulation_knows_the_slope():
     assert (error < 0.05 * np.std(measured, axis=1)).all(), error / np.std(measured, axis=1)
 
 
+def test_straight_downhill_is_at_0_degrees():
+    """It was said to be "downhill at -0 degrees"."""
+    run = record_random(replace(draw(8201), slope=1.0), 20.0)
+    estimator = make_estimator("integral", run.geometry, run.scale)
+    for sample in run.samples:
+        estimator.update(sample)
+    found = replace(estimator.estimate(), slope=(0.017, -0.004))
+    named = [
+        match for text in estimator._regression.warnings(found) if (match := NAMED.search(text))
+    ]
+    assert [match.groups() for match in named] == [("0.97", "0")]
+
+
 def test_the_heading_is_known_after_a_gap():
     """A recording is learnt from in parts; in the 3 s between them the wheels turn several times.
 

@@ -708,7 +708,7 @@ class _Regression:
         if pattern is SLOPE and estimate.slope is not None:
             slope, downhill = map(math.degrees, estimate.slope)
             return (
-                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} "
+                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {round(downhill)} "
                 "degrees from the first heading)"
             )
         if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
