@@ -286,6 +286,21 @@ def test_just_after_a_change_all_parameters_have_one_reason():
     assert found.advice is Advice.WAIT
 
 
+def test_after_a_change_the_samples_count_from_0_also_with_gaps():
+    """Right after it, with 13 gaps before, there were "-13 of 100 samples"."""
+    light = run(NOISY, seconds=12.0)
+    heavy = run(replace(NOISY, on_axle=True), seconds=12.0)
+    samples = [*light.samples, *(replace(s, stamp=s.stamp + 12.01) for s in heavy.samples)]
+    estimator = estimator_of(light)
+    for count, sample in enumerate(samples):
+        if count % 100 < 90:
+            with contextlib.suppress(ValueError):
+                estimator.update(sample)
+        if "the robot changed" in (found := estimator.estimate()).reason:
+            break
+    assert found.reason.startswith("0 of 100 samples")
+
+
 @pytest.mark.parametrize(
     ("setting", "word"),
     [

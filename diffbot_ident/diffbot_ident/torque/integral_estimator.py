@@ -357,7 +357,9 @@ class IntegralEstimator:
 
     def _judged_rows(self, regression: _Regression) -> Estimate:
         """Return the estimate without its warnings."""
-        samples = self._samples - regression.forgotten
+        samples = regression.samples_since_change
+        if samples is None:
+            samples = self._samples
         if not regression.has_rows:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
@@ -408,7 +410,6 @@ class _Regression:
     Attributes:
         sums: Sums over the rows so far.
         tail: Newest decimated samples, with which the next rows begin, shape (n, 6).
-        forgotten: Number of samples before the last change of the robot.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -447,7 +448,7 @@ class _Regression:
         self._changed: float | None = None  # stamp of the last change, s
         self._began = math.nan
         self.since = math.nan
-        self._taken = self.forgotten = 0  # samples
+        self._taken = self._forgotten = 0  # samples, and those before the last change
         self._begin()
 
     def _begin(self) -> None:
@@ -469,6 +470,11 @@ class _Regression:
         self._seen = 0  # number of rows, including forgotten ones
         self._watch: ChangeWatch | None = None  # None until the opening is over, too
         self.tail = np.empty((0, 6))
+
+    @property
+    def samples_since_change(self) -> int | None:
+        """Number of samples since the last change of the robot; None: it has not changed."""
+        return None if self._changed is None else self._taken - self._forgotten
 
     @property
     def has_rows(self) -> bool:
@@ -536,7 +542,7 @@ class _Regression:
             return
         change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
         if change is not None:
-            self._changed, self.since, self.forgotten = change, stamp, self._taken
+            self._changed, self.since, self._forgotten = change, stamp, self._taken
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
