@@ -26,7 +26,7 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_ident.torque.estimate import Array, Estimate, Four
-from diffbot_ident.torque.integral_rows import turn_over_gap, turns
+from diffbot_ident.torque.integral_rows import turns, turns_with_gaps
 from diffbot_ident.torque.torque_delay import delayed
 
 # Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
@@ -492,10 +492,8 @@ class HeldOutMotion:
         """Return the segments with their headings; 0 at the first sample of all."""
         kept = [np.array(each) for each in self._segments if len(each) > 1]
         angles = np.concatenate(kept)[:, 1:3]
-        steps = turns(angles)
         firsts = np.cumsum([0, *map(len, kept[:-1])])
-        for first in firsts[1:]:
-            steps[first - 1] = turn_over_gap(angles[first - 1], angles[first])
+        steps, _ = turns_with_gaps(angles, (firsts[1:] - 1).tolist())
         _, turned = self._geometry.body_velocity(*steps.T)
         headings = np.concatenate(([0.0], np.cumsum(turned)))
         return [

@@ -53,8 +53,7 @@ from diffbot_ident.torque.integral_rows import (
     IntegralRows,
     MotionScale,
     RowSums,
-    turn_over_gap,
-    turns,
+    turns_with_gaps,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -224,6 +223,7 @@ class IntegralEstimator:
         self._angles: Array | None = None  # of the newest processed sample, shape (1, 2), rad
         self._heading = 0.0  # at that sample, rad
         self._gap = False  # whether the next sample does not continue that one
+        self._wrap = False  # whether the encoders are known to wrap
         self._samples = 0
         self._estimate: Estimate | None = None
 
@@ -295,9 +295,9 @@ class IntegralEstimator:
     def _headings(self, angles: Array) -> Array:
         """Return the headings (rad, 0 at the first sample of all) of the next angles, (n, 2)."""
         before = angles[:1] if self._angles is None else self._angles
-        steps = turns(np.concatenate((before, angles)))
-        if self._gap:
-            steps[0], self._gap = turn_over_gap(before[0], angles[0]), False
+        gaps = [0] if self._gap else []
+        steps, self._wrap = turns_with_gaps(np.concatenate((before, angles)), gaps, self._wrap)
+        self._gap = False
         _, turned = self._geometry.body_velocity(*steps.T)
         headings: Array = self._heading + np.cumsum(turned)
         self._angles, self._heading = angles[-1:], float(headings[-1])

@@ -39,7 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from arc_odometry.joints import wheel_turn
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.torque_delay import (
@@ -385,13 +384,26 @@ def turns(angles: Array) -> Array:
     return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
 
 
-def turn_over_gap(before: Array, after: Array) -> Array:
-    """Return the wheels' rotation over lost samples, rad, shape (2,), from angles (2,) each.
+def turns_with_gaps(angles: Array, gaps: Sequence[int], wrap: bool = False) -> tuple[Array, bool]:
+    """Return the wheels' rotation from sample to sample where samples were lost.
 
-    Over a gap a wheel may turn by more than half a turn: see `wheel_turn`.
+    Over a gap a wheel may turn by more than half a turn. Encoders that have never jumped by that
+    much from sample to sample are taken for ones that count turns.
+
+    Args:
+        angles: Angles, rad, shape (n, 2).
+        gaps: Indices of the steps over which samples were lost.
+        wrap: Whether earlier angles have shown that the encoders wrap.
+
+    Returns:
+        Rotation, rad, shape (n - 1, 2), and whether the encoders are known to wrap.
     """
-    pairs = zip(("left", "right"), before.tolist(), after.tolist(), strict=True)
-    return np.array([wheel_turn(*each, math.inf) for each in pairs])
+    steps, turned = np.diff(angles, axis=0), turns(angles)
+    whole = np.delete(steps, gaps, axis=0)
+    wrap = wrap or bool(np.any(np.abs(whole) > np.pi))
+    if not wrap:
+        turned[gaps] = steps[gaps]
+    return turned, wrap
 
 
 def _halves(per_period: Array) -> Array:
