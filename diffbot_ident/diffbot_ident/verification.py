@@ -26,7 +26,7 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_ident.torque.estimate import Array, Estimate, Four
-from diffbot_ident.torque.integral_rows import turns
+from diffbot_ident.torque.integral_rows import turns, turns_with_gaps
 from diffbot_ident.torque.torque_delay import delayed
 
 # Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
@@ -457,11 +457,8 @@ class HeldOutMotion:
         far = self._far(math.ceil(delay))
         near = _Predictions(1, 1, 1, far.late)
         segments = self._made_segments()
-        if identified.sloped:
-            gravity = self._gravity(segments, identified, near)
-            identified, nominal = (
-                replace(model, gravity=gravity) for model in (identified, nominal)
-            )
+        identified = self.with_gravity(identified)
+        nominal = replace(nominal, gravity=identified.gravity)
         # All models are judged at the same instants. Predictions of a hopeless one may overflow.
         growths = identified.values[1], nominal.values[1]
         errors_near, errors_far = (
@@ -495,23 +492,30 @@ class HeldOutMotion:
         """Return the segments with their headings; 0 at the first sample of all."""
         kept = [np.array(each) for each in self._segments if len(each) > 1]
         angles = np.concatenate(kept)[:, 1:3]
-        _, turned = self._geometry.body_velocity(*turns(angles).T)
-        headings = np.concatenate(([0.0], np.cumsum(turned)))
         firsts = np.cumsum([0, *map(len, kept[:-1])])
+        steps, _ = turns_with_gaps(angles, (firsts[1:] - 1).tolist())
+        _, turned = self._geometry.body_velocity(*steps.T)
+        headings = np.concatenate(([0.0], np.cumsum(turned)))
         return [
             _Segment(samples, self._geometry, float(headings[first]))
             for samples, first in zip(kept, firsts, strict=True)
         ]
 
-    def _gravity(
-        self, segments: Sequence[_Segment], model: Model, near: _Predictions
-    ) -> tuple[float, float]:
-        """Return the gravity along the floor that the model's errors of one period show, m/s^2."""
+    def with_gravity(self, model: Model) -> Model:
+        """Return the model with the gravity along the floor that its errors of one period show.
+
+        Args:
+            model: The model; it is returned unchanged if it is not `sloped`.
+        """
+        if not model.sloped:
+            return model
+        segments = self._made_segments()
+        near = _Predictions(1, 1, 1, max(0, math.ceil(model.delay)))
         gained = self._errors_at(segments, near, (model.values[1],))(model)[0]
         heading = np.concatenate([segment.headings(near) for segment in segments])
         columns = self.period * np.column_stack((np.cos(heading), np.sin(heading)))
         x, y = np.linalg.lstsq(columns, gained)[0].tolist()
-        return x, y
+        return replace(model, gravity=(x, y))
 
     def _far(self, late: int) -> _Predictions:
         """Return the long predictions, with so many periods of torque before each start."""

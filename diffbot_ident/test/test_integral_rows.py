@@ -24,6 +24,7 @@ from diffbot_ident.torque.integral_rows import (
     V_OMEGA,
     IntegralRows,
     V,
+    turns_with_gaps,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, delayed
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
@@ -219,3 +220,18 @@ def test_delayed_values_are_those_before_and_between():
     np.testing.assert_allclose(delayed(values, 0.0), values)
     np.testing.assert_allclose(delayed(values, 2.0), [1.0, 1.0, 1.0, 2.0])
     np.testing.assert_allclose(delayed(values, 0.25), [1.0, 1.75, 3.5, 7.0])
+
+
+@pytest.mark.parametrize("most", [math.inf, math.pi])
+def test_over_a_gap_encoders_count_turns_unless_they_have_wrapped(most):
+    """Readings within one turn, as of a robot in a small room, do not mean that encoders wrap."""
+    true = np.array([[2.8, 0.0], [3.0, 0.1], [3.3, 0.2], [-1.0, 4.0], [-1.2, 4.1]])
+    angles = true if most == math.inf else np.remainder(true + math.pi, math.tau) - math.pi
+    turned, wrap = turns_with_gaps(angles, [2])
+    assert wrap == (most == math.pi)
+    expected = np.diff(true, axis=0)
+    if wrap:  # no more than half a turn is known
+        expected[2] = np.remainder(expected[2] + math.pi, math.tau) - math.pi
+    np.testing.assert_allclose(turned, expected, atol=1e-12)
+    # What was seen before the gap counts as well.
+    np.testing.assert_allclose(turns_with_gaps(angles[2:], [0], wrap)[0], expected[2:], atol=1e-12)

@@ -14,7 +14,7 @@ from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import make_excitation
-from diffbot_ident.torque.estimate import EstimateState
+from diffbot_ident.torque.estimate import Advice, EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator, Prior
 from diffbot_ident.torque.integral_rows import TORQUES, MotionScale
 from diffbot_ident.torque.parameter_change import MOST_UNITS
@@ -269,6 +269,36 @@ def test_forgetting_follows_a_change():
     assert any("the robot changed 6 s after its first sample" in text for text in told), told
     mixed = (light.truth[2] + heavy.truth[2]) / 2.0
     assert abs(mixed / heavy.truth[2] - 1.0) > 0.1
+
+
+def test_just_after_a_change_all_parameters_have_one_reason():
+    """`identify` lists the reasons that differ from the common one, which was all four."""
+    light, heavy = run(NOISY), run(replace(NOISY, on_axle=True))
+    estimator = fed(light)
+    for sample in heavy.samples:
+        with contextlib.suppress(ValueError):
+            estimator.update(replace(sample, stamp=sample.stamp + 6.01))
+        found = estimator.estimate()
+        if "the robot changed" in found.reason:
+            break
+    assert found.reason.endswith("as by a payload)")
+    assert set(found.parameter_reasons) == {found.reason}
+    assert found.advice is Advice.WAIT
+
+
+def test_after_a_change_the_samples_count_from_0_also_with_gaps():
+    """Right after it, with 13 gaps before, there were "-13 of 100 samples"."""
+    light = run(NOISY, seconds=12.0)
+    heavy = run(replace(NOISY, on_axle=True), seconds=12.0)
+    samples = [*light.samples, *(replace(s, stamp=s.stamp + 12.01) for s in heavy.samples)]
+    estimator = estimator_of(light)
+    for count, sample in enumerate(samples):
+        if count % 100 < 90:
+            with contextlib.suppress(ValueError):
+                estimator.update(sample)
+        if "the robot changed" in (found := estimator.estimate()).reason:
+            break
+    assert found.reason.startswith("0 of 100 samples")
 
 
 @pytest.mark.parametrize(

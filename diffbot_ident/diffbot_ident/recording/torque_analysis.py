@@ -352,6 +352,8 @@ def motion_scale(segment: Segment, geometry: WheelGeometry) -> MotionScale:
 def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     """Simulate the held-out part from its first velocity and its torques.
 
+    The gravity along a floor that is not level is fitted to it, as in the verification.
+
     Args:
         result: Result with more than AVERAGE held-out rows.
 
@@ -365,16 +367,22 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
     rates = np.array([body["v"], body["w"]]) / np.diff(motion[:, 0])
     kernel = np.ones(AVERAGE) / AVERAGE
     measured = np.array([np.convolve(rate, kernel, "valid") for rate in rates])
-    model = _wheel_model(estimate)
+    whole = HeldOutMotion(geometry)
+    for stamp, left, right, *torques in motion.tolist():
+        whole.add(JointSample(stamp, (left, right), (0.0, 0.0), (torques[0], torques[1])))
+    model = whole.with_gravity(_wheel_model(estimate))
     torque = delayed(motion[1:, 3:5].T, model.delay)
     middle = AVERAGE // 2
     period = float(np.median(np.diff(motion[:, 0])))
     velocity, simulated = measured[:, :1], [measured[:, 0]]
+    heading = np.sum(body["w"][:middle], keepdims=True) + 0.5 * body["w"][middle]
     for k in range(middle, middle + measured.shape[1] - 1):
         # A mean velocity over a period is the velocity at its middle: from one middle to the next,
         # half of the torque of each of the two periods acts.
         acting = 0.5 * (torque[:, k] + torque[:, k + 1])
-        velocity = model.predict(velocity, acting[None, :, None], period, geometry)
+        before = velocity
+        velocity = model.predict(before, acting[None, :, None], period, geometry, heading=heading)
+        heading = heading + 0.5 * period * (before[1] + velocity[1])
         simulated.append(velocity[:, 0])
     stamps = 0.5 * (motion[:-1, 0] + motion[1:, 0])[middle : middle + measured.shape[1]]
     return stamps, measured, np.array(simulated).T

@@ -161,15 +161,17 @@ class DelayedResiduals:
     Args:
         sums: Sums of the rows, with the torques of all delays.
         axis: LINEAR or ANGULAR.
+        extra: Columns of additional regressors; none of torques.
 
     Attributes:
         power: Sum of squares of the output.
     """
 
-    def __init__(self, sums: RowSums, axis: Axis) -> None:
+    def __init__(self, sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> None:
         moments, rest = sums.moments, sums.moments.shape[0]
         columns = [*range(axis.torque.start, rest, 2), axis.output]
         others = [column for column in axis.regressors if column != axis.torque.start]
+        others += extra
         # The sign of omega is part of the model where the floor resists turning; else it is all 0.
         if axis is ANGULAR and moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
             others.append(SIGN_OMEGA)

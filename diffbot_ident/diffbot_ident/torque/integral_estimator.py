@@ -53,7 +53,7 @@ from diffbot_ident.torque.integral_rows import (
     IntegralRows,
     MotionScale,
     RowSums,
-    turns,
+    turns_with_gaps,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -222,6 +222,8 @@ class IntegralEstimator:
         self._regression: _Regression | None = None
         self._angles: Array | None = None  # of the newest processed sample, shape (1, 2), rad
         self._heading = 0.0  # at that sample, rad
+        self._gap = False  # whether the next sample does not continue that one
+        self._wrap = False  # whether the encoders are known to wrap
         self._samples = 0
         self._estimate: Estimate | None = None
 
@@ -274,6 +276,7 @@ class IntegralEstimator:
     def _interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._work_off()
+        self._gap = True
         if self._regression is not None:
             self._regression.interrupt()
 
@@ -292,7 +295,10 @@ class IntegralEstimator:
     def _headings(self, angles: Array) -> Array:
         """Return the headings (rad, 0 at the first sample of all) of the next angles, (n, 2)."""
         before = angles[:1] if self._angles is None else self._angles
-        _, turned = self._geometry.body_velocity(*turns(np.concatenate((before, angles))).T)
+        gaps = [0] if self._gap else []
+        steps, self._wrap = turns_with_gaps(np.concatenate((before, angles)), gaps, self._wrap)
+        self._gap = False
+        _, turned = self._geometry.body_velocity(*steps.T)
         headings: Array = self._heading + np.cumsum(turned)
         self._angles, self._heading = angles[-1:], float(headings[-1])
         return headings
@@ -344,11 +350,16 @@ class IntegralEstimator:
             return replace(judged, warnings=regression.warnings(judged))
         if (change := regression.change_in_words()) is None:
             return judged
-        return replace(judged, reason=f"{judged.reason} ({change})", since=regression.since)
+        told = f"{judged.reason} ({change})"
+        # Equal reasons stay equal, so that users read the common one only once.
+        reasons = tuple(told if why == judged.reason else why for why in judged.parameter_reasons)
+        return replace(judged, reason=told, parameter_reasons=reasons, since=regression.since)
 
     def _judged_rows(self, regression: _Regression) -> Estimate:
         """Return the estimate without its warnings."""
-        samples = self._samples - regression.forgotten
+        samples = regression.samples_since_change
+        if samples is None:
+            samples = self._samples
         if not regression.has_rows:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
@@ -399,7 +410,6 @@ class _Regression:
     Attributes:
         sums: Sums over the rows so far.
         tail: Newest decimated samples, with which the next rows begin, shape (n, 6).
-        forgotten: Number of samples before the last change of the robot.
         since: Stamp from which on the robot is as estimated, s; NaN: it did not change.
     """
 
@@ -438,7 +448,7 @@ class _Regression:
         self._changed: float | None = None  # stamp of the last change, s
         self._began = math.nan
         self.since = math.nan
-        self._taken = self.forgotten = 0  # samples
+        self._taken = self._forgotten = 0  # samples, and those before the last change
         self._begin()
 
     def _begin(self) -> None:
@@ -460,6 +470,11 @@ class _Regression:
         self._seen = 0  # number of rows, including forgotten ones
         self._watch: ChangeWatch | None = None  # None until the opening is over, too
         self.tail = np.empty((0, 6))
+
+    @property
+    def samples_since_change(self) -> int | None:
+        """Number of samples since the last change of the robot; None: it has not changed."""
+        return None if self._changed is None else self._taken - self._forgotten
 
     @property
     def has_rows(self) -> bool:
@@ -527,7 +542,7 @@ class _Regression:
             return
         change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
         if change is not None:
-            self._changed, self.since, self.forgotten = change, stamp, self._taken
+            self._changed, self.since, self._forgotten = change, stamp, self._taken
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
@@ -699,8 +714,8 @@ class _Regression:
         if pattern is SLOPE and estimate.slope is not None:
             slope, downhill = map(math.degrees, estimate.slope)
             return (
-                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {downhill:.0f} degrees "
-                "from the first heading)"
+                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {round(downhill)} "
+                "degrees from the first heading)"
             )
         if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
             return pattern.warning
@@ -711,7 +726,12 @@ class _Regression:
         return f"{pattern.warning} ({said})"
 
     def _best_delay(self) -> TorqueDelay:
-        residuals = [DelayedResiduals(self.sums, axis) for axis in (LINEAR, ANGULAR)]
+        # Gravity resembles a delay by chance, as it changes as slowly as the heading.
+        extra = SLOPE.columns if SLOPE in self._patterns else NO_COLUMNS
+        residuals = [
+            DelayedResiduals(self.sums, axis, own)
+            for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
+        ]
         return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:

@@ -384,6 +384,28 @@ def turns(angles: Array) -> Array:
     return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
 
 
+def turns_with_gaps(angles: Array, gaps: Sequence[int], wrap: bool = False) -> tuple[Array, bool]:
+    """Return the wheels' rotation from sample to sample where samples were lost.
+
+    Over a gap a wheel may turn by more than half a turn. Encoders that have never jumped by that
+    much from sample to sample are taken for ones that count turns.
+
+    Args:
+        angles: Angles, rad, shape (n, 2).
+        gaps: Indices of the steps over which samples were lost.
+        wrap: Whether earlier angles have shown that the encoders wrap.
+
+    Returns:
+        Rotation, rad, shape (n - 1, 2), and whether the encoders are known to wrap.
+    """
+    steps, turned = np.diff(angles, axis=0), turns(angles)
+    whole = np.delete(steps, gaps, axis=0)
+    wrap = wrap or bool(np.any(np.abs(whole) > np.pi))
+    if not wrap:
+        turned[gaps] = steps[gaps]
+    return turned, wrap
+
+
 def _halves(per_period: Array) -> Array:
     """Return the means of each period's value and the next one's."""
     return 0.5 * (per_period[:-1] + per_period[1:])
