@@ -40,6 +40,7 @@ from arc_odometry import JointSample
 from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
@@ -252,7 +253,7 @@ def idle_line(name: str, noise: float, seed: int, rows: NDArray[np.float64]) -> 
     return (
         f"{name:9} {100 * noise:3g} % seed {seed}: largest change % "
         f"{(100.0 * change / np.abs(in_use[0])).round(3)} "
-        f"in intervals {(change / (1.96 * deviations)).round(2)}, "
+        f"in intervals {(change / (NORMAL_95 * deviations)).round(2)}, "
         f"refused {int(rows[:, 13].sum())} of {len(rows)}"
     )
 
