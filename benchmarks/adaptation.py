@@ -43,7 +43,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.random_robots import draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
@@ -71,7 +71,7 @@ def drive(
     """Return a run, the rows of LiveAdaptation (none without adaptation), and the final K5..K8."""
     told = with_friction(robot, 1.0 + misjudged)
     with closing(make_simulator(engine_name, robot)) as engine:
-        nominal, limits = dynamics_of(engine), robot.limits
+        nominal, limits = engine.parameters(), robot.limits
         law = tuned_backstepping(
             nominal,
             limits.traction,
@@ -98,7 +98,7 @@ def drive(
             seed=seed,
             on_sample=live or put_on,
         )
-        return run, live.rows if live else np.empty((0, 14)), np.array(dynamics_of(engine))
+        return run, live.rows if live else np.empty((0, 14)), np.array(engine.parameters())
 
 
 def with_friction(robot: Robot, factor: float) -> Robot:
