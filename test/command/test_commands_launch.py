@@ -109,7 +109,9 @@ def test_print_shows_the_processes_and_runs_none(
 
 
 def test_a_failed_process_exits_with_1(suite: Any, tmp_path: Path) -> None:
-    (tmp_path / "bad.launch.xml").write_text("<launch><executable cmd='false'/></launch>")
+    suite.executable("bad", "import sys; sys.exit(3)")
+    text = "<launch><node pkg='robots' exec='bad'/></launch>"
+    (tmp_path / "bad.launch.xml").write_text(text)
     assert main(["bad.launch.xml"]) == 1
 
 
