@@ -212,11 +212,12 @@ def test_a_second_simulator_in_a_chosen_domain_is_refused(
 def test_a_domain_that_the_launch_file_sets_is_its_choice(
     simulated: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    # Outside of domains.DOMAINS, so that it cannot be the run's own.
     text = (tmp_path / "run.launch.xml").read_text()
-    chosen = text.replace("<let", "<set_env name='ROS_DOMAIN_ID' value='7'/><let")
+    chosen = text.replace("<let", "<set_env name='ROS_DOMAIN_ID' value='200'/><let")
     (tmp_path / "run.launch.xml").write_text(chosen)
     assert main(["run.launch.xml"]) == 0
-    assert json.loads(simulated.report.read_text()) == ["7", "-7"]
+    assert json.loads(simulated.report.read_text()) == ["200", "-200"]
     assert capfd.readouterr().err == ""
 
 
