@@ -40,9 +40,10 @@ from arc_odometry import JointSample
 from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.random_robots import draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
@@ -70,7 +71,7 @@ def drive(
     """Return a run, the rows of LiveAdaptation (none without adaptation), and the final K5..K8."""
     told = with_friction(robot, 1.0 + misjudged)
     with closing(make_simulator(engine_name, robot)) as engine:
-        nominal, limits = dynamics_of(engine), robot.limits
+        nominal, limits = engine.parameters(), robot.limits
         law = tuned_backstepping(
             nominal,
             limits.traction,
@@ -97,7 +98,7 @@ def drive(
             seed=seed,
             on_sample=live or put_on,
         )
-        return run, live.rows if live else np.empty((0, 14)), np.array(dynamics_of(engine))
+        return run, live.rows if live else np.empty((0, 14)), np.array(engine.parameters())
 
 
 def with_friction(robot: Robot, factor: float) -> Robot:
@@ -252,7 +253,7 @@ def idle_line(name: str, noise: float, seed: int, rows: NDArray[np.float64]) -> 
     return (
         f"{name:9} {100 * noise:3g} % seed {seed}: largest change % "
         f"{(100.0 * change / np.abs(in_use[0])).round(3)} "
-        f"in intervals {(change / (1.96 * deviations)).round(2)}, "
+        f"in intervals {(change / (NORMAL_95 * deviations)).round(2)}, "
         f"refused {int(rows[:, 13].sum())} of {len(rows)}"
     )
 

@@ -23,13 +23,13 @@ import numpy as np
 
 from diffbot_description import Robot, load_robot
 from diffbot_description.described_robot import described_from
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_study.identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
 ENGINES = ("ideal", "mujoco")
 NAMES = ("K5", "K6", "K7", "K8")
-INTERVAL = 1.96  # standard deviations of a 95 % interval
 
 
 def identified(cluster: Cluster, robot: Robot, engine: str, seeds: range, seconds: float) -> str:
@@ -40,7 +40,7 @@ def identified(cluster: Cluster, robot: Robot, engine: str, seeds: range, second
     errors = np.abs([run.normalised_errors for run in runs])[known]
     absent = [name for name, there in zip(NAMES, known.all(axis=0), strict=True) if not there]
     unknown = f", not identifiable: {' '.join(absent)}" if absent else ""
-    inside = np.count_nonzero(errors < INTERVAL)
+    inside = np.count_nonzero(errors < NORMAL_95)
     k8 = np.array([run.errors[3] for run in runs])
     bias = f"K8 {k8.mean():+.3f} +- {k8.std() / np.sqrt(len(k8)):.3f} %"
     return f"{errors.max():.1f} sigma, {inside} of {errors.size} inside, {bias}{unknown}"

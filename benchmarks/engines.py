@@ -30,7 +30,7 @@ from diffbot_controllers import Reference, tuned_backstepping, tuned_polar_pose
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, simulate_drive
 from diffbot_study.identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
@@ -121,7 +121,7 @@ def speed(simulator: Simulator) -> list[str]:
 def _limits(simulator: Simulator, robot: Robot) -> tuple:
     limits = robot.limits
     speeds = (limits.linear_velocity, limits.angular_velocity)
-    return dynamics_of(simulator), limits.traction, *speeds
+    return simulator.parameters(), limits.traction, *speeds
 
 
 def main() -> None:

@@ -51,7 +51,8 @@ def perturbed_prior(prior: BodyPrior, seed: int) -> BodyPrior:
 
 def percentiles(runs: list[IdentificationRun]) -> NDArray[np.float64]:
     """Return the 95th percentile over runs of the absolute errors in %, shape (times, 4)."""
-    return np.percentile([np.abs(run.error_history) for run in runs], 95.0, axis=0)
+    errors = [100.0 * np.abs(run.history / run.truth - 1.0) for run in runs]
+    return np.percentile(errors, 95.0, axis=0)
 
 
 def time_below(times: NDArray[np.float64], below: NDArray[np.bool_]) -> float:

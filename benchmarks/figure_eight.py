@@ -26,7 +26,7 @@ from diffbot_controllers import PublishedBackstepping, tuned_backstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, DriveSamples, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, simulate_drive
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import Trajectory, make_trajectory
@@ -129,7 +129,7 @@ def drive(
     limit = torque_limit(arguments, robot)
     trajectory = figure_eight(*eight)
     with closing(make_simulator(arguments.engine, robot)) as engine:
-        dynamics = dynamics_of(engine)
+        dynamics = engine.parameters()
         made = PublishedBackstepping(dynamics, time_step=PERIOD, torque_limit=limit)
         if law == "standard":
             made = tuned_backstepping(

@@ -34,7 +34,7 @@ from diffbot_papers.siwek2023_experiments import drive as drive_siwek
 from diffbot_report.summary import strict
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import DriveSamples, LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.identification import simulate_identification
 from diffbot_study.recorded_runs import RunSetting, record
 from diffbot_study.velocity_driving import VelocityDrive
@@ -186,7 +186,7 @@ def _drive(
     """Return the values of a run of a law; with a payload the parameters adapt."""
     robot = load_robot("twil")
     with closing(make_simulator(engine_name, robot)) as engine:
-        nominal, limits = dynamics_of(engine), robot.limits
+        nominal, limits = engine.parameters(), robot.limits
         law = make(nominal, limit or limits.traction, limits)
         live = None
         if payload_time is not None:

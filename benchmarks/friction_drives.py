@@ -49,7 +49,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.simulator import Simulator
-from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.identification import simulate_identification
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
@@ -156,7 +156,7 @@ def told(
     """Return K5..K8 and a law's knowledge of the wheels, by the name of KNOWLEDGE."""
     counts = arguments.counts
     if name != "identified":
-        return dynamics_of(engine), wheels_of(robot, KNOWLEDGE[name], counts)
+        return engine.parameters(), wheels_of(robot, KNOWLEDGE[name], counts)
     found = simulate_identification(
         robot, arguments.engine, seed, LEARNING, counts, TORQUE_NOISE
     ).estimate
@@ -358,7 +358,7 @@ def delays_of(arguments: argparse.Namespace, seed: int) -> Drives:
         with closing(make_simulator(arguments.engine, robot)) as engine:
             for name, (delay, said) in DELAYS.items():
                 wheels = wheels_of(robot, 1.0, counts, said * PERIOD)
-                known = dynamics_of(engine), wheels
+                known = engine.parameters(), wheels
                 runs[name] = drive_eight(engine, robot, known, seed, counts, delay)
     return runs, robot.limits.torque
 

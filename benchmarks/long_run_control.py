@@ -22,7 +22,7 @@ from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_live_estimator
 from diffbot_sim.virtual_robot import Actuator, Encoders, payload_from_text
-from diffbot_study.driving import dynamics_of, offer_of
+from diffbot_study.driving import offer_of
 from pose2d_trajectories import make_trajectory
 
 
@@ -44,7 +44,7 @@ class Control(WheeledRobot):
         )
         self.random = np.random.default_rng((seed, 5))
         self.loads = [payload_from_text(text, robot) for text in self.LOADS]
-        nominal = dynamics_of(self.engine)
+        nominal = self.engine.parameters()
         self.adaptation = Adaptation(nominal, self.geometry.half_track)
         self.live = make_live_estimator(robot, nominal)
         speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
@@ -110,7 +110,7 @@ class Control(WheeledRobot):
             law.dynamics = self.adaptation.in_use
         fresh = found.state is EstimateState.ESTIMATED and any(found.coverage)
         if fresh and self.since_load > self.SETTLED and self.seconds % self.LOOK == 0:
-            truth = dynamics_of(self.engine)
+            truth = self.engine.parameters()
             for name in (self.course, "all"):
                 watch = self.report.intervals.setdefault(f"live, {name}", Intervals(NAMES))
                 watch.look(found.values, found.variances, truth)

@@ -14,7 +14,6 @@ from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.virtual_robot import Encoders
-from diffbot_study.driving import dynamics_of
 from diffbot_study.recorded_runs import RunSetting, driver
 
 
@@ -38,7 +37,7 @@ class Identification(WheeledRobot):
         self.estimators["integral, memory 60 s"] = make_estimator(
             "integral", self.geometry, scale, forgetting=math.exp(-0.1 / 60.0)
         )
-        self.truth = dynamics_of(self.engine)
+        self.truth = self.engine.parameters()
         self.hourly: list[str] = []
         self.seconds = 0
 

@@ -127,7 +127,7 @@ def print_parameters(healthy: Sequence[Analysed]) -> None:
             for motor, analysis in zip(motors, found, strict=True):
                 value, true = analysis.verdict.value(name), float(getattr(motor, field))
                 errors.append(abs(value.value / true - 1.0))
-                holds.append(abs(value.value - true) <= 1.96 * value.std)
+                holds.append(abs(value.value - true) <= NORMAL_95 * value.std)
         print(
             f"{name:17} {100.0 * np.percentile(errors, 95.0):25.2f} {100.0 * np.mean(holds):22.1f}"
         )

@@ -14,7 +14,6 @@ import math
 import timeit
 
 from arc_odometry import Arc, DiffOdometry, Pose, WheelGeometry
-from arc_odometry.geometry import euler_end, midpoint_end
 
 # Radius in m, angle in rad, number of steps.
 ARCS = (
@@ -24,6 +23,23 @@ ARCS = (
     (0.1, 9.0 * math.pi, 1000),
     (10.0, 1.0, 200),
 )
+
+
+def euler_end(arc: Arc, start: Pose) -> Pose:
+    """Return the end of the Euler step: straight on, then turn; error D a / 2."""
+    return straight(arc, start, start.theta)
+
+
+def midpoint_end(arc: Arc, start: Pose) -> Pose:
+    """Return the end of the midpoint step: D along the chord; too long by D a^2 / 24."""
+    return straight(arc, start, start.theta + 0.5 * arc.turn)
+
+
+def straight(arc: Arc, start: Pose, direction: float) -> Pose:
+    """Return the end of the arc's length straight in a direction [rad], with the arc's turn."""
+    x = start.x + arc.length * math.cos(direction)
+    y = start.y + arc.length * math.sin(direction)
+    return Pose(x, y, start.theta + arc.turn)
 
 
 def end_error(end, radius: float, angle: float, steps: int) -> float:

@@ -34,7 +34,7 @@ from diffbot_controllers import (
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import ENGINES, make_simulator
-from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
@@ -134,7 +134,7 @@ def drive(
         return simulate_drive(
             engine,
             robot,
-            make_law(law, dynamics_of(engine), robot, limit, arguments.encoder_counts),
+            make_law(law, engine.parameters(), robot, limit, arguments.encoder_counts),
             lambda t: goal,
             arguments.time,
             start=pose,

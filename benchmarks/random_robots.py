@@ -68,9 +68,9 @@ class Outcome:
     @property
     def strata(self) -> tuple[float, ...]:
         """Return the robot's values in the order of STRATA."""
-        drawn = self.drawn
-        counts = float(drawn.robot.encoder.counts)
-        return 1e3 * drawn.period, counts, 100.0 * drawn.coulomb_share, drawn.delay
+        drawn, robot = self.drawn, self.drawn.robot
+        friction = 100.0 * max(robot.friction.coulomb) / robot.excitation.amplitude
+        return 1e3 * drawn.period, float(robot.encoder.counts), friction, drawn.delay
 
 
 def outcome(

@@ -29,6 +29,7 @@ from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeate
 from diffbot_ident.recording.sysid_log import SysIdLog, read_sysid
 from diffbot_ident.recording.verdict import Value, Verdict
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 
@@ -109,7 +110,7 @@ def accuracy(robots: Sequence[MadeDrivetrain], found: Sequence[Mapping[str, Verd
                     deviations.append(abs(value.value - true) / value.std)
             print(
                 f"{subject:14} {name:4} {100.0 * np.percentile(errors, 95.0):8.2f} "
-                f"{100.0 * np.mean(np.array(deviations) < 1.96):23.1f} "
+                f"{100.0 * np.mean(np.array(deviations) < NORMAL_95):23.1f} "
                 f"{100.0 * len(refused) / len(found):10.1f}"
             )
         for verdict in refused[:3]:
@@ -130,7 +131,7 @@ def repeats(runs: Sequence[Sequence[Mapping[str, Verdict]]]) -> None:
 
 def overlap(one: Value, other: Value) -> bool:
     """Whether two 95 % intervals overlap."""
-    return abs(one.value - other.value) <= 1.96 * (one.std + other.std)
+    return abs(one.value - other.value) <= NORMAL_95 * (one.std + other.std)
 
 
 if __name__ == "__main__":

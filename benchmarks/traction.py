@@ -35,7 +35,6 @@ from arc_odometry import Pose
 from diffbot_controllers import LinearizingController, State, Velocity
 from diffbot_description import load_robot
 from diffbot_sim.engines.mujoco_engine import MujocoSimulator
-from diffbot_study.driving import dynamics_of
 
 PERIOD = 0.01  # control period, s
 PARTS = 5  # readings of the contacts per period
@@ -76,7 +75,7 @@ def sideways(before: tuple, after: tuple, duration: float) -> float:
 
 def drive(sim: MujocoSimulator, robot, torque: float, manoeuvre: Manoeuvre, time: float):
     """Return rows [minimum load in N, share lifted, slip in m/s, errors of (41) in dv, domega]."""
-    dynamics = dynamics_of(sim)
+    dynamics = sim.parameters()
     law = LinearizingController(dynamics, torque_limit=torque)
     most = SPEED * robot.limits.linear_velocity, SPEED * robot.limits.angular_velocity
     sim.reset()
@@ -133,8 +132,8 @@ def main() -> None:
             except FloatingPointError:
                 print(f"{torque:10.2f} | {name:9} | the robot tips over")
                 continue
-            most = dynamics_of(sim).input_acceleration((-torque, torque)).omega * PERIOD
-            most_v = dynamics_of(sim).input_acceleration((torque, torque)).v * PERIOD
+            most = sim.parameters().input_acceleration((-torque, torque)).omega * PERIOD
+            most_v = sim.parameters().input_acceleration((torque, torque)).v * PERIOD
             dv, dw = np.abs(rows[:, 3:]).max(axis=0) / (most_v, most)
             print(
                 f"{torque:10.2f} | {name:9} | {100 * rows[:, 0].min() / rest:6.0f}"

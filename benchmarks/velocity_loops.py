@@ -25,7 +25,6 @@ from diffbot_description import Robot, load_robot
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.virtual_robot import Encoders
-from diffbot_study.driving import dynamics_of
 
 FINE = 0.0005  # s
 DURATION = 0.4  # s
@@ -87,7 +86,7 @@ def main() -> None:
     arguments = parser.parse_args()
     robot = load_robot(arguments.robot)
     engine = make_simulator("ideal", robot)
-    dynamics = dynamics_of(engine)
+    dynamics = engine.parameters()
     print("gains     | rate Hz | velocity | settling ms | overshoot % | rest %")
     for gains in ("design", "published"):
         for rate in RATES:

@@ -208,24 +208,6 @@ def arc_ends(poses: Array, length: Array, turn: Array) -> Array:
     return np.stack((x + chord * np.cos(direction), y + chord * np.sin(direction), theta + turn))
 
 
-def euler_end(arc: Arc, start: Pose) -> Pose:
-    """Return the Euler step, for comparison with Arc.end: straight on, then turn; error D a / 2."""
-    return _straight(arc, start, start.theta)
-
-
-def midpoint_end(arc: Arc, start: Pose) -> Pose:
-    """Return the midpoint step, for comparison: D along the chord; too long by D a^2 / 24."""
-    return _straight(arc, start, start.theta + 0.5 * arc.turn)
-
-
-def _straight(arc: Arc, start: Pose, direction: float) -> Pose:
-    return Pose(
-        start.x + arc.length * math.cos(direction),
-        start.y + arc.length * math.sin(direction),
-        start.theta + arc.turn,
-    )
-
-
 @dataclass(frozen=True)
 class WheelGeometry:
     """Wheel radii and track of a differential-drive robot.

@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arc_odometry import Arc, DiffOdometry, Pose, WheelGeometry
-from arc_odometry.geometry import euler_end, midpoint_end
 
 length = st.floats(0.01, 1.0)
 geometries = st.builds(WheelGeometry, length, length, length)
@@ -98,6 +97,21 @@ def test_a_robot_that_steers_all_the_time_is_followed():
         errors.append(math.dist(made.pose[:2], truth))
     assert errors[1] < 8e-5
     assert 3.9 < errors[0] / errors[1] < 4.1
+
+
+def straight(arc: Arc, start: Pose, direction: float) -> Pose:
+    """Return the end of the arc's length straight in a direction [rad], with the arc's turn."""
+    x = start.x + arc.length * math.cos(direction)
+    y = start.y + arc.length * math.sin(direction)
+    return Pose(x, y, start.theta + arc.turn)
+
+
+def euler_end(arc: Arc, start: Pose) -> Pose:
+    return straight(arc, start, start.theta)
+
+
+def midpoint_end(arc: Arc, start: Pose) -> Pose:
+    return straight(arc, start, start.theta + 0.5 * arc.turn)
 
 
 def test_arc_beats_midpoint_beats_straight_line():

@@ -11,7 +11,6 @@ rclpy = pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import Twist, TwistStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
@@ -29,6 +28,7 @@ from diffbot_msgs.msg import (  # noqa: E402
     VelocityTrackingStatus,
 )
 from diffbot_node import to_stamp  # noqa: E402
+from diffbot_node.running import make_executor  # noqa: E402
 from diffbot_sim.velocity_robot import VelocityRobot  # noqa: E402
 
 ZERO = (0.0, 0.0)
@@ -48,7 +48,7 @@ class Graph:
         rclpy.init(args=["--ros-args", *words])
         self.peer = rclpy.create_node("peer", use_global_arguments=False)
         self.node = VelocityTrackingNode()
-        self.executor = SingleThreadedExecutor()
+        self.executor = make_executor()
         self.executor.add_node(self.peer)
         self.executor.add_node(self.node)
         self.robot = VelocityRobot(Sigma(1.0, 0.8, 0.9, 0.7))
@@ -132,6 +132,7 @@ def make():
 
     yield create
     for graph in graphs:
+        graph.executor.shutdown()
         graph.node.destroy_node()
         graph.peer.destroy_node()
     rclpy.try_shutdown()

@@ -252,11 +252,6 @@ class DynamicParameters(NamedTuple):
                 )
         return self
 
-    @property
-    def input_matrix(self) -> Array:
-        """G, shape (2, 2), from wheel torques [left, right] to [v', omega']."""
-        return np.array([[self.k7, self.k7], [self.k8, -self.k8]])
-
     def drift(self, u: Velocity) -> Velocity:
         """Return f(u), the acceleration without torque, m/s^2 and rad/s^2; (3) of Lages (2018)."""
         return Velocity(self.k5 * u.omega * u.omega, self.k6 * u.v * u.omega)

@@ -126,18 +126,19 @@ def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> Robo
     return replace(model, mass_body=body, inertia_body=own, com_offset=offset)
 
 
-def chosen_k5(robot: Robot, k5: float, std: float, identifiable: bool, k7: float) -> float:
+def chosen_k5(robot: Robot, k5: float, half: float, identifiable: bool, k7: float) -> float:
     """Return the K5 [m] for a description: the identified one, or one that the data allow.
 
-    Where K5 is not identifiable, the described centre of mass stays if its K5 lies within 1.96
-    standard deviations of the estimate; otherwise K5 is 0, with the centre of mass on the axle.
+    Where K5 is not identifiable, the described centre of mass stays if its K5 lies within `half`
+    [m], the half width of the estimate's 95 % interval, of the estimate; otherwise K5 is 0, with
+    the centre of mass on the axle.
     """
     if identifiable:
         return k5
     model = robot.model
     wheels = model.equivalent_mass - model.mass_body
     described = model.com_offset * (1 - wheels * model.wheel_radius * k7)
-    return described if abs(described - k5) <= 1.96 * std else 0.0
+    return described if abs(described - k5) <= half else 0.0
 
 
 def with_track(robot: Robot, track: float) -> Robot:

@@ -225,6 +225,6 @@ def test_centre_of_mass_where_k5_is_not_identifiable():
     robot = load_robot("twil")
     k5, _, k7, _ = parameters(robot.model)
     assert chosen_k5(robot, 0.05, 0.01, True, k7) == 0.05
-    assert chosen_k5(robot, 0.05, 0.1, False, k7) == pytest.approx(k5)
-    assert chosen_k5(robot, 0.001, 0.01, False, k7) == 0.0
+    assert chosen_k5(robot, 0.05, 0.19, False, k7) == pytest.approx(k5)
+    assert chosen_k5(robot, 0.001, 0.02, False, k7) == 0.0
     assert chosen_k5(robot, 0.001, math.inf, False, k7) == pytest.approx(k5)

@@ -216,8 +216,8 @@ def export_results(
         return Export((path,), f"the parameters are {estimate.state.name.lower()}")
     k5_known = math.isfinite(estimate.variances[0])
     _, _, k7, k8 = estimate.values
-    data_std = math.sqrt(max(float(estimate.covariance[0][0]), 0.0))
-    k5 = chosen_k5(robot, estimate.values[0], data_std, k5_known, k7)
+    half = NORMAL_95 * math.sqrt(max(float(estimate.covariance[0][0]), 0.0))
+    k5 = chosen_k5(robot, estimate.values[0], half, k5_known, k7)
     notes = [f"Identified {date}, {seconds:.1f} s of robot time.", *_notes(estimate, physical)]
     if not k5_known:
         notes.append(

@@ -12,6 +12,7 @@ import pytest
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.recording.dead_band_analysis import NAME
 from diffbot_ident.recording.velocity_analysis import analyse_axis
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_time import fit_dead_band
 from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder
 
@@ -46,7 +47,7 @@ def test_the_range_of_a_threshold_ends_where_commands_did_and_did_not_move_the_a
     sizes = np.unique(np.abs(segment.command))
     below, above = sizes[sizes <= 0.15].max(), sizes[sizes > 0.15].min()
     assert found.dead_band == pytest.approx(0.5 * (below + above), abs=1e-8)
-    assert 1.96 * found.dead_band_std == pytest.approx(0.475 * (above - below), rel=1e-6)
+    assert NORMAL_95 * found.dead_band_std == pytest.approx(0.475 * (above - below), rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", DeadBandKind)

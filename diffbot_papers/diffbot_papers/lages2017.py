@@ -44,7 +44,7 @@ from diffbot_papers.page import (
     shows,
 )
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.identification import IdentificationRun, simulate_identification
 from pose2d_trajectories import make_trajectory
 
@@ -388,7 +388,7 @@ def drive_eight(
         x=first[0], y=first[1] + 0.5, backwards=backwards,
     )  # fmt: skip
     with closing(make_simulator(engine, robot)) as simulator:
-        dynamics = dynamics_of(simulator)
+        dynamics = simulator.parameters()
         limit = robot.limits.torque if name == "published" else robot.limits.traction
         speeds = (robot.limits.linear_velocity, robot.limits.angular_velocity)
         law: Law

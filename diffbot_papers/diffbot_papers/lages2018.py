@@ -42,7 +42,7 @@ from diffbot_papers.page import (
     shows,
 )
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import PERIOD, DriveSamples, Law, dynamics_of, simulate_drive
+from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 
 _GOALS = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0)}
 _FIGURES = {"X": "Figs. 12 to 18", "Y": "Figs. 19 to 25"}
@@ -110,7 +110,7 @@ def _park(name: str, goal: tuple[float, float, float]) -> tuple[DriveSamples, fl
     """Drive to a goal on engine ideal with exact angles."""
     robot = load_robot("twil")
     with closing(make_simulator("ideal", robot)) as engine:
-        dynamics = dynamics_of(engine)
+        dynamics = engine.parameters()
         published = PublishedBackstepping(dynamics, time_step=PERIOD)
         law: Law = published
         limit = _UNLIMITED

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
 from diffbot_ident import figure_style as style
+from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.adaptation_law import AdaptationGains, AdaptationLaw
 from diffbot_ident.velocity.sigma_fit import fit_sigma
 from diffbot_papers.page import (
@@ -198,7 +199,7 @@ def _table_1(starts: RandomStarts) -> ComparisonTable:
                 float(found.std()),
                 why=f"{len(found)} random starts reach one minimum at {found.mean():.4f}; the "
                 f"truth is {TRUTH[index]:.4f}, the fit's own 95 % interval "
-                f"± {1.96 * starts.fit.deviations[index]:.4f}",
+                f"± {NORMAL_95 * starts.fit.deviations[index]:.4f}",
             )
         )  # fmt: skip
     seconds = starts.seconds

@@ -18,7 +18,6 @@ from diffbot_papers.omni.model import (
     body_forces,
     body_velocities,
     simulate,
-    wheel_conflict,
     wheel_velocities,
 )
 
@@ -29,6 +28,12 @@ four = st.tuples(number, number, number, number)
 # Wheels 1 to 4 as in Fig. 1(b): position and rolling direction, in units of b.
 PLACES = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 ROLLING = np.array([[0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 0.0]])
+
+
+def wheel_conflict(wheels):
+    """Return the part of four rim speeds that contradicts (12), m/s; each wheel's residual."""
+    v1, v2, v3, v4 = wheels
+    return (v1 + v3 - v2 - v4) / 4.0
 
 
 @FAST

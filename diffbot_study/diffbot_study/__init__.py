@@ -9,7 +9,6 @@ from diffbot_study.driving import (
     DriveSamples,
     Law,
     LiveAdaptation,
-    dynamics_of,
     simulate_drive,
 )
 from diffbot_study.identification import (
@@ -30,7 +29,6 @@ __all__ = [
     "LiveAdaptation",
     "TorqueSignal",
     "VelocityDrive",
-    "dynamics_of",
     "identify_arrays",
     "simulate_drive",
     "simulate_identification",

@@ -218,11 +218,6 @@ def _pair(torque: Torque) -> Torque:
     return left, right
 
 
-def dynamics_of(engine: Simulator) -> DynamicParameters:
-    """Return the true K5..K8 of the simulated robot, including its payload."""
-    return engine.parameters()
-
-
 # Live parameters.
 
 # Defaults of the nodes' parameters `period` and `estimate_delay`, s.

@@ -72,11 +72,6 @@ class IdentificationRun:
         return 100.0 * (np.array(self.estimate.values) / self.truth - 1.0)
 
     @property
-    def error_history(self) -> Array:
-        """Errors of K5..K8 in % of the closed form at the times of the history, (n, 4)."""
-        return 100.0 * (self.history / self.truth - 1.0)
-
-    @property
     def normalised_errors(self) -> Array:
         """Errors of K5..K8 in standard deviations as given by the estimator, shape (4,)."""
         return (np.array(self.estimate.values) - self.truth) / np.sqrt(self.estimate.variances)

@@ -74,11 +74,6 @@ class RandomRobot:
     slope: float = 0.0
     downhill: float = 0.0
 
-    @property
-    def coulomb_share(self) -> float:
-        """Larger Coulomb friction of the wheels as a fraction of the excitation's amplitude."""
-        return max(self.robot.friction.coulomb) / self.robot.excitation.amplitude
-
     def written(self, folder: Path) -> RandomRobot:
         """Write the robot to a file in this folder; return it as read from the file."""
         path = save_robot(self.robot, folder / f"random_{self.seed}.yaml")

@@ -109,7 +109,9 @@ def test_print_shows_the_processes_and_runs_none(
 
 
 def test_a_failed_process_exits_with_1(suite: Any, tmp_path: Path) -> None:
-    (tmp_path / "bad.launch.xml").write_text("<launch><executable cmd='false'/></launch>")
+    suite.executable("bad", "import sys; sys.exit(3)")
+    text = "<launch><node pkg='robots' exec='bad'/></launch>"
+    (tmp_path / "bad.launch.xml").write_text(text)
     assert main(["bad.launch.xml"]) == 1
 
 
@@ -210,11 +212,12 @@ def test_a_second_simulator_in_a_chosen_domain_is_refused(
 def test_a_domain_that_the_launch_file_sets_is_its_choice(
     simulated: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    # Outside of domains.DOMAINS, so that it cannot be the run's own.
     text = (tmp_path / "run.launch.xml").read_text()
-    chosen = text.replace("<let", "<set_env name='ROS_DOMAIN_ID' value='7'/><let")
+    chosen = text.replace("<let", "<set_env name='ROS_DOMAIN_ID' value='200'/><let")
     (tmp_path / "run.launch.xml").write_text(chosen)
     assert main(["run.launch.xml"]) == 0
-    assert json.loads(simulated.report.read_text()) == ["7", "-7"]
+    assert json.loads(simulated.report.read_text()) == ["200", "-200"]
     assert capfd.readouterr().err == ""
 
 

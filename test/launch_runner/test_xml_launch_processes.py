@@ -355,9 +355,11 @@ def test_both_goes_to_the_terminal_and_the_file(launch: Launch, tmp_path: Path) 
 
 
 def test_a_program_that_cannot_start_stops_the_rest(launch: Launch) -> None:
-    code, _, err = launch.run(launch.waiter("a") + "<executable cmd='/no/such/program'/>")
+    program = launch.prefix.executable("gone")
+    program.write_text("#!/no/such/interpreter\n")
+    code, _, err = launch.run(launch.waiter("a") + node("gone"))
     assert code == 1
-    assert "main.launch.xml:2: cannot start /no/such/program" in err
+    assert f"main.launch.xml:2: cannot start {program}" in err
 
 
 def test_parameters_directory_and_environment_arrive(launch: Launch, tmp_path: Path) -> None:
@@ -368,8 +370,9 @@ def test_parameters_directory_and_environment_arrive(launch: Launch, tmp_path: P
     )
     launch.prefix.executable("reader", body)
     text = (
+        '<set_env name="E" value="env"/>'
         f'<node pkg="robots" exec="reader" cwd="{tmp_path}" output="screen">'
-        '<param name="p" value="1.5"/><env name="E" value="env"/></node>'
+        '<param name="p" value="1.5"/></node>'
     )
     code, out, _ = launch.run(text)
     assert code == 0

@@ -14,7 +14,13 @@ NODE = '<node pkg="robots" exec="node"'
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("<timer period='1'/>", "<timer> in <launch> is not supported"),
+        ("<timer period='1'/>", "<timer> in <launch> is not supported; supported are arg, let,"),
+        ("<executable cmd='ls'/>", "<executable> in <launch> is not supported"),
+        ("<log message='a'/>", "set_remap; use ros2 launch for others"),
+        ("<unset_env name='a'/>", "set_remap; use ros2 launch for others"),
+        ("<set_parameter name='a' value='1'/>", "set_remap; use ros2 launch for others"),
+        (f"{NODE}><env name='a' value='b'/></node>", "<env> in <node> is not supported"),
+        ("<let name='a' value='b'><let/></let>", "is not supported; use ros2 launch for others"),
         ("<nod/>", "did you mean 'node'"),
         ("<group><keep name='a' value='b'/></group>", "<keep> in <group>"),
         ("<group forwarding='false'/>", "attribute 'forwarding' of <group>"),
@@ -27,17 +33,17 @@ NODE = '<node pkg="robots" exec="node"'
         (f"{NODE} nmae='x'/>", "did you mean 'name'"),
         (f"{NODE} if='1' unless='0'/>", "both 'if' and 'unless'"),
         ("<node exec='node'/>", "<node> needs the attribute 'pkg'"),
-        ("<executable cmd='ls' shell='true'/>", "shell='true'"),
-        ("<executable cmd=\"sh -c 'a $(dirname)'\"/>", "No closing quotation"),
+        ("<node pkg='a' exec='b' args=\"sh -c 'a $(dirname)'\"/>", "No closing quotation"),
         ("<include/>", "<include> needs the attribute 'file'"),
         ("<include file='a'><let name='a' value='b'/></include>", "<let> in <include>"),
         ("<arg name='a'><choice/></arg>", "<choice> needs the attribute 'value'"),
         ("<arg name='a' value='b'/>", "attribute 'value' of <arg>"),
         ("<let name='launch-prefix' value='gdb'/>", "'launch-prefix' changes how"),
-        ("<log message='$(anon x)'/>", "$(anon) is not supported"),
-        ("<log message='$(vra x)'/>", "did you mean 'var'"),
-        ("<log message='$(dirname x)'/>", "$(dirname) takes 0 argument(s), not 1"),
-        ("<log message='$(var x'/>", "bad substitution"),
+        ("<let name='a' value='$(anon x)'/>", "$(anon) is not supported"),
+        ("<let name='a' value='$(find-exec ls)'/>", "find-pkg-share); use ros2 launch for others"),
+        ("<let name='a' value='$(vra x)'/>", "did you mean 'var'"),
+        ("<let name='a' value='$(dirname x)'/>", "$(dirname) takes 0 argument(s), not 1"),
+        ("<let name='a' value='$(var x'/>", "bad substitution"),
         (f"{NODE}><param/></node>", "<param> needs 'name' or 'from'"),
         (f"{NODE}><param name='a'/></node>", "either 'value' or nested"),
         (f"{NODE}><param from='a' name='b'/></node>", "<param from=...> takes no other"),
@@ -63,15 +69,14 @@ def test_refused_with_file_and_line(prefix: Any, line: str, message: str) -> Non
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("<log message='$(var x)'/>", "no argument or variable has this name"),
-        ("<log message='$(env NO_SUCH_NAME)'/>", "environment variable is not set"),
-        ("<log message='$(find-pkg-share nope)'/>", "package 'nope' not found"),
-        ("<log message='$(find-exec no-such-program)'/>", "no such executable"),
-        ("<log message='$(eval \"open(1)\")'/>", "unknown name 'open'"),
-        ("<log message=\"$(command 'false')\"/>", "ended with 1"),
-        ("<log message=\"$(command 'ls' strict)\"/>", "'strict' is not one of fail, ignore"),
-        ("<log message='a' if='yes'/>", "expected true, 1, false or 0"),
-        ("<log message='a' if=''/>", "expected true, 1, false or 0"),
+        ("<let name='a' value='$(var x)'/>", "no argument or variable has this name"),
+        ("<let name='a' value='$(env NO_SUCH_NAME)'/>", "environment variable is not set"),
+        ("<let name='a' value='$(find-pkg-share nope)'/>", "package 'nope' not found"),
+        ("<let name='a' value='$(eval \"open(1)\")'/>", "unknown name 'open'"),
+        ("<let name='a' value=\"$(command 'false')\"/>", "ended with 1"),
+        ("<let name='a' value=\"$(command 'ls' strict)\"/>", "'strict' is not one of fail, ignore"),
+        ("<let name='a' value='b' if='yes'/>", "expected true, 1, false or 0"),
+        ("<let name='a' value='b' if=''/>", "expected true, 1, false or 0"),
         ("<node pkg='robots' exec='nodes'/>", "did you mean 'node'"),
         ("<node pkg='nope' exec='node'/>", "package 'nope' not found"),
         (f"{NODE} output='own_log'/>", "output 'own_log' is not supported"),
@@ -81,7 +86,6 @@ def test_refused_with_file_and_line(prefix: Any, line: str, message: str) -> Non
         ("<include file='/no/such.launch.xml'/>", "No such file"),
         ("<include file='a.launch.py'/>", "only XML launch files"),
         ("<include file='$(dirname)/main.launch.xml'/>", "includes itself"),
-        ("<executable cmd=''/>", "'cmd' is empty"),
         (
             "<let name='laps' value='abc'/><let name='a' value=\"$(eval '2 * $(var laps)')\"/>",
             "<let>: with laps:=abc: $(eval): unknown name 'abc'",
@@ -102,7 +106,7 @@ def test_a_branch_that_is_not_taken_is_checked_too(prefix: Any) -> None:
 
 
 def test_broken_xml_names_the_line(prefix: Any) -> None:
-    path = prefix.launch_file("<group>\n<log></group>")
+    path = prefix.launch_file("<group>\n<let></group>")
     with pytest.raises(LaunchError, match=r"main\.launch\.xml:3: not well-formed XML: mismatched"):
         read(path)
 

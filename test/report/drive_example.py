@@ -22,7 +22,7 @@ from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.run_end import ControllerState, RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import dynamics_of, simulate_drive
+from diffbot_study.driving import simulate_drive
 from pose2d_trajectories import make_trajectory
 
 # Stamp of the first joint state, s.
@@ -67,7 +67,7 @@ def backstepping_example(
     robot = load_robot(robot_name)
     plant = make_simulator(engine, robot)
     limit = robot.limits.traction if torque_limit is None else torque_limit
-    law = _Recorded(tuned_backstepping(dynamics_of(plant), limit, mean_velocity=True))
+    law = _Recorded(tuned_backstepping(plant.parameters(), limit, mean_velocity=True))
     reference: Callable[[float], Any] = (
         make_trajectory(**trajectory).at if goal is None else lambda _: Reference(*goal)
     )
@@ -94,7 +94,7 @@ def linearizing_example(
     robot = load_robot("twil")
     plant = make_simulator(engine, robot)
     limit = robot.limits.torque
-    law = LinearizingController(dynamics_of(plant), torque_limit=limit, mean_velocity=True)
+    law = LinearizingController(plant.parameters(), torque_limit=limit, mean_velocity=True)
     wanted: list[Velocity] = []
 
     class Steps(_Recorded):

@@ -19,7 +19,7 @@ from diffbot_description.robot import Friction
 from diffbot_ident.torque.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.driving import LiveAdaptation, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 LOAD_TIME, RECOVERY, HALF = 20.0, 12.0, 10.0
@@ -37,7 +37,7 @@ def drive(adaptive, robot=TWIL, told=TWIL, spread=LiveSettings.friction_spread):
     """
     eight = make_trajectory("figure_eight", period=2.0 * HALF, ramp_up=0.0)
     with closing(make_simulator("ideal", robot)) as engine:
-        nominal, limits = dynamics_of(engine), robot.limits
+        nominal, limits = engine.parameters(), robot.limits
         speeds = limits.linear_velocity, limits.angular_velocity
         wheels = None if robot is TWIL else KnownWheels.of(told)
         law = tuned_backstepping(
@@ -63,7 +63,7 @@ def drive(adaptive, robot=TWIL, told=TWIL, spread=LiveSettings.friction_spread):
             seed=7,
             on_sample=live,
         )
-        used, true = law.dynamics, dynamics_of(engine)
+        used, true = law.dynamics, engine.parameters()
     found = []
     for begin in (LOAD_TIME - HALF, LOAD_TIME + RECOVERY):
         inside = (run.time >= begin) & (run.time < begin + HALF)

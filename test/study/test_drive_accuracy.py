@@ -21,7 +21,7 @@ from diffbot_controllers import (
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_description import load_robot
 from diffbot_sim.engines import make_simulator
-from diffbot_study.driving import dynamics_of, simulate_drive
+from diffbot_study.driving import simulate_drive
 from pose2d_trajectories import make_trajectory
 
 STRONG = 5.0  # N m, the motors' torque limit of twil
@@ -60,7 +60,7 @@ class Course:
         """A run of a new law, checked for the promises that hold in every run."""
         limits = self.robot.limits
         law = self._make(
-            dynamics_of(self.engine),
+            self.engine.parameters(),
             self.limit,
             limits.linear_velocity,
             limits.angular_velocity,
@@ -140,7 +140,7 @@ def test_the_published_law_comes_near_within_the_torque_limits():
     engine, robot, goal = engine_of("ideal", "twil"), ROBOTS["twil"], Reference(1.0)
     found = []
     for seed, start in enumerate(perturbations(20)):
-        law = PublishedBackstepping(dynamics_of(engine), torque_limit=STRONG)
+        law = PublishedBackstepping(engine.parameters(), torque_limit=STRONG)
         run = simulate_drive(
             engine, robot, law, lambda t: goal, 6.0, start=tuple(map(float, start)),
             encoder_counts=4096, torque_limit=STRONG, seed=seed,
@@ -199,7 +199,7 @@ def test_reference_that_jumps_by_100_m_and_back_in_the_middle_of_a_track(name):
     assert run.drift.largest(0.0)[0] <= 2e-3
     limits = course.robot.limits
     bound = approach_gains(
-        dynamics_of(course.engine), course.limit, limits.linear_velocity, limits.angular_velocity
+        course.engine.parameters(), course.limit, limits.linear_velocity, limits.angular_velocity
     ).lateral_acceleration
     assert np.abs(np.prod(run.velocity, axis=1)).max() <= 1.05 * bound
 

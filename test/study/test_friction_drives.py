@@ -21,7 +21,7 @@ from diffbot_description.robot import Friction, Turning
 from diffbot_ident.torque.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
-from diffbot_study.driving import LiveAdaptation, dynamics_of, simulate_drive
+from diffbot_study.driving import LiveAdaptation, simulate_drive
 from pose2d_trajectories import make_trajectory
 
 LAP = 20.0  # s
@@ -40,7 +40,7 @@ def benchmarks(monkeypatch):
 
 def law_of(engine, robot, wheels, make=tuned_backstepping):
     speeds = robot.limits.linear_velocity, robot.limits.angular_velocity
-    return make(dynamics_of(engine), LIMIT, *speeds, mean_velocity=True, wheels=wheels)
+    return make(engine.parameters(), LIMIT, *speeds, mean_velocity=True, wheels=wheels)
 
 
 def eight(robot, wheels, seed=0, delay=0):
@@ -147,7 +147,7 @@ def test_torque_does_not_go_on_alternating_where_a_wheel_is_to_stand(
     robot = benchmarks.random_robot(seed, tmp_path, True, 2048)
     engine = make_simulator("ideal", robot)
     wheels = benchmarks.wheels_of(robot, 1.0, 2048)
-    law = benchmarks.law_of("pose", dynamics_of(engine), robot, wheels)
+    law = benchmarks.law_of("pose", engine.parameters(), robot, wheels)
     run = benchmarks.drive_to_goal(engine, robot, law, seed, start, 2048)
     assert benchmarks.restless(run) < 1.0
     distance, heading = run.true.largest(9.5)
@@ -162,7 +162,7 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
     schedule = PayloadSchedule(payload_from_text("30%", ROUGH), 10.0)
     live = LiveAdaptation(
         told,
-        dynamics_of(engine),
+        engine.parameters(),
         law,
         also=lambda sample: schedule.apply(engine, sample.stamp),
         settings=LiveSettings(memory=5.0, friction_spread=0.5),
@@ -171,7 +171,7 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
     simulate_drive(engine, ROUGH, law, EIGHT.at, 40.0, start=start, on_sample=live)
     coulomb = [wheel.coulomb for wheel in law.friction]
     assert coulomb == pytest.approx([2.0, 1.5], rel=0.15)
-    true = dynamics_of(engine)
+    true = engine.parameters()
     assert law.dynamics.k7 == pytest.approx(true.k7, rel=0.1)
     assert law.dynamics.k8 == pytest.approx(true.k8, rel=0.1)
 

@@ -189,18 +189,3 @@ def test_each_python_has_an_environment_of_its_own(machine, tmp_path):
     first.prepare(-1)
     assert first.is_ready() and first.python.stat().st_mtime_ns == made
     assert (tmp_path / ".diffbot" / "venv").resolve() == first.prefix
-
-
-def test_the_environment_that_all_pythons_shared_is_removed_and_nothing_else(machine, tmp_path):
-    made = tmp_path / ".diffbot"
-    for name in ("venv/bin", "build/x", "install/x", "stamps/packages", "log", "gazebo"):
-        (made / name).mkdir(parents=True)
-    for name in ("hooks.json", "stamps/wheels", "stamps/packages/x", "stamps/gazebo", "log/a.log"):
-        (made / name).touch()
-    environment = machine()
-    environment.prepare(-1)
-    assert environment.is_ready()
-    left = {path.name for path in made.iterdir()}
-    assert left == {"venv", environment.directory.name, "stamps", "log", "gazebo"}
-    assert [path.name for path in (made / "stamps").iterdir()] == ["gazebo"]
-    assert (made / "venv" / "bin" / "python").exists()

@@ -61,8 +61,6 @@ def _launch(request: Request) -> int:
             return 0
         for text in _about_domain(run):
             say("INFO", text)
-        for message in resolver.messages:
-            print(f"[INFO] [launch.user]: {message}", flush=True)
         return Supervisor(resolver.processes, name).run()
 
 

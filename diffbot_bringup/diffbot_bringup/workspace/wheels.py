@@ -35,11 +35,6 @@ _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
 
 
-# Contents of .diffbot from versions of the suite with one environment for all interpreters.
-_OLD_CONTENTS = ("build", "install", "hooks.json", "log/colcon", "venv")
-_OLD_STAMPS = ("environment", "wheels", "hooks", "packages")
-
-
 class WheelsEnvironment:
     """A virtual environment in the checkout that contains everything but compiler and headers.
 
@@ -81,7 +76,6 @@ class WheelsEnvironment:
             return
         if not self._is_installed():
             check_machine()
-            self._remove_old()
             self._make_environment(lock)
             self._install(lock)
             self._stamps.set(_WHEELS_STEP, self.key())
@@ -103,18 +97,6 @@ class WheelsEnvironment:
             except ChildError as error:
                 raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
         self._stamps.set(_ENVIRONMENT_STEP, self._place)
-
-    def _remove_old(self) -> None:
-        former = self._link.parent
-        if self._link.is_symlink() or not self._link.is_dir():
-            return
-        with SetupStep("Removing the environment that all Pythons of this checkout shared"):
-            for name in (*(f"stamps/{stamp}" for stamp in _OLD_STAMPS), *_OLD_CONTENTS):
-                path = former / name
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink(missing_ok=True)
 
     def _set_link(self) -> None:
         new = self._link.with_name(f".venv.{os.getpid()}")

@@ -175,7 +175,7 @@ def _of_package(package: str, share: Share) -> list[Path]:
 _CONDITIONS = ("if", "unless")
 _ACTIONS = (
     *("arg", "let", "include", "group", "push_ros_namespace", "push-ros-namespace", "node"),
-    *("executable", "set_env", "unset_env", "set_parameter", "set_remap", "log"),
+    *("set_env", "set_remap"),
 )
 
 
@@ -207,19 +207,12 @@ RULES: dict[str, Rule] = {
         ("pkg", "exec", "name", "namespace", "exec_name", "args", "ros_args", "output", "cwd"),
         ("on_exit", "respawn"),
         ("pkg", "exec"),
-        ("param", "remap", "env"),
+        ("param", "remap"),
     ),
-    "executable": Rule(
-        ("cmd", "name", "output", "cwd"), ("on_exit", "respawn", "shell"), ("cmd",), ("env",)
-    ),
-    "env": Rule(_PAIR, (), _PAIR, conditions=False),
     "param": Rule(("name", "from"), ("value", "type"), (), ("param",), conditions=False),
     "remap": Rule(_REMAP, (), _REMAP, conditions=False),
     "set_env": Rule(_PAIR, (), _PAIR),
-    "unset_env": Rule(("name",), (), ("name",)),
-    "set_parameter": Rule(_PAIR, (), _PAIR),
     "set_remap": Rule(_REMAP, (), _REMAP),
-    "log": Rule(("message",), (), ("message",)),
 }
 _INCLUDE_ARG = Rule(_PAIR, (), _PAIR, conditions=False)
 # Types of parameter values: scalar type (None: YAML decides), and whether the value is a list.
@@ -240,7 +233,6 @@ TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _SUPPORTED_VALUES = {
     "on_exit": ("shutdown",),
     "respawn": ("false", "False", "0"),
-    "shell": ("false", "False", "0"),
     "scoped": ("true", "True", "1", "false", "False", "0"),
     "type": tuple(TYPES),
 }
@@ -284,7 +276,8 @@ def _check(element: Element, rule: Rule) -> None:
             raise child.error(
                 f"<{child.tag}> in <{element.tag}> is not supported"
                 f"{suggestion(child.tag, rule.children)}; "
-                f"supported are {', '.join(rule.children) or 'no elements'}"
+                + (f"supported are {', '.join(rule.children)}; " if rule.children else "")
+                + "use ros2 launch for others"
             )
         _check(child, _INCLUDE_ARG if element.tag == "include" else RULES[child.tag])
 
@@ -293,7 +286,7 @@ def _parse(element: Element, name: str, value: str) -> None:
     try:
         template = parse(value)
         substitutions.check(template)
-        if name in ("cmd", "args", "ros_args"):
+        if name in ("args", "ros_args"):
             split(template)
     except ValueError as error:
         raise element.error(f"{name}={value!r}: {error}") from None

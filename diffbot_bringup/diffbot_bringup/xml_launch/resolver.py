@@ -26,7 +26,6 @@ from diffbot_bringup.xml_launch.document import (
     check,
     parameter_value,
     read,
-    read_scalar,
 )
 from diffbot_bringup.xml_launch.processes import OUTPUTS, ParameterText, ProcessDescription
 from diffbot_bringup.xml_launch.substitutions import Scope, installed_prefix, perform, split
@@ -84,8 +83,6 @@ def node_command(element: Element, scope: Scope) -> Command:
     if namespace is not None:
         check_namespace(namespace)
         result += ["-r", f"__ns:={namespace}"]
-    for key, value in scope.configurations.get("global_params", []):
-        result += ["-p", f"{key}:={value}"]
     # Address the parameters to the node's full name if it is known, otherwise use the wildcard.
     full_name = "/**"
     if name is not None and namespace is not None:
@@ -178,12 +175,11 @@ def check_namespace(namespace: str) -> None:
 
 
 class Resolver:
-    """Turns launch files into processes; appends to `processes` and `messages` while it walks."""
+    """Turns launch files into processes; appends to `processes` while it walks."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.scope = Scope(environment)
         self.processes: list[ProcessDescription] = []
-        self.messages: list[str] = []  # texts of <log>
         self.declared: set[str] = set()  # names of all arguments met on the way
         self._including: list[Path] = []
 
@@ -294,55 +290,27 @@ class Resolver:
         name, value = pair(element, "name", "value", self.scope)
         self.scope.environment[name] = value
 
-    def _unset_env(self, element: Element) -> None:
-        self.scope.environment.pop(self._text(element, "name"), None)
-
-    def _set_parameter(self, element: Element) -> None:
-        name, text = pair(element, "name", "value", self.scope)
-        value = read_scalar(text or "''")
-        if not isinstance(value, (bool, int, float, str)):
-            raise ValueError(f"value {text!r}: only int, float, bool and text are supported")
-        self.scope.configurations.setdefault("global_params", []).append((name, value))
-
     def _set_remap(self, element: Element) -> None:
         remap = pair(element, "from", "to", self.scope)
         self.scope.configurations.setdefault("ros_remaps", []).append(remap)
 
-    def _log(self, element: Element) -> None:
-        self.messages.append(self._text(element, "message"))
-
     def _node(self, element: Element) -> None:
-        hidden = (self._text(element, "name") or "").startswith("_")
-        label = self._text(element, "exec_name")
-        self._add(element, node_command(element, self.scope), label, looks_on=hidden)
-
-    def _executable(self, element: Element) -> None:
-        words = split(element.templates["cmd"])
-        command: Command = [substitutions.perform(word, self.scope) for word in words]
-        if not command[0]:
-            raise ValueError("'cmd' is empty")
-        self._add(element, command, self._text(element, "name"))
-
-    def _add(
-        self, element: Element, command: Command, label: str | None, looks_on: bool = False
-    ) -> None:
+        command = node_command(element, self.scope)
         output = os.environ.get("OVERRIDE_LAUNCH_PROCESS_OUTPUT") or self._text(
             element, "output", "log"
         )
         if output not in OUTPUTS:
             raise ValueError(f"output {output!r} is not supported; use {', '.join(OUTPUTS)}")
-        environment = dict(self.scope.environment)
-        environment.update(pair(env, "name", "value", self.scope) for env in element.all("env"))
-        label = label or os.path.basename(str(command[0]))
+        label = self._text(element, "exec_name") or os.path.basename(str(command[0]))
         self.processes.append(
             ProcessDescription(
                 name=f"{label}-{len(self.processes) + 1}",
                 command=tuple(command),
-                environment=environment,
+                environment=dict(self.scope.environment),
                 directory=self._text(element, "cwd"),
                 output=output,
                 shutdown_on_exit="on_exit" in element.attributes,
-                looks_on=looks_on,
+                looks_on=(self._text(element, "name") or "").startswith("_"),
                 place=f"{element.file}:{element.line}",
             )
         )

@@ -16,7 +16,6 @@ import math
 import operator
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -318,8 +317,8 @@ class Scope:
 
     A scoped group restores the configurations and the environment at its end. An include does not:
     what an included file declares or sets stays visible to the including file. The keys
-    ``ros_namespace`` (text), ``global_params`` and ``ros_remaps`` (lists of pairs) are
-    configurations, too, as in launch_ros.
+    ``ros_namespace`` (text) and ``ros_remaps`` (list of pairs) are configurations, too, as in
+    launch_ros.
 
     Args:
         environment: Environment variables of the processes.
@@ -337,8 +336,8 @@ class Scope:
     def saved(self) -> Iterator[None]:
         """Restore configurations and environment at the end of the context (a scoped group).
 
-        The copy is shallow, as in launch: lists of parameters or remaps that exist before the group
-        are shared, so entries that a group adds to them remain.
+        The copy is shallow, as in launch: a list of remaps that exists before the group is shared,
+        so entries that a group adds to it remain.
         """
         configurations, environment = dict(self.configurations), dict(self.environment)
         try:
@@ -384,7 +383,8 @@ def check(template: Template) -> None:
         if part.name not in _KNOWN:
             raise ValueError(
                 f"$({part.name}) is not supported{suggestion(part.name, _KNOWN)}; "
-                f"supported are {', '.join(f'$({name})' for name in _KNOWN)}"
+                f"supported are {', '.join(f'$({name})' for name in _KNOWN)}; "
+                "use ros2 launch for others"
             )
         _, least, most = _KNOWN[part.name]
         if not least <= len(part.arguments) <= most:
@@ -442,13 +442,6 @@ def _environment(scope: Scope, name: str, default: str | None = None) -> str:
     return value
 
 
-def _executable(scope: Scope, name: str) -> str:
-    path = shutil.which(name, path=scope.environment.get("PATH"))
-    if path is None:
-        raise ValueError(f"$(find-exec {name}): no such executable on the PATH")
-    return path
-
-
 def _command(scope: Scope, text: str, on_stderr: str = "fail") -> str:
     if on_stderr not in ("fail", "ignore", "warn", "capture"):
         raise ValueError(
@@ -488,6 +481,4 @@ _KNOWN: dict[str, tuple[Callable[..., str], int, int]] = {
     "command": (_command, 1, 2),
     "dirname": (Scope.directory, 0, 0),
     "find-pkg-share": (lambda scope, package: scope.share(package), 1, 1),
-    "find-pkg-prefix": (lambda _scope, package: installed_prefix(package), 1, 1),
-    "find-exec": (_executable, 1, 1),
 }

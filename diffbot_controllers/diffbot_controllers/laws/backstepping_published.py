@@ -106,18 +106,6 @@ def acceleration(error: PolarError, u: Velocity, gains: NonsmoothGains) -> Veloc
     return Velocity(bar.v + eta1.rate, bar.omega + eta2.rate)
 
 
-def lyapunov(error: PolarError, backstep: Velocity, gains: NonsmoothGains) -> float:
-    """Return the Lyapunov function V_1 of (28)."""
-    l1, l2, l3, l4, l5 = gains.lambdas
-    return 0.5 * (
-        l1 * error.e**2
-        + l2 * error.alpha**2
-        + l3 * error.psi**2
-        + l4 * backstep.v**2
-        + l5 * backstep.omega**2
-    )
-
-
 class PublishedBackstepping(DrivetrainLaw):
     """Listing 3 with its quirks; use StandardBackstepping in practice.
 

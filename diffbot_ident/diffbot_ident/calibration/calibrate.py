@@ -26,8 +26,8 @@ from diffbot_ident.calibration.readings import (
     WheelTurns,
 )
 from diffbot_ident.calibration.wheel_geometry import Fit, WheelGeometryFit
+from diffbot_ident.torque.estimate import NORMAL_95
 
-NORMAL_95 = 1.959964
 GYRO_SCALE_STD = 0.005
 """Default standard deviation of a gyro's scale about 1: 1 % in 19 of 20 gyros."""
 HELD_OUT = 0.3

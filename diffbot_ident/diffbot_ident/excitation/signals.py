@@ -311,11 +311,6 @@ def schroeder(lines: NDArray[np.int64], samples: int) -> Array:
     return scaled
 
 
-def crest_factor(signal: Array) -> float:
-    """Return the peak over the root mean square; sqrt(2) for a sine, 1 for a binary signal."""
-    return float(np.abs(signal).max() / math.sqrt(np.mean(signal**2)))
-
-
 class Multisine:
     """Multisine torques of the two wheels at interleaved frequencies.
 

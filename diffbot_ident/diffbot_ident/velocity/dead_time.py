@@ -48,9 +48,9 @@ BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
 MOST_BAND = 0.8
 # Number of thresholds tried per round, and number of rounds.
 THRESHOLDS, ROUNDS = 16, 3
-# Standard deviation stated for a uniform distribution, as a share of its width: 1.96 of it on
-# either side are 95 % of that width.
-UNIFORM_STD = 0.5 * 0.95 / 1.96
+# Standard deviation stated for a uniform distribution, as a share of its width: NORMAL_95 of
+# it on either side are 95 % of that width.
+UNIFORM_STD = 0.5 * 0.95 / NORMAL_95
 # A threshold is possible up to this excess of the sum of squares, in residual variances.
 POSSIBLE_EXCESS = 4.0
 # Longest time over which a reading is a mean: in readings, and s.

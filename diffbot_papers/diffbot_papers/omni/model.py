@@ -182,16 +182,6 @@ def body_velocities(wheels: ArrayLike, wheel_distance: float) -> Array:
     return np.stack(((v4 - v2) / 2.0, (v1 - v3) / 2.0, total / (4.0 * wheel_distance)), axis=-1)
 
 
-def wheel_conflict(wheels: ArrayLike) -> Array:
-    """Return the part of rim speeds (..., 4) that contradicts (12), m/s: slip or a bad sensor.
-
-    Four wheels measure three velocities. (v1 + v3 - v2 - v4) / 4 is 0 if (12) is satisfied; it is
-    the distance of every wheel speed from the one for the result of `body_velocities`.
-    """
-    v1, v2, v3, v4 = columns(wheels)
-    return (v1 + v3 - v2 - v4) / 4.0
-
-
 def body_forces(wheel_forces: ArrayLike, wheel_distance: float) -> Array:
     """(4)-(6): return [F_v, F_vn, Gamma], (..., 3) N, N, N m, from wheel forces f, (..., 4) N."""
     return np.asarray(wheel_forces, dtype=float) @ wheel_matrix(wheel_distance)
