@@ -64,6 +64,7 @@ from diffbot_ident.torque.judgement import (
 )
 from diffbot_ident.torque.parameter_change import ChangeWatch
 from diffbot_ident.torque.residual_patterns import (
+    LEAST_SLOPE,
     SLOPE,
     UNEVEN,
     ResidualPattern,
@@ -707,6 +708,8 @@ class _Regression:
         if self._patterns:
             sums = self.sums.delayed(self._delay, spread=True)
             named = still_sure(sums, self._patterns, self._known)
+            if estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE:
+                named = tuple(pattern for pattern in named if pattern is not SLOPE)
             found += [self._warning(pattern, estimate) for pattern in named if pattern.warning]
         return (*found, *self._residuals.warnings())
 

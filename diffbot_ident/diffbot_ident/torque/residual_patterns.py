@@ -345,6 +345,10 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
     return -weighted / weight, 1.0 / math.sqrt(weight)
 
 
+# Smallest slope to report, rad: no floor is that level, and errors of the model look like it.
+LEAST_SLOPE = 3e-4
+
+
 def floor_slope(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
     """Return the slope of the floor and the heading that points downhill, rad.
 
