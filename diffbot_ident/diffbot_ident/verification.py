@@ -169,18 +169,37 @@ class Model:
         velocity = start
         heading = np.zeros(np.shape(start)[1]) if heading is None else heading
         for step, acting in enumerate(torque):
-            # The midpoint rule: products of velocities change little within a period.
-            rate = self._acceleration(velocity, heading, acting, geometry)
-            half = velocity + 0.5 * period * rate
-            if self.turning[1]:
-                half = self._held(half, 0.5 * period, geometry)
-            middle = heading + 0.5 * period * velocity[1]
-            after = velocity + period * self._acceleration(half, middle, acting, geometry)
-            if self.turning[1]:
-                after = self._held(after, period, geometry)
-            heading = heading + period * half[1]
+            after, heading = self.advance(velocity, heading, acting, period, geometry)
             velocity = after if lengths is None else np.where(step < lengths, after, velocity)
         return velocity
+
+    def advance(
+        self,
+        velocity: Array,
+        heading: Array,
+        torque: Array,
+        period: float,
+        geometry: WheelGeometry,
+    ) -> tuple[Array, Array]:
+        """Return velocities and headings of n predictions after one more period.
+
+        Args:
+            velocity: [v in m/s, omega in rad/s], shape (2, n).
+            heading: Headings, rad, for `gravity`, shape (n,).
+            torque: [left, right], N m, shape (2, n).
+            period: Control period, s.
+            geometry: Wheel radii and separation.
+        """
+        # The midpoint rule: products of velocities change little within a period.
+        rate = self._acceleration(velocity, heading, torque, geometry)
+        half = velocity + 0.5 * period * rate
+        if self.turning[1]:
+            half = self._held(half, 0.5 * period, geometry)
+        middle = heading + 0.5 * period * velocity[1]
+        after = velocity + period * self._acceleration(half, middle, torque, geometry)
+        if self.turning[1]:
+            after = self._held(after, period, geometry)
+        return after, heading + period * half[1]
 
 
 def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:

@@ -380,9 +380,7 @@ def free_run(result: TorqueResult) -> tuple[Array, Array, Array]:
         # A mean velocity over a period is the velocity at its middle: from one middle to the next,
         # half of the torque of each of the two periods acts.
         acting = 0.5 * (torque[:, k] + torque[:, k + 1])
-        before = velocity
-        velocity = model.predict(before, acting[None, :, None], period, geometry, heading=heading)
-        heading = heading + 0.5 * period * (before[1] + velocity[1])
+        velocity, heading = model.advance(velocity, heading, acting[:, None], period, geometry)
         simulated.append(velocity[:, 0])
     stamps = 0.5 * (motion[:-1, 0] + motion[1:, 0])[middle : middle + measured.shape[1]]
     return stamps, measured, np.array(simulated).T

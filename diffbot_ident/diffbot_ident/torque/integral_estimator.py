@@ -71,6 +71,7 @@ from diffbot_ident.torque.residual_patterns import (
     doubtful_pattern,
     floor_slope,
     likely_patterns,
+    pattern_parameters,
     roughness,
     still_sure,
     torque_difference,
@@ -658,7 +659,7 @@ class _Regression:
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
-            slope=self._slope(),
+            slope=self._slope((linear, angular)),
             since=self.since,
         ).with_values(values, covariance)
 
@@ -682,11 +683,11 @@ class _Regression:
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
-    def _slope(self) -> tuple[float, float] | None:
+    def _slope(self, axes: Sequence[AxisFit]) -> tuple[float, float] | None:
         if SLOPE not in self._patterns:
             return None
-        others = self._extra(tuple(each for each in self._patterns if each is not SLOPE))
-        return floor_slope(self.sums.delayed(self._delay, is_spread(others)), others)
+        found = dict(pattern_parameters(self._patterns, axes, self._known))
+        return floor_slope(found[SLOPE][0])
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:
         """Return the warnings about an estimate."""

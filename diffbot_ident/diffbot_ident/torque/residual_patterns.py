@@ -65,7 +65,7 @@ would be too large by several of its standard deviations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -349,18 +349,16 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
 LEAST_SLOPE = 3e-4
 
 
-def floor_slope(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
+def floor_slope(own: Array) -> tuple[float, float]:
     """Return the slope of the floor and the heading that points downhill, rad.
 
     The heading is relative to that of the first sample. The slope neglects the inertia of the
     wheels and is therefore a few per cent too small.
 
     Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
-        others: Columns that are part of the fit, without those of SLOPE.
+        own: Parameters of SLOPE in dv/dt, m/s^2, shape (2,).
     """
-    fitted = fit(sums, LINEAR, None, (*others[0], *SLOPE.columns[0]))
-    ahead, left = fitted.theta[-2:].tolist()
+    ahead, left = own.tolist()
     return math.asin(min(math.hypot(ahead, left) / GRAVITY, 1.0)), math.atan2(left, ahead)
 
 
@@ -441,6 +439,24 @@ def _wald(fitted: AxisFit, count: int) -> float:
     return float(scaled @ np.linalg.pinv(spread / np.outer(scale, scale)) @ scaled)
 
 
+def pattern_parameters(
+    patterns: Sequence[ResidualPattern], axes: Sequence[AxisFit], known: ExtraColumns
+) -> Iterator[tuple[ResidualPattern, tuple[Array, Array]]]:
+    """Yield each pattern of a fit with its parameters in dv/dt and in domega/dt.
+
+    Args:
+        patterns: Patterns in the order of their columns in the fit.
+        axes: Fits of both axes, with the known columns and then those of the patterns.
+        known: Columns that are part of the fit anyway.
+    """
+    first = [6 + len(each) for each in known]
+    linear, angular = axes
+    for pattern in patterns:
+        ends = [at + len(own) for at, own in zip(first, pattern.columns, strict=True)]
+        yield pattern, (linear.theta[first[0] : ends[0]], angular.theta[first[1] : ends[1]])
+        first = ends
+
+
 def roughness(
     patterns: Sequence[ResidualPattern],
     axes: Sequence[AxisFit],
@@ -459,14 +475,11 @@ def roughness(
     lasting = 4.0 * float(power[ONE])
     driven = float(power[SUM.start] + power[DIFFERENCE.start])
     torque = math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
-    first = [6 + len(each) for each in known]
     linear, angular = axes
+    gains = float(linear.theta[1]), float(angular.theta[1])
     found = 0.0
-    for pattern in patterns:
-        ends = [at + len(own) for at, own in zip(first, pattern.columns, strict=True)]
+    for pattern, own in pattern_parameters(patterns, axes, known):
+        found = max(found, pattern.floor)
         if pattern.roughness is not None:
-            own = linear.theta[first[0] : ends[0]], angular.theta[first[1] : ends[1]]
-            gains = float(linear.theta[1]), float(angular.theta[1])
             found = max(found, pattern.roughness(PatternFit(own, gains, torque)))
-        found, first = max(found, pattern.floor), ends
     return found

@@ -158,7 +158,8 @@ class MujocoSimulator(ContactEngine):
     ) -> None:
         if self._drag.exists:
             force, moment = drag
-            c, s = math.cos(self._yaw()), math.sin(self._yaw())
+            yaw = self._yaw()
+            c, s = math.cos(yaw), math.sin(yaw)
             # The force acts on the ground, below the origin of the free body, hence a pitching
             # moment in the body's frame.
             lever = -self._bare.wheel_radius * force
