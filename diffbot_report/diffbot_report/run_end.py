@@ -210,10 +210,12 @@ class RunEnd:
         says = stopped and ending is not None and ending.outcome is Outcome.FAILED
         if failures and not says:
             return Ending(Outcome.FAILED, _ended_early(failures))
-        if state is None and told:
+        if told and state is None:
             return Ending(Outcome.STOPPED, "interrupted before it began")
         if ending is not None:
-            return ending
+            # The last status can be lost with its publisher, and then the launch knows better.
+            unexplained = told and ending.outcome is Outcome.FAILED and not stopped
+            return Ending(Outcome.STOPPED, "interrupted") if unexplained else ending
         if silent and state is not None and state.phase is not RunPhase.WAITING:
             return Ending(
                 Outcome.FAILED,

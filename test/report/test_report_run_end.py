@@ -99,6 +99,20 @@ def test_a_signal_before_the_node_said_anything(told, outcome):
     assert failed.outcome is Outcome.FAILED
 
 
+@pytest.mark.parametrize(("told", "outcome"), [(True, "stopped"), (False, "failed")])
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_last_status_that_got_lost_fails_no_run_of_which_the_launch_knows_no_failure(
+    told, outcome, silent
+):
+    """The node ends properly after Ctrl-C; on a busy machine its last message may not arrive."""
+    ending = RunEnd().interrupted(100.0, status("exciting"), 0, silent=silent, told=told)
+    assert ending.outcome is Outcome(outcome)
+    failed = RunEnd().interrupted(
+        100.0, status("exciting"), 0, ["ident-2 (exit code -9)"], told=told
+    )
+    assert failed.outcome is Outcome.FAILED
+
+
 @pytest.mark.parametrize(
     ("phase", "outcome"),
     [("exciting", "failed"), ("driving", "failed"), ("waiting", "stopped"), ("done", "completed")],
