@@ -133,6 +133,8 @@ def test_the_default_may_be_given(name, argument):
             "argument 'duration' is '-5', below 0 (longest robot time of the ",
         ),
         ("calibrate", "arena:=-0.5", "argument 'arena' is '-0.5', below 0 (side of the free "),
+        ("ident", "slope:=30", "argument 'slope' is '30', above 20 (slope of the simulated floor"),
+        ("adaptive", "slope:=-1.0", "argument 'slope' is '-1.0', below 0 (slope of the "),
         ("pose", "encoder_counts:=-2", "argument 'encoder_counts' is '-2', below -1 (simulated "),
         ("ident", "until:=K5", "'K5', not pairs of a parameter and a percentage such as"),
         ("ident", "arena:=3", "'3', not length x width such as 3x3"),

@@ -281,8 +281,8 @@ def _parser() -> argparse.ArgumentParser:
 #
 # A value must have the type of its default: a whole number, a number, or a list of as many numbers.
 # Some names have the same meaning in all launch files of the suite, but their default does not
-# reveal it: robots, poses, parameter files, loads, precisions, rooms, windows, and non-negative
-# numbers. Everything else is text. All other limits are checked by the node that takes the number.
+# reveal it: robots, poses, parameter files, loads, precisions, rooms, windows, and numbers with
+# limits. Everything else is text. All other limits are checked by the node that takes the number.
 
 Form = Callable[[str], "str | None"]
 """Checks a value: returns what is wrong with it, or None when it is valid."""
@@ -328,7 +328,7 @@ def form_of(name: str, default: str, share: Share, has_choices: bool = False) ->
         return _numbers
     for form in (_whole, _number, partial(_row, default.count(",") + 1)):
         if form(default) is None:
-            return partial(_at_least, form, _LEAST[name]) if name in _LEAST else form
+            return partial(_within, form, _LEAST[name], _MOST.get(name)) if name in _LEAST else form
     return None
 
 
@@ -342,8 +342,12 @@ def _number(text: str) -> str | None:
     return "not a number such as 2, 0.5 or 1.0e-3"
 
 
-def _at_least(form: Form, least: int, text: str) -> str | None:
-    return form(text) or (f"below {least}" if float(text) < least else None)
+def _within(form: Form, least: int, most: int | None, text: str) -> str | None:
+    if complaint := form(text):
+        return complaint
+    if most is not None and float(text) > most:
+        return f"above {most}"
+    return f"below {least}" if float(text) < least else None
 
 
 def _row(count: int, text: str) -> str | None:
@@ -507,3 +511,5 @@ _LEAST = {"encoder_counts": -1} | dict.fromkeys(
     ),
     0,
 )  # fmt: skip
+# Maximum of some of them, as in the node that takes the number.
+_MOST = {"slope": 20}
