@@ -147,6 +147,11 @@ def verification_section(found: Verification | None) -> dict[str, Any]:
     return section
 
 
+def floor_section(slope: tuple[float, float] | None) -> dict[str, dict[str, float]]:
+    """Return Estimate.slope as the section `floor`, rad; empty where the floor counts as level."""
+    return {} if slope is None else {"floor": dict(zip(("slope", "downhill"), slope, strict=True))}
+
+
 def _without_empty(section: Mapping[str, Any]) -> dict[str, Any]:
     """Remove empty lists: ROS cannot determine their type and refuses the file."""
     return {key: value for key, value in section.items() if value != []}

@@ -46,6 +46,7 @@ def fill(
     turning = estimate.turning
     message.turning[:] = (math.nan,) * 2 if turning is None else turning.values
     message.turning_variance[:] = (math.inf,) * 2 if turning is None else turning.variances
+    message.slope[:] = (math.nan,) * 2 if estimate.slope is None else estimate.slope
     message.state = int(estimate.state)
     message.reason = estimate.explanation
     message.parameter_state[:] = np.array(estimate.parameter_states, np.uint8)

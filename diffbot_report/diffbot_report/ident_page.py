@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.torque.residual_patterns import gravity_along
 from diffbot_ident.verification import HORIZON, Model, VerificationState
 from diffbot_report.friction_effect import friction_torques
 from diffbot_report.ident_recording import (
@@ -302,7 +304,10 @@ def _held_out(recording: IdentRecording, robot: Robot) -> list[Part]:
     estimate = recording.estimate
     if estimate is None or estimate.state is EstimateState.INVALID or len(times) < 3:
         return []
-    predicted = predicted_motion(times, motion, Model.of(estimate), robot)
+    model = Model.of(estimate)
+    if estimate.slope is not None:
+        model = replace(model, gravity=gravity_along(*estimate.slope))
+    predicted = predicted_motion(times, motion, model, robot)
     charts: list[Part] = []
     for i, (key, name, unit) in enumerate(
         (("v", "Velocity", "m/s"), ("omega", "Yaw rate", "rad/s"))
@@ -328,8 +333,8 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
 
     Args:
         times: Times in s, increasing, shape (n,).
-        motion: [v, omega, left, right torque] at these times, with the torques of the period
-            before.
+        motion: [v, omega, left, right torque, heading] at these times, with the torques of the
+            period before, shape (n, 5).
         model: Model that predicts.
         robot: The robot, for its wheels.
 
@@ -354,7 +359,9 @@ def predicted_motion(times: Array, motion: Array, model: Model, robot: Robot) ->
             continue
         start = found[k - 1][:, None]
         with np.errstate(over="ignore", invalid="ignore"):
-            step = model.predict(start, torque[k - 1][None, :, None], period, robot.geometry)
+            step, _ = model.advance(
+                start, motion[k - 1, 4:], torque[k - 1][:, None], period, robot.geometry
+            )
         found[k] = step[:, 0]
     return found
 

@@ -63,7 +63,8 @@ class IdentRecording:
         self._motion = SampleBuffer(8, capacity)  # columns: velocity, effort, position, information
         self._opening = SampleBuffer(4, capacity)  # columns: velocity, effort
         self._verifying = SampleBuffer(2, capacity)  # columns: position
-        self._held_out = SampleBuffer(4, capacity)  # columns: velocity, effort; every state is kept
+        # Columns: velocity, effort, heading; every state is kept.
+        self._held_out = SampleBuffer(5, capacity)
 
     @property
     def elapsed(self) -> float:
@@ -135,7 +136,7 @@ class IdentRecording:
         self.state, stamp = state, state.stamp
         if state.phase is RunPhase.VERIFYING:
             self._verifying.take(stamp, state.position)
-            self._held_out.take(stamp, (*state.velocity, *state.effort))
+            self._held_out.take(stamp, (*state.velocity, *state.effort, state.heading))
         if state.phase is not RunPhase.EXCITING:
             return
         self.start = stamp - round(state.elapsed * NANOSECONDS)
@@ -193,7 +194,7 @@ class IdentRecording:
         return self._opening.since(self.start)
 
     def held_out(self) -> tuple[Times, Rows]:
-        """Return the same as `motion` for each state of the verifying motion."""
+        """Return the same as `motion`, and headings, (n, 5), for each state while verifying."""
         return self._held_out.since(self.start)
 
     def truth(self) -> tuple[Times, Rows]:

@@ -15,6 +15,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from diffbot_description import Robot, RobotModel
+from diffbot_ident.parameter_file import floor_section
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.display import new_table
@@ -305,5 +306,6 @@ def confidence_keys(estimate: Estimate) -> dict[str, Any]:
         "coverage": dict(zip(UNITS, coverage, strict=True)) if any(coverage) else None,
         "torque_delay": estimate.delay,
         "control_period": estimate.period,
+        **floor_section(estimate.slope),
         "warnings": list(estimate.warnings),
     }

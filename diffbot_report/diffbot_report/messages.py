@@ -71,6 +71,7 @@ def ident_state(message: IdentStatus) -> IdentState:
         velocity=(message.linear_velocity, message.angular_velocity),
         effort=tuple(message.effort.tolist()),
         position=tuple(message.pose[:2].tolist()),
+        heading=float(message.pose[2]),
         information=(message.information, message.predicted_information),
         arena=arena if min(arena) > 0.0 else None,
         guarded=message.guarded,
@@ -110,6 +111,7 @@ def estimate_of(message: DynamicParameters) -> Estimate:
     state = _state(message.state)
     states = message.parameter_state.tolist()
     k5, k6, k7, k8 = map(_state, states) if any(states) else (state,) * 4
+    slope, downhill = message.slope.tolist()
     covariance = message.covariance.reshape(4, 4)
     if not covariance.any():
         covariance = np.diag(message.covariance_diagonal)
@@ -129,6 +131,7 @@ def estimate_of(message: DynamicParameters) -> Estimate:
         period=message.control_period,
         friction=_known(FrictionEstimate, message.friction, message.friction_variance),
         turning=_known(TurningEstimate, message.turning, message.turning_variance),
+        slope=(slope, downhill) if slope > 0.0 else None,  # neither 0 nor NaN
     )
 
 

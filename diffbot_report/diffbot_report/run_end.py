@@ -63,6 +63,7 @@ class IdentState(NodeState):
         velocity: Body velocity [v in m/s, omega in rad/s].
         effort: Torques that acted in the last control period, [left, right], N m.
         position: Position by odometry since excitation began, [x, y], m.
+        heading: Heading by odometry since excitation began, rad.
         information: Information about K5..K8 since excitation began, [achieved, predicted], bits;
             NaN if unknown.
         arena: [length along x, width along y], m, centred where excitation began; None: no arena.
@@ -73,6 +74,7 @@ class IdentState(NodeState):
     velocity: Pair = (0.0, 0.0)
     effort: Pair = (0.0, 0.0)
     position: Pair = (0.0, 0.0)
+    heading: float = 0.0
     information: Pair = (math.nan, math.nan)
     arena: Pair | None = None
     guarded: int = 0

@@ -343,21 +343,25 @@ def test_thinning_keeps_ends_order_and_extremes(values, most):
         assert array[kept].max() == finite.max() and array[kept].min() == finite.min()
 
 
-def test_a_true_model_predicts_the_held_out_motion():
-    """From torques alone, but for a start every 2 s."""
+@pytest.mark.parametrize("gravity", [(0.0, 0.0), (0.15, -0.1)], ids=["level", "sloped"])
+def test_a_true_model_predicts_the_held_out_motion(gravity):
+    """From torques and headings alone, but for a start every 2 s."""
     from diffbot_ident.verification import Model
 
-    model = Model(TRUE)
+    model = Model(TRUE, gravity=gravity)
     times = np.arange(400) * 0.01
     rng = np.random.default_rng(3)
     torque = np.repeat(rng.choice([-0.3, 0.3], (20, 2)), 20, axis=0)
     velocity = np.zeros((400, 2))
+    heading = np.full((400, 1), 0.4)
     for k in range(1, 400):
         # The torque of row k acted until its stamp; a velocity is that of its period's middle.
         acting = 0.5 * (torque[k - 1] + torque[k])
-        step = model.predict(velocity[k - 1][:, None], acting[None, :, None], 0.01, ROBOT.geometry)
+        step, heading[k] = model.advance(
+            velocity[k - 1][:, None], heading[k - 1], acting[:, None], 0.01, ROBOT.geometry
+        )
         velocity[k] = step[:, 0]
-    motion = np.column_stack([velocity, torque])
+    motion = np.column_stack([velocity, torque, heading])
     predicted = predicted_motion(times, motion, model, ROBOT)
     rest = motion[:, :2] - predicted
     assert np.abs(rest[:199]).max() < 1e-9
@@ -369,7 +373,7 @@ def test_held_out_states_are_kept_one_by_one():
     recording = example_recording(verification=VERIFICATION)
     times, motion = recording.held_out()
     assert len(times) == round(100 * VERIFICATION.duration)
-    assert motion.shape == (len(times), 4)
+    assert motion.shape == (len(times), 5)
     state = IdentState(0, RunPhase.EXCITING)
     assert state.phase is not RunPhase.VERIFYING
 

@@ -47,6 +47,7 @@ def test_all_fields_of_an_estimate():
     message.warnings = ["odd"]
     message.coverage[:] = [0.1, 0.2, 0.3, 0.4]
     message.residual_correlation[:] = [0.5, math.nan]
+    message.slope[:] = [0.02, -1.0]
     found = estimate_of(message)
     assert found.values == K
     assert np.array_equal(found.covariance, covariance)
@@ -63,6 +64,7 @@ def test_all_fields_of_an_estimate():
     assert (found.parameter_reasons[0], found.warnings) == ("on the axle", ("odd",))
     assert (verdict_of(message), found.delay) == (VerificationState.REFUTED, 2.0)
     assert found.coverage == (0.1, 0.2, 0.3, 0.4)
+    assert found.slope == (0.02, -1.0)
     assert found.residual_correlation[0] == 0.5 and math.isnan(found.residual_correlation[1])
     k5, k6, _, k8 = parameter_quantities(found)
     assert (k5.std, k5.reason, k6.std, k8.state) == (
@@ -79,7 +81,7 @@ def test_what_nobody_filled_in_is_unknown():
     found = estimate_of(message)
     assert np.array_equal(found.covariance, np.diag([1.0, 2.0, 3.0, 4.0]))
     assert found.parameter_states == (EstimateState.ESTIMATED,) * 4
-    assert found.friction is None and not any(found.coverage)
+    assert found.friction is None and not any(found.coverage) and found.slope is None
     assert verdict_of(message) is VerificationState.NOT_VERIFIED
     assert friction_quantities(found) == {}
     assert all(
@@ -105,8 +107,8 @@ def test_status():
     message.arena[:] = [3.0, 2.0]
     message.predicted_information = math.nan
     found = ident_state(message)
-    assert (found.phase, found.position, found.arena) == (
-        RunPhase.VERIFYING, (1.0, -2.0), (3.0, 2.0),
+    assert (found.phase, found.position, found.heading, found.arena) == (
+        RunPhase.VERIFYING, (1.0, -2.0), 0.5, (3.0, 2.0),
     )  # fmt: skip
     assert found.information[0] == 3.0 and math.isnan(found.information[1])
     assert ident_state(messages.IdentStatus()).arena is None

@@ -3,6 +3,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,12 @@ def test_friction_confidence_and_verification():
     assert read["residual_correlation"] == [0.04, -0.31]
     assert read["torque_delay"] == 1.0
     assert len(read["warnings"]) == 1
+    assert "floor" not in read  # it is level
+
+
+def test_a_floor_that_is_not_level():
+    sloped = replace(example_estimate(20.0), slope=(0.02, -1.0))
+    assert confidence_keys(sloped)["floor"] == {"slope": 0.02, "downhill": -1.0}
 
 
 def test_more_never_replaces():

@@ -25,6 +25,7 @@ from diffbot_ident.parameter_file import (
     LABELS,
     estimate_physical,
     export_results,
+    floor_section,
     parameter_document,
     save_parameters,
     verification_section,
@@ -348,6 +349,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
         "samples": estimate.samples,
         "torque_delay": estimate.delay,
         "control_period": estimate.period,
+        **floor_section(estimate.slope),
         "warnings": list(estimate.warnings),
     }
 

@@ -362,6 +362,17 @@ def floor_slope(own: Array) -> tuple[float, float]:
     return math.asin(min(math.hypot(ahead, left) / GRAVITY, 1.0)), math.atan2(left, ahead)
 
 
+def gravity_along(slope: float, downhill: float) -> tuple[float, float]:
+    """Return the gravity along and to the left of the first heading, m/s^2: see `floor_slope`.
+
+    Args:
+        slope: Slope of the floor, rad.
+        downhill: Heading that points downhill, rad, relative to the first one.
+    """
+    pull = GRAVITY * math.sin(slope)
+    return pull * math.cos(downhill), pull * math.sin(downhill)
+
+
 # Probability from which on a pattern is worth a second fit.
 MIN_PROBABILITY = 0.02
 
