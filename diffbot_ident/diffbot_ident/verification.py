@@ -26,7 +26,7 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_ident.torque.estimate import Array, Estimate, Four
-from diffbot_ident.torque.integral_rows import turns, turns_with_gaps
+from diffbot_ident.torque.integral_rows import Heading, turns, wraps
 from diffbot_ident.torque.torque_delay import delayed
 
 # Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
@@ -418,6 +418,7 @@ class HeldOutMotion:
         self._scale = scale
         self._longer = longer
         self._segments: list[list[tuple[float, ...]]] = [[]]
+        self._headings: dict[int, float] = {}  # known first headings of segments, rad
 
     def add(self, sample: JointSample) -> None:
         """Add the next sample; stamps must increase."""
@@ -427,6 +428,17 @@ class HeldOutMotion:
         """Start a new segment after lost samples."""
         if self._segments[-1]:
             self._segments.append([])
+
+    def begin(self, sample: JointSample, heading: float) -> None:
+        """Note that another recording begins with this sample and heading, rad.
+
+        The sample itself is not held out. The direction in which the floor falls is that of the
+        recordings before, in the frame of these headings.
+        """
+        self.interrupt()
+        self._headings[len(self._segments) - 1] = heading
+        self.add(sample)
+        self.interrupt()
 
     def since(self, stamp: float) -> HeldOutMotion:
         """Return the part of the motion from this stamp on, s."""
@@ -508,17 +520,19 @@ class HeldOutMotion:
         )
 
     def _made_segments(self) -> list[_Segment]:
-        """Return the segments with their headings; 0 at the first sample of all."""
-        kept = [np.array(each) for each in self._segments if len(each) > 1]
-        angles = np.concatenate(kept)[:, 1:3]
-        firsts = np.cumsum([0, *map(len, kept[:-1])])
-        steps, _ = turns_with_gaps(angles, (firsts[1:] - 1).tolist())
-        _, turned = self._geometry.body_velocity(*steps.T)
-        headings = np.concatenate(([0.0], np.cumsum(turned)))
-        return [
-            _Segment(samples, self._geometry, float(headings[first]))
-            for samples, first in zip(kept, firsts, strict=True)
-        ]
+        """Return the segments with their headings."""
+        kept = [np.array(each) for each in self._segments]
+        heading = Heading(self._geometry, any(wraps(each[:, 1:3]) for each in kept if len(each)))
+        made = []
+        for index, samples in enumerate(kept):
+            if index in self._headings:
+                heading.begin(self._headings[index])
+            if len(samples):
+                heading.interrupt()
+                first = float(heading.at(samples[:, 1:3])[0])
+                if len(samples) > 1:
+                    made.append(_Segment(samples, self._geometry, first))
+        return made
 
     def with_gravity(self, model: Model) -> Model:
         """Return the model with the gravity along the floor that its errors of one period show.
@@ -566,7 +580,7 @@ class HeldOutMotion:
         return errors
 
     def _too_short(self) -> str:
-        gaps = max(0, sum(map(bool, self._segments)) - 1)
+        gaps = max(0, sum(len(kept) > 1 for kept in self._segments) - 1)
         least = HORIZON + MIN_PREDICTIONS * SPACING + 0.1
         found = f"{self.duration:.1f} s of held-out motion"
         if gaps:

@@ -22,9 +22,9 @@ from diffbot_ident.torque.integral_rows import (
     SIN_HEADING,
     SUM,
     V_OMEGA,
+    Heading,
     IntegralRows,
     V,
-    turns_with_gaps,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, delayed
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
@@ -227,11 +227,14 @@ def test_over_a_gap_encoders_count_turns_unless_they_have_wrapped(most):
     """Readings within one turn, as of a robot in a small room, do not mean that encoders wrap."""
     true = np.array([[2.8, 0.0], [3.0, 0.1], [3.3, 0.2], [-1.0, 4.0], [-1.2, 4.1]])
     angles = true if most == math.inf else np.remainder(true + math.pi, math.tau) - math.pi
-    turned, wrap = turns_with_gaps(angles, [2])
-    assert wrap == (most == math.pi)
     expected = np.diff(true, axis=0)
-    if wrap:  # no more than half a turn is known
+    if most == math.pi:  # no more than half a turn is known
         expected[2] = np.remainder(expected[2] + math.pi, math.tau) - math.pi
-    np.testing.assert_allclose(turned, expected, atol=1e-12)
-    # What was seen before the gap counts as well.
-    np.testing.assert_allclose(turns_with_gaps(angles[2:], [0], wrap)[0], expected[2:], atol=1e-12)
+    turned = np.cumsum(GEOMETRY.body_velocity(*expected.T)[1])
+    heading = Heading(GEOMETRY)
+    before = heading.at(angles[:3])
+    heading.interrupt()  # what was seen before the gap counts after it as well
+    found = np.concatenate((before, heading.at(angles[3:])))
+    np.testing.assert_allclose(found, [0.0, *turned], atol=1e-12)
+    heading.begin(1.0)
+    assert heading.at(angles[:1]) == [1.0]

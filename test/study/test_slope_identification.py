@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A floor that is not level does not spoil the estimate, and is named with its slope."""
 
+import math
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -8,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from diffbot_ident.recording.torque_analysis import TorqueResult, free_run
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS
+from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque, free_run
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_study.random_robots import draw, record_random
@@ -129,3 +132,35 @@ def test_a_slope_that_no_floor_is_without_is_not_named():
     found, _ = identified(draw(3104045))
     assert found.slope is not None and found.slope[0] < 1e-4
     assert not any("not level" in text for text in found.warnings)
+
+
+def recording(drawn, name, seconds=20.0):
+    """A run of this robot as the one segment of a recording, and the run."""
+    run = record_random(drawn, seconds)
+    columns = np.array([(*each.position, *each.effort) for each in run.samples]).T
+    channels = dict(zip((*POSITIONS, *EFFORTS), columns, strict=True))
+    stamps = np.array([each.stamp for each in run.samples])
+    return Segment(stamps, drawn.period, channels, name), run
+
+
+@pytest.mark.numeric
+@pytest.mark.parametrize("seed", [8420, 8421])
+def test_the_robot_may_be_turned_between_recordings(seed):
+    """With headings by the angles alone the intervals were 3 to 18 times as wide as those of the
+    best recording alone."""
+    downhill = np.random.default_rng(seed).uniform(-180.0, 180.0, 3)
+    found = [
+        recording(replace(draw(seed), seed=seed + 1000 * i, slope=1.0, downhill=away), str(i))
+        for i, away in enumerate(downhill.tolist())
+    ]
+    segments, run = [segment for segment, _ in found], found[0][1]
+    samples = sum(len(segment.times) for segment in segments)
+    result = analyse_torque(segments, run.geometry, run.scale, samples=samples)
+    estimate = result.estimate
+    assert result.verified, result.verification
+    error = (np.array(estimate.values) - run.truth) / np.sqrt(estimate.variances)
+    assert (np.abs(error) < 3.5).all(), error
+    least = np.min([each.variances for each in result.runs.values()], axis=0)
+    assert (np.array(estimate.variances) < least).all(), np.sqrt(estimate.variances / least)
+    away = math.degrees(estimate.slope[1]) - downhill[0]
+    assert abs((away + 180.0) % 360.0 - 180.0) < 8.0

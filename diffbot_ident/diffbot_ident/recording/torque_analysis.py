@@ -11,7 +11,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
-from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState
-from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
+from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import MotionScale, turns
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.yaw_gyro import YawGyro
@@ -107,23 +107,34 @@ def analyse_torque(
     Returns:
         The result; None if there was no segment.
     """
-    learner: _Learner | None = None
-    own: dict[str, _Learner] = {}
-    for segment in segments:
-        if learner is None:
-            cycle = _cycle(samples * segment.period)
-            scale = scale or motion_scale(segment, geometry)
-            # What differs from recording to recording widens the intervals (repeats).
-            steady = segment.run is None
-            learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
-        learner.add(segment)
-        if segment.run is not None and scale is not None:
-            if segment.run not in own:
-                own[segment.run] = _Learner(geometry, scale, cycle, turning=turning)
-            own[segment.run].add(segment)
-    if learner is None:
+    segments = iter(segments)
+    first = next(segments, None)
+    if first is None:
         return None
-    runs = {run: each.result(None).estimate for run, each in own.items()}
+    cycle = _cycle(samples * first.period)
+    scale = scale or motion_scale(first, geometry)
+    # What differs from recording to recording widens the intervals (repeats).
+    steady = first.run is None
+    learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
+    every = chain((first,), segments)
+    if steady:
+        learner.learn(every)
+        return learner.result(nominal)
+    runs: dict[str, Estimate] = {}
+    downhill: float | None = None  # direction in which the first floor falls that is not level
+    for run, own in groupby(every, key=lambda segment: segment.run or ""):
+        parts = list(own)
+        alone = _Learner(geometry, scale, cycle, turning=turning)
+        alone.learn(parts)
+        runs[run] = found = alone.result(None).estimate
+        # Between recordings the robot may have been turned by hand: the directions in which the
+        # floor falls tell by how much.
+        heading = 0.0
+        if found.slope is not None:
+            downhill = found.slope[1] if downhill is None else downhill
+            heading = downhill - found.slope[1]
+        learner.begin(joint_samples(parts[0])[0], heading)
+        learner.learn(parts)
     return replace(learner.result(nominal), runs=runs if len(runs) > 1 else {})
 
 
@@ -239,11 +250,10 @@ class _Learner:
         steady: bool = True,
     ) -> None:
         self._geometry = geometry
-        self._estimator = make_estimator(
-            "integral", geometry, scale, turning=turning, steady=steady
-        )
+        self._wheels = IntegralEstimator(geometry, scale, turning=turning, steady=steady)
+        self._estimator: Estimator = self._wheels
         if gyro is not None:
-            self._estimator = DimensionedEstimator(self._estimator, geometry, uncertainty, gyro)
+            self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
         self._cycle = cycle
         self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
         self._held_out = HeldOutMotion(
@@ -252,6 +262,16 @@ class _Learner:
         self._passed = 0.0
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
+
+    def begin(self, sample: JointSample, heading: float) -> None:
+        """Note that another recording begins with this sample and heading, rad."""
+        self._wheels.begin(heading)
+        self._held_out.begin(sample, heading)
+
+    def learn(self, segments: Iterable[Segment]) -> None:
+        """Learn from segments, in the order of time."""
+        for segment in segments:
+            self.add(segment)
 
     def add(self, segment: Segment) -> None:
         """Learn from a segment, and hold out parts of it."""

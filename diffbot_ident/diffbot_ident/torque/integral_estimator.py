@@ -50,10 +50,10 @@ from diffbot_ident.torque.integral_rows import (
     DV,
     SLOW_SHARE,
     Coverage,
+    Heading,
     IntegralRows,
     MotionScale,
     RowSums,
-    turns_with_gaps,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -222,10 +222,7 @@ class IntegralEstimator:
         # Count of pending numbers at which they are processed.
         self._block = FIELDS * PERIOD_SAMPLES
         self._regression: _Regression | None = None
-        self._angles: Array | None = None  # of the newest processed sample, shape (1, 2), rad
-        self._heading = 0.0  # at that sample, rad
-        self._gap = False  # whether the next sample does not continue that one
-        self._wrap = False  # whether the encoders are known to wrap
+        self._heading = Heading(self._geometry)  # of the processed samples
         self._samples = 0
         self._estimate: Estimate | None = None
 
@@ -261,6 +258,11 @@ class IntegralEstimator:
         self._interrupt()
         self._check.reset()
 
+    def begin(self, heading: float) -> None:
+        """Note that the robot was moved by hand: at the next sample it has this heading, rad."""
+        self.interrupt()
+        self._heading.begin(heading)
+
     def _examine(self, sample: JointSample) -> None:
         """Raise ValueError if a sample is unusable; no row then bridges the gap."""
         try:
@@ -278,7 +280,7 @@ class IntegralEstimator:
     def _interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._work_off()
-        self._gap = True
+        self._heading.interrupt()
         if self._regression is not None:
             self._regression.interrupt()
 
@@ -291,19 +293,8 @@ class IntegralEstimator:
             if len(samples) < PERIOD_SAMPLES:
                 return
             self._regression = self._begin(_median(np.diff(samples[:, 0])))
-        if self._regression.add(np.column_stack((samples, self._headings(samples[:, 1:3])))):
+        if self._regression.add(np.column_stack((samples, self._heading.at(samples[:, 1:3])))):
             self._estimate = None
-
-    def _headings(self, angles: Array) -> Array:
-        """Return the headings (rad, 0 at the first sample of all) of the next angles, (n, 2)."""
-        before = angles[:1] if self._angles is None else self._angles
-        gaps = [0] if self._gap else []
-        steps, self._wrap = turns_with_gaps(np.concatenate((before, angles)), gaps, self._wrap)
-        self._gap = False
-        _, turned = self._geometry.body_velocity(*steps.T)
-        headings: Array = self._heading + np.cumsum(turned)
-        self._angles, self._heading = angles[-1:], float(headings[-1])
-        return headings
 
     def _begin(self, period: float) -> _Regression:
         """Return a regression with windows that suit the control period, s."""

@@ -384,26 +384,47 @@ def turns(angles: Array) -> Array:
     return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
 
 
-def turns_with_gaps(angles: Array, gaps: Sequence[int], wrap: bool = False) -> tuple[Array, bool]:
-    """Return the wheels' rotation from sample to sample where samples were lost.
+def wraps(angles: Array) -> bool:
+    """Whether angles (n, 2), rad, jump by more than half a turn from sample to sample."""
+    return bool(np.any(np.abs(np.diff(angles, axis=0)) > np.pi))
+
+
+class Heading:
+    """Heading of a robot by its wheels' angles, also after lost samples.
 
     Over a gap a wheel may turn by more than half a turn. Encoders that have never jumped by that
     much from sample to sample are taken for ones that count turns.
 
     Args:
-        angles: Angles, rad, shape (n, 2).
-        gaps: Indices of the steps over which samples were lost.
-        wrap: Whether earlier angles have shown that the encoders wrap.
-
-    Returns:
-        Rotation, rad, shape (n - 1, 2), and whether the encoders are known to wrap.
+        geometry: Wheel radii and separation.
+        wrap: Whether the encoders are known to wrap.
     """
-    steps, turned = np.diff(angles, axis=0), turns(angles)
-    whole = np.delete(steps, gaps, axis=0)
-    wrap = wrap or bool(np.any(np.abs(whole) > np.pi))
-    if not wrap:
-        turned[gaps] = steps[gaps]
-    return turned, wrap
+
+    def __init__(self, geometry: WheelGeometry, wrap: bool = False) -> None:
+        self._geometry = geometry
+        self._wrap = wrap
+        self.begin(0.0)
+
+    def begin(self, heading: float) -> None:
+        """Note that the robot was moved by hand: at the next angles it has this heading, rad."""
+        self._heading, self._gap = heading, False
+        self._angles: Array | None = None  # the newest, shape (1, 2), rad
+
+    def interrupt(self) -> None:
+        """Note that samples were lost."""
+        self._gap = True
+
+    def at(self, angles: Array) -> Array:
+        """Return the headings at the next angles, shape (n, 2), rad; 0 at the first of all."""
+        before = angles[:1] if self._angles is None else self._angles
+        every = np.concatenate((before, angles))
+        self._wrap = self._wrap or wraps(angles if self._gap else every)
+        turned = turns(every)
+        if self._gap and not self._wrap:
+            turned[0] = every[1] - every[0]
+        headings: Array = self._heading + np.cumsum(self._geometry.body_velocity(*turned.T)[1])
+        self._angles, self._heading, self._gap = angles[-1:], float(headings[-1]), False
+        return headings
 
 
 def _halves(per_period: Array) -> Array:
