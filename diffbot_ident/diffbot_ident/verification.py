@@ -488,7 +488,7 @@ class HeldOutMotion:
         far = self._far(math.ceil(delay))
         near = _Predictions(1, 1, 1, far.late)
         segments = self._made_segments()
-        identified = self.with_gravity(identified)
+        identified = self._with_gravity(identified, segments)
         nominal = replace(nominal, gravity=identified.gravity)
         # All models are judged at the same instants. Predictions of a hopeless one may overflow.
         growths = identified.values[1], nominal.values[1]
@@ -540,9 +540,11 @@ class HeldOutMotion:
         Args:
             model: The model; it is returned unchanged if it is not `sloped`.
         """
+        return self._with_gravity(model, self._made_segments())
+
+    def _with_gravity(self, model: Model, segments: Sequence[_Segment]) -> Model:
         if not model.sloped:
             return model
-        segments = self._made_segments()
         near = _Predictions(1, 1, 1, max(0, math.ceil(model.delay)))
         gained = self._errors_at(segments, near, (model.values[1],))(model)[0]
         heading = np.concatenate([segment.headings(near) for segment in segments])

@@ -36,6 +36,7 @@ from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
+from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 
 Array = NDArray[np.float64]
@@ -138,6 +139,7 @@ def simulate_drive(
     seed: int = 0,
     period: float = PERIOD,
     on_sample: Callable[[JointSample], None] | None = None,
+    floor: SlopedFloor | None = None,
 ) -> DriveSamples:
     """Place the robot at rest at its start pose and drive it.
 
@@ -159,6 +161,7 @@ def simulate_drive(
         seed: Seed of the encoders' phases and the noise.
         period: Control period, s.
         on_sample: Called with each joint sample before the law, such as a LiveAdaptation.
+        floor: Floor with a slope; None: it is level.
 
     Raises:
         ValueError: An argument is outside its range, there is no such robot or engine, or the law
@@ -171,7 +174,7 @@ def simulate_drive(
                 made, robot, law, reference, duration,
                 start=start, encoder_counts=encoder_counts, torque_limit=torque_limit,
                 torque_noise=torque_noise, torque_delay=torque_delay, seed=seed,
-                period=period, on_sample=on_sample,
+                period=period, on_sample=on_sample, floor=floor,
             )  # fmt: skip
     counts = robot.encoder.counts if encoder_counts is None else encoder_counts
     limit = robot.limits.traction if torque_limit is None else torque_limit
@@ -183,6 +186,7 @@ def simulate_drive(
         Actuator(robot.limits.torque, torque_delay, torque_noise, seed, robot.drive.dead_band),
         encoders,
         period,
+        floor=floor,
     )
     # Without a speed limit: the published law spins the wheels faster than encoders are trusted.
     feedback = WheelFeedback(robot.geometry, start, max_wheel_speed=math.inf)
