@@ -102,6 +102,9 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for other kinds of friction.
 PATTERN_WINDOWS = 40.0
+# Evidence from which an estimator that forgets takes the floor for sloped. While it forgets a robot
+# without a load of 50 %, a level floor looks sloped with up to 101; 0.2 degrees give thousands.
+SURE_LIVE_SLOPE = 500.0
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
 MOST_UNEVEN = 1.0
 # Friction counts as present if it exceeds this many of its standard deviations.
@@ -797,14 +800,14 @@ class _Regression:
 
         This happens at fixed samples, whether or not estimates are requested between. With a prior
         no such friction is assumed, as the prior does not include any. With forgetting none is
-        assumed either: they would appear and disappear. Only a slope is looked for then, and stays:
-        without it a live K8 was off by 70 %, and with it a level floor costs hardly anything.
+        assumed either: they would appear and disappear. Only a slope is looked for then, and stays.
         """
         if self.windows < PATTERN_WINDOWS:
             return
         sums = self.sums.delayed(delay, spread=True)
         if not self._remembers:
-            if not self._patterns and SLOPE.evidence(sums, self._known, SLOPE.columns) > 0.0:
+            evidence = SLOPE.evidence(sums, self._known, SLOPE.columns)
+            if not self._patterns and evidence > SURE_LIVE_SLOPE:
                 self._patterns = (SLOPE,)
         else:
             self._patterns = likely_patterns(sums, self._known)
