@@ -10,7 +10,8 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 
-from diffbot_ident.torque.estimate import EstimateState  # noqa: E402
+from diffbot_ident.parameters_message import fill  # noqa: E402
+from diffbot_ident.torque.estimate import Estimate, EstimateState  # noqa: E402
 from diffbot_ident.verification import VerificationState  # noqa: E402
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
 from diffbot_report.messages import (  # noqa: E402
@@ -87,6 +88,13 @@ def test_what_nobody_filled_in_is_unknown():
     assert all(
         quantity.state is EstimateState.ESTIMATED for quantity in parameter_quantities(found)
     )
+
+
+@pytest.mark.parametrize("slope", [(0.02, -1.0), None])
+def test_a_slope_is_the_same_after_the_message(slope):
+    message = DynamicParameters()
+    fill(message, Estimate(slope=slope), 1.0)
+    assert estimate_of(message).slope == slope
 
 
 def test_a_state_that_is_not_known_is_invalid():

@@ -13,6 +13,7 @@ from diffbot_ident.recording.samples import EFFORTS, POSITIONS
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque, free_run
 from diffbot_ident.torque.estimators import make_estimator
+from diffbot_ident.torque.residual_patterns import floor_slope, gravity_along
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_study.random_robots import draw, record_random
 
@@ -132,6 +133,11 @@ def test_a_slope_that_no_floor_is_without_is_not_named():
     found, _ = identified(draw(3104045))
     assert found.slope is not None and found.slope[0] < 1e-4
     assert not any("not level" in text for text in found.warnings)
+
+
+def test_the_gravity_of_a_slope_is_what_told_it():
+    own = np.array([0.1, -0.2])
+    np.testing.assert_allclose(gravity_along(*floor_slope(own)), own)
 
 
 def recording(drawn, name, seconds=20.0):
