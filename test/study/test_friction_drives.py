@@ -20,6 +20,7 @@ from diffbot_description.dynamics import NO_FRICTION
 from diffbot_description.robot import Friction, Turning
 from diffbot_ident.torque.estimators import LiveSettings
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import LiveAdaptation, simulate_drive
 from pose2d_trajectories import make_trajectory
@@ -90,6 +91,26 @@ def test_a_delay_that_is_known_costs_less_than_half_of_the_error_and_unknown_mor
     without = eight(ROUGH, KnownWheels.of(ROUGH, 0)).true.rms(0.5 * LAP)[0]
     assert eight(ROUGH, known, delay=2).true.rms(0.5 * LAP)[0] < 1.5 * without + 1e-4
     assert eight(ROUGH, KnownWheels.of(ROUGH, 0), delay=2).true.rms(0.5 * LAP)[0] > 2.0 * without
+
+
+@pytest.mark.parametrize("robot", [AGV, ROUGH], ids=["agv", "rough"])
+def test_a_robot_on_a_slope_stays_at_its_goal(robot):
+    """Where friction does not hold it, it rolls off and is pushed back, up to 13 times in 5 s."""
+    engine = make_simulator("ideal", robot)
+    for seed, slope in ((0, 2.0), (1, 2.0), (2, 2.0), (1, 5.0), (2, 5.0)):
+        run = simulate_drive(
+            engine,
+            robot,
+            law_of(engine, robot, KnownWheels.of(robot, 2048)),
+            lambda _: Reference(),
+            12.0,
+            start=(0.3, 0.2, 1.0 + seed),
+            encoder_counts=2048,
+            seed=seed,
+            floor=SlopedFloor(robot, slope, downhill=100.0 * seed),
+        )
+        x, y, _ = run.true.error[run.time > 10.0].T
+        assert 1e3 * np.hypot(x, y).max() < 1.2, (seed, slope)
 
 
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
