@@ -349,7 +349,7 @@ class StandardBackstepping(DrivetrainLaw):
             self.drivetrain, u, eta, unbounded, dt, at_goal=math.isfinite(ahead)
         )
         if self.drivetrain.rests(ahead, turn, motion):
-            torque = (0.0, 0.0)
+            torque = self.drivetrain.resting_torque()
         self.drivetrain.command(torque)
         set_point, pose = reference.pose, state.pose
         error = Pose(

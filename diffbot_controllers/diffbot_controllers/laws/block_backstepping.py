@@ -101,7 +101,8 @@ class BlockBackstepping:
         limited = _limited(wanted, limits.torque)
         limited = self.drivetrain.slew_limited(limited, limits.torque, dt)
         if still:
-            limited[:, self.drivetrain.rests(ahead, turn, u)] = 0.0
+            rests = self.drivetrain.rests(ahead, turn, u)
+            limited = np.where(rests, self.drivetrain.resting_torque(), limited)
         else:
             self.drivetrain.leave()
         self.drivetrain.command(limited)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import Velocity
 from arc_odometry.geometry import arc_ends, within_each
-from diffbot_controllers.laws.drivetrain import TURN_ROUND
+from diffbot_controllers.laws.drivetrain import HELD, TURN_ROUND
 from diffbot_controllers.laws.first_reading import FirstReadings, model_noise, pose_per_offset
 from diffbot_controllers.laws.friction import (
     BREAK,
@@ -44,6 +44,7 @@ from diffbot_controllers.laws.motion import (
     NOISE,
     NOISE_OF_LIMIT,
     OUTLIER,
+    REST,
     joseph,
     quietest,
 )
@@ -184,6 +185,12 @@ class BlockDrivetrain:
     def command(self, torque: Array) -> None:
         """See Drivetrain.command; shape (2, n)."""
         self._last_nonzero = np.where(torque != 0.0, torque, self._last_nonzero)
+
+    def resting_torque(self) -> Array:
+        """See Drivetrain.resting_torque; shape (2, n)."""
+        torque = np.stack(self.k.torque(REST, _rows(self._axes.d)))
+        held = (np.abs(torque) <= HELD * self.friction.breakaway(-torque)).all(axis=0)
+        return np.where(held, 0.0, torque)
 
     def rests(self, ahead: Array, turn: Array, u: Array) -> Mask:
         """Return which robots may rest; see Drivetrain.rests."""

@@ -29,6 +29,9 @@ from pose2d_trajectories import Reference
 
 # Minimum torque for a change of sign at the goal, as a share of the wheel's breakaway torque.
 TURN_ROUND = 0.5
+# A robot at rest needs torque if what pushes it, such as gravity on a slope, exceeds this share of
+# a wheel's breakaway torque. Below it a push may be an error of the described friction.
+HELD = 0.7
 
 
 class Drivetrain:
@@ -59,7 +62,7 @@ class Drivetrain:
             else VelocityEstimate(dynamics, mean)
         )
         self._predictor = ReferencePredictor()
-        self._bias = REST
+        self._bias = self._push = REST
         self._acted = self._commanded = NO_TORQUE
         self._last_nonzero = NO_TORQUE  # last torque of each wheel that was not 0
 
@@ -91,7 +94,7 @@ class Drivetrain:
         """Forget the past: the robot was at rest, without torque."""
         self._estimate.reset()
         self._predictor.reset()
-        self._bias = REST
+        self._bias = self._push = REST
         self._acted = self._commanded = NO_TORQUE
         self._last_nonzero = NO_TORQUE
         if self._feedforward is not None and self._standstill is not None:
@@ -127,6 +130,7 @@ class Drivetrain:
         if state.torque is None:
             state = replace(state, torque=self._acted)
         now = self._estimate.motion(state, dt)
+        self._push = now.bias
         self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
             return self._estimate.predicted(now)
@@ -207,8 +211,22 @@ class Drivetrain:
         )
         return left, right
 
+    def resting_torque(self) -> Torque:
+        """Return the torque of a robot that rests, [left, right], N m.
+
+        It is zero where friction holds the robot, and balances a push that friction does not hold.
+        """
+        if self._feedforward is None:
+            return NO_TORQUE
+        torque = self.dynamics.torque(REST, self._push)
+        held = (
+            abs(wanted) <= HELD * law.breakaway(-wanted)
+            for wanted, law in zip(torque, self._feedforward.laws, strict=True)
+        )
+        return NO_TORQUE if all(held) else torque
+
     def rests(self, ahead: float, turn: float, motion: ObservedMotion) -> bool:
-        """Return whether the robot may rest where it is, held by its friction, without torque.
+        """Return whether the robot may rest where it is, held by its friction.
 
         Args:
             ahead: Distance to the goal along the robot's axis, m.

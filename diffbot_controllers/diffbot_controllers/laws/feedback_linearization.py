@@ -242,8 +242,8 @@ class LinearizingController(DrivetrainLaw):
             motion: Motion computed from it by `drivetrain`, once per update.
             reference: Desired velocity u_r, m/s and rad/s.
             dt: Time since the previous update, s, > 0.
-            rests: Whether friction holds the robot at its goal: then there is no torque and nothing
-                to integrate.
+            rests: Whether friction holds the robot at its goal: then nothing is integrated, and
+                there is no torque but that of `Drivetrain.resting_torque`.
             at_goal: Whether the robot stops at its goal; see Drivetrain.turned_round.
         """
         gains = self._gains.at(dt)
@@ -262,7 +262,7 @@ class LinearizingController(DrivetrainLaw):
             unlimited = self.drivetrain.turned_round(unlimited)
         torque = self.drivetrain.slew_limited(limit_torque(unlimited, self._limit), self._limit, dt)
         if rests:
-            unlimited = torque = (0.0, 0.0)
+            unlimited = torque = self.drivetrain.resting_torque()
         self.drivetrain.command(torque)
         self._integral = integral
         self.record = LinearizingRecord(

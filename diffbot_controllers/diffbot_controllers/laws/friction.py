@@ -368,7 +368,7 @@ COUNTS = 0.75  # minimum of the error along the axis within which it rests, in e
 
 
 class Standstill:
-    """Decides when a robot at its goal may rest without torque, held by its friction.
+    """Decides when a robot at its goal may rest, held by its friction.
 
     A law that keeps correcting small errors against friction would hunt around the goal forever.
 
