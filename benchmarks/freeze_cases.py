@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from launch_runs import OF_THE_MACHINE, RUNS, LaunchRun, execute, flat, values_of
+from made_recordings.excited_runs import RunSetting, record
 from made_recordings.recorded_bag import write_run
 
 from arc_odometry import JointSample
@@ -36,7 +37,6 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.identification import simulate_identification
-from diffbot_study.recorded_runs import RunSetting, record
 from diffbot_study.velocity_driving import VelocityDrive
 from faults.row import Row as FaultRow
 from faults.table import chosen as chosen_faults

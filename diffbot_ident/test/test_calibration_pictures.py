@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import calibrate
-from diffbot_ident.calibration.made_readings import (
+from made_recordings.made_readings import (
     MadePoses,
     calibration_legs,
     simulated_drive,
 )
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.calibrate import calibrate
 from diffbot_ident.calibration.pictures import drift_figure, sizes_figure
 
 

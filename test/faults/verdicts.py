@@ -12,9 +12,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from diffbot_report.faults_page import faults_page
 from diffbot_report.page import REPORT, write_page
 from diffbot_report.summary import strict, versions, write_summary
+from faults.page import faults_page
 from faults.row import LONGEST_TIME_TO_ZERO, Outcome, Verdict
 
 COLUMNS = ("Group", "Row", "Engine", "Promise", "Zero, ms", "Worst torque", "Verdict")

@@ -9,6 +9,7 @@ import browser as chromium
 import numpy as np
 import pytest
 from ident_example import VERIFICATION, example_recording
+from made_recordings.excited_runs import RunSetting, record
 from made_recordings.recorded_bag import write_run
 from made_recordings.sysid_logs import MadeDrivetrain, make_logs
 from test_page import ident_report, needs_browser, verdict_of
@@ -32,7 +33,6 @@ from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
 from diffbot_report.page import Chart, write_page
 from diffbot_report.summary import write_summary
-from diffbot_study.recorded_runs import RunSetting, record
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
 
