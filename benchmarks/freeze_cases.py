@@ -27,12 +27,12 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_description import load_robot
+from diffbot_description.files import strict
 from diffbot_ident.recording.identify import main as identify
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_papers.page import PAPERS, section_maker
 from diffbot_papers.siwek2023_experiments import NOISE, RLS_START, TRUE, Conditions
 from diffbot_papers.siwek2023_experiments import drive as drive_siwek
-from diffbot_report.summary import strict
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive

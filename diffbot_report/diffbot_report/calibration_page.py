@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from diffbot_description.files import SUMMARY
 from diffbot_report.page import (
     REPORT,
     Chart,
@@ -53,7 +54,7 @@ def write_calibration_page(
         OSError: The folder cannot be read or written.
         ModuleNotFoundError: Plotly is not installed.
     """
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     sections = []
     fit = None if calibration is None else calibration.fit
     if calibration is not None and fit is not None and fit.drive.poses is not None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from diffbot_description.files import SUMMARY, strict
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.calibration_page import half_width, interval_of, quantities
 from diffbot_report.packed_numbers import unpacked
@@ -39,9 +40,7 @@ from diffbot_report.page import (
     read_data,
 )
 from diffbot_report.quantity import MISSING, significant, with_uncertainty
-from diffbot_report.summary import strict
 
-SUMMARY = "summary.json"
 # Keys of summary.json with quantities that have intervals; `verdicts` are those of recordings.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")
 # Keys of figures that describe how a run went, including all numbers nested below them.

@@ -12,6 +12,7 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import load_robot
+from diffbot_description.files import strict
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_figures import commands_figure, velocities_figure
@@ -25,7 +26,7 @@ from diffbot_report.drive_results import (
     results_table,
 )
 from diffbot_report.panels import COLOURS
-from diffbot_report.summary import RunDescription, strict
+from diffbot_report.summary import RunDescription
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
 POSE_PICTURES = ["path", "pose", "velocities", "torques", "velocity_errors"]

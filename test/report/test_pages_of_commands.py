@@ -17,6 +17,7 @@ from written_pages import assert_drawn, charts_of, data_of, numbers
 
 from diffbot_bringup import cli
 from diffbot_bringup.commands.delegated import identify
+from diffbot_description.files import SUMMARY, write_json
 from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
 from diffbot_ident.recording.motor_analysis import analyse_motors
@@ -32,7 +33,6 @@ from diffbot_report.calibration_page import (
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
 from diffbot_report.page import Chart, write_page
-from diffbot_report.summary import write_summary
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
 
@@ -150,7 +150,7 @@ def compared(folder):
     k7 = summary["parameters"]["K7"]
     k7["value"] += 20.0 * k7["std"]
     k7["interval95"] = [end + 20.0 * k7["std"] for end in k7["interval95"]]
-    write_summary(summary, folder / "after")
+    write_json(folder / "after" / SUMMARY, summary)
     (folder / "garbage").mkdir()
     (folder / "garbage" / "summary.json").write_text('{"parameters": [1, 2')
     return folder
@@ -178,7 +178,7 @@ def test_the_page_of_a_launched_calibration_repeats_the_launch(tmp_path):
     for number, found in enumerate((calibration(), {**calibration("stopped"), "calibration": {}})):
         folder = tmp_path / str(number)
         folder.mkdir()
-        write_summary({**found, **launched}, folder)
+        write_json(folder / SUMMARY, {**found, **launched})
         page = write_calibration_page(None, folder)
         text = page.read_text(encoding="utf-8")
         assert "./diffbot launch calibrate robot:=twil sim:=ideal seed:=3 arena:=3.5<" in text
@@ -281,7 +281,7 @@ def test_figures_of_many_runs_have_a_column_each_with_their_change(tmp_path):
     runs = []
     for name, torque in (("a", 2.0), ("b", 3.0), ("c", None), ("d", 1.0), ("e", 2.0)):
         (tmp_path / name).mkdir()
-        write_summary({"peak_torque": torque, "samples": 100}, tmp_path / name)
+        write_json(tmp_path / name / SUMMARY, {"peak_torque": torque, "samples": 100})
         runs.append(read_run(tmp_path / name))
     (section,) = [s for s in compare_page(runs, "./diffbot").sections if s.title == "Figures"]
     (table,) = section.parts
@@ -310,7 +310,7 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
                 "gyro_delay": entry(0.1, -1.0, 1.2),
             },
         }
-        write_summary(summary, tmp_path / name)
+        write_json(tmp_path / name / SUMMARY, summary)
         runs.append(read_run(tmp_path / name))
     page = compare_page(runs, "./diffbot view")
     write_page(page, tmp_path / "report.html")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import yaml
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_description.identified_robot import with_drive
 from diffbot_ident.parameter_file import (
     FILE_NAME,
@@ -39,7 +39,7 @@ from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, strict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
@@ -146,10 +146,7 @@ class Findings:
             "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
             "notes": list(self.notes),
         }
-        path = directory / "summary.json"
-        text = json.dumps(strict(content), indent=2, ensure_ascii=False, allow_nan=False)
-        write_atomically(path, text + "\n")
-        return [*paths, path]
+        return [*paths, write_json(directory / SUMMARY, strict(content))]
 
     def draw(self, directory: Path) -> list[Path]:
         """Draw the pictures; return their paths."""
