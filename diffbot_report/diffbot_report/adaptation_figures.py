@@ -13,14 +13,13 @@ from matplotlib.figure import Figure
 
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_ident import figure_style as style
+from diffbot_ident.charts import Chart
 from diffbot_report.drive_metrics import RECOVERY, Change
 from diffbot_report.drive_page import parameter_charts, sigma_charts
 from diffbot_report.drive_recording import AdaptationRun
 from diffbot_report.drive_results import DriveResults
-from diffbot_report.page import Chart
 from diffbot_report.panels import (
     DRIVING_TIME,
-    draw_chart,
     draw_logarithmic,
     plain_number,
     two_by_two,
@@ -65,7 +64,7 @@ def _parameters(
     end = float(results.run.time[-1])
     panels = two_by_two(figure, DRIVING_TIME, end, EDGES)
     for axes, chart in zip(panels, charts, strict=True):
-        draw_chart(axes, chart, 0.0, end)
+        style.draw_chart(axes, chart, 0.0, end)
         style.panel_title(axes, chart.title, ", ".join(filter(None, (chart.note, chart.unit))))
     style.legend(figure, LEGEND)
     return figure

@@ -13,18 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from diffbot_description.files import SUMMARY
-from diffbot_report.page import (
-    REPORT,
-    Chart,
-    Curve,
-    Intervals,
-    Page,
-    Role,
-    Section,
-    Table,
-    Tone,
-    write_page,
-)
+from diffbot_ident.charts import Chart, Curve, Intervals, Role
+from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import yaml_texts
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_ident import figure_style as style
+from diffbot_ident.charts import Chart, Curve, Role
 from diffbot_report.adaptation_figures import (
     adaptation_errors_figure,
     adapted_parameters_figure,
@@ -28,10 +29,7 @@ from diffbot_report.drive_metrics import Tracking
 from diffbot_report.drive_page import command_charts, velocity_charts
 from diffbot_report.drive_recording import DriveRun
 from diffbot_report.drive_results import DriveResults
-from diffbot_report.page import Chart, Curve, Role
 from diffbot_report.panels import (
-    DASHES,
-    DOTS,
     DRIVING_TIME,
     LEGEND,
     Span,
@@ -204,7 +202,7 @@ def _robot(
         axes.add_patch(
             Polygon(
                 placed(outline.body, pose), fill=False, edgecolor=style.INK, linewidth=1.0,
-                linestyle=DASHES, alpha=0.7, zorder=8,
+                linestyle=style.DASHES, alpha=0.7, zorder=8,
             )
         )  # fmt: skip
         return
@@ -346,7 +344,7 @@ def _quantity(axes: Axes, run: DriveRun, column: int) -> None:
     axes.plot(run.time, scale * true, color=style.BLUE, linewidth=2.0, label="true pose")
     axes.plot(run.time, scale * odometry, color=style.ORANGE, linewidth=1.1, label="by odometry")
     axes.plot(
-        run.time, scale * reference, color=style.INK, linewidth=1.2, linestyle=DASHES,
+        run.time, scale * reference, color=style.INK, linewidth=1.2, linestyle=style.DASHES,
         label="reference",
     )  # fmt: skip
     axes.margins(y=0.12)
@@ -368,7 +366,9 @@ def _sizes(
     for time, values, label, colour, width in curves:
         shown.append(values)
         axes.plot(time, values, color=colour, linewidth=width, label=label)
-    axes.axhline(limit, color=style.GREEN, linewidth=1.1, linestyle=DOTS, label="settled: 1 cm, 1°")
+    axes.axhline(
+        limit, color=style.GREEN, linewidth=1.1, linestyle=style.DOTS, label="settled: 1 cm, 1°"
+    )
     together = np.concatenate(shown)
     draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), plain_number)
 

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot, wheel_friction
+from diffbot_ident.charts import FOUR, Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drive_metrics import LAST_SECOND
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 from diffbot_report.drive_results import DriveResults, error_rows, settling_text, step_row
-from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
+from diffbot_report.page import Page, Part, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
@@ -29,7 +30,6 @@ from diffbot_report.summary import RunDescription, texts_to_copy
 Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
-FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
 # Fraction of its limit from which a torque counts as saturated.
 SATURATED = 0.999
 

@@ -31,7 +31,7 @@ from diffbot_report.ident_page import (
     information_chart,
 )
 from diffbot_report.ident_recording import IdentRecording, variance_limits
-from diffbot_report.panels import draw_chart, draw_logarithmic, draw_panels, picture, two_by_two
+from diffbot_report.panels import draw_logarithmic, draw_panels, picture, two_by_two
 from diffbot_report.quantity import NOT_IDENTIFIABLE, UNITS, Quantity, significant
 
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
@@ -85,7 +85,7 @@ def parameters_figure(
     panels = two_by_two(figure, TIME, end, EDGES, style.INK)
     charts = estimate_charts(recording, parameters)
     for axes, chart, quantity in zip(panels, charts, parameters, strict=True):
-        draw_chart(axes, chart, 0.0, end)
+        style.draw_chart(axes, chart, 0.0, end)
         found = chart.note if quantity.lack else f"{chart.note} {chart.unit}"
         style.panel_title(axes, f"{chart.title}  {NAMES[quantity.symbol]}", found)
         if chart.y_range is None:
@@ -291,7 +291,7 @@ def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
 def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     times, rows = recording.information()
     style.quiet(axes)
-    draw_chart(axes, information_chart(recording), 0.0, _end(times))
+    style.draw_chart(axes, information_chart(recording), 0.0, _end(times))
     style.panel_title(axes, "information", f"{rows[-1, 0]:.1f} bits")
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import Robot
+from diffbot_ident.charts import Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.verification import HORIZON, Model, VerificationState
 from diffbot_report.friction_effect import friction_torques
@@ -26,19 +27,7 @@ from diffbot_report.ident_results import (
     friction_notes,
     state_notes,
 )
-from diffbot_report.page import (
-    Chart,
-    Curve,
-    Matrix,
-    Page,
-    Part,
-    Role,
-    Scene,
-    Section,
-    Strips,
-    Table,
-    Tone,
-)
+from diffbot_report.page import Matrix, Page, Part, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import (
     MISSING,
     NOT_IDENTIFIABLE,

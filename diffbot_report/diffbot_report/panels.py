@@ -15,26 +15,14 @@ from numpy.typing import NDArray
 
 from diffbot_description import write_atomically
 from diffbot_ident import figure_style as style
+from diffbot_ident.charts import Chart
 from diffbot_report.drawing import Picture
-from diffbot_report.page import Chart, Role
 
 Span = tuple[float, float]
 
 DRIVING_TIME = "robot time since driving began, s"
-DASHES = (0, (5, 3))
-DOTS = (0, (2, 2))
 # Top of the legend, inch below the figure's top.
 LEGEND = 0.62
-# Colours of a light page, see web/colours.css.
-COLOURS = {
-    Role.FIRST: style.BLUE,
-    Role.SECOND: style.ORANGE,
-    Role.THIRD: style.GREEN,
-    Role.FOURTH: style.PURPLE,
-    Role.TRUTH: style.ORANGE,
-    Role.WANTED: style.INK,
-    Role.QUIET: style.QUIET,
-}
 
 
 def warm_up() -> None:
@@ -96,39 +84,6 @@ def draw_logarithmic(
     axes.tick_params(which="minor", color="#BBBBBB", length=2)
 
 
-def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
-    """Draw a page's chart from x = `begin` to `end`, in its colours; its title is not drawn."""
-    shown = [np.zeros(0)]
-    for curve in chart.curves:
-        x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
-        # One more point at each end: lines and steps enter and leave the panel.
-        first, last = np.searchsorted(x, begin, "right") - 1, np.searchsorted(x, end)
-        part = slice(max(int(first), 0), int(last) + 1)
-        x, y = x[part], y[part]
-        if not np.isfinite(y).any():
-            continue
-        shown.append(y[np.isfinite(y)])
-        colour = COLOURS[curve.role]
-        if curve.half_width is not None:
-            half = np.asarray(curve.half_width, float)[part]
-            axes.fill_between(
-                x, y - half, y + half, color=colour, alpha=0.22, linewidth=0, label="95 %"
-            )
-        axes.plot(
-            x, y, label=curve.name, color=colour,
-            # The first curve is below the others.
-            linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
-            linestyle=DASHES if curve.dashed else "-", zorder=4 if curve.dashed else 3,
-            drawstyle="steps-post" if curve.steps else "default",
-        )  # fmt: skip
-    for limit in chart.limits:
-        axes.axhline(limit, color=style.QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
-    for x_event, _ in chart.events:
-        axes.axvline(x_event, color=style.QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
-    axes.set_xlim(begin, end)
-    axes.set_ylim(*(chart.y_range or value_range(np.concatenate(shown), chart.limits)))
-
-
 def draw_panels(
     figure: Figure, end: float, rows: Sequence[tuple[Chart, Chart, Span]], label: str = DRIVING_TIME
 ) -> None:
@@ -152,22 +107,12 @@ def draw_panels(
         style.panel_title(detail, "", f"{span[0]:.3g} to {span[1]:.3g} s")
         for axes, part, (begin, stop) in ((whole, chart, (0.0, end)), (detail, enlarged, span)):
             style.quiet(axes)
-            draw_chart(axes, part, begin, stop)
+            style.draw_chart(axes, part, begin, stop)
             last = number == len(rows) - 1
             axes.tick_params(labelbottom=last)
             if last:
                 axes.set_xlabel(label if axes is whole else "s", fontsize=9, color=style.INK)
     style.legend(figure, LEGEND)
-
-
-def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tuple[float, float]:
-    """Return (low, high) that includes all values, 0, and limits that the values come near."""
-    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
-    for limit in limits:
-        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
-            low, high = min(low, limit), max(high, limit)
-    margin = 0.10 * (high - low) or 1e-3
-    return low - margin, high + margin
 
 
 def rms_text(values: NDArray[np.float64], unit: str) -> str:

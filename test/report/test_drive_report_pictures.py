@@ -13,6 +13,7 @@ from rich.console import Console
 
 from diffbot_description import load_robot
 from diffbot_description.files import strict
+from diffbot_ident.figure_style import COLOURS
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
 from diffbot_report.drive_figures import commands_figure, velocities_figure
@@ -25,7 +26,6 @@ from diffbot_report.drive_results import (
     live_table,
     results_table,
 )
-from diffbot_report.panels import COLOURS
 from diffbot_report.summary import RunDescription
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)

@@ -18,9 +18,12 @@ from written_pages import assert_drawn, charts_of, data_of, numbers
 from diffbot_bringup import cli
 from diffbot_bringup.commands.delegated import identify
 from diffbot_description.files import SUMMARY, write_json
+from diffbot_ident.charts import Chart
+from diffbot_ident.recording.charts import chart_groups
 from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
 from diffbot_ident.recording.motor_analysis import analyse_motors
+from diffbot_ident.recording.pictures import group_figure
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, matches
@@ -32,7 +35,7 @@ from diffbot_report.calibration_page import (
 )
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
-from diffbot_report.page import Chart, write_page
+from diffbot_report.page import write_page
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
 
@@ -53,6 +56,13 @@ def saved(findings, folder):
     findings.save(folder, {"name": "identify", "files": ["log.csv"], "outcome": "completed"})
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     made = identify_page(findings, summary, folder, ["log.csv"])
+    # Its pictures show the charts of the page, none of which has two descriptions.
+    groups = [group for group in chart_groups(findings.analyses) if group.charts]
+    assert [path.stem for path in findings.draw(folder)] == [group.picture for group in groups]
+    charts = {section.title: section.parts for section in made.sections}
+    for group in groups:
+        figure = group_figure(group, "")
+        assert len(figure.axes) == len(group.charts) == len(charts[group.title])
     return write_page(made, folder / "report.html"), summary
 
 

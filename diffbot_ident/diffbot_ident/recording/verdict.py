@@ -190,8 +190,8 @@ class Verdict:
         end = f": {self.reason}" if self.reason else ""
         return f"{self.subject}: {self.outcome.value}{end}"
 
-    def headline(self, most: int = 118) -> str:
-        """Return the summary, cut to `most` characters to fit below a picture's title."""
+    def headline(self, most: int) -> str:
+        """Return the summary, cut to `most` characters."""
         text = self.summary()
         return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
