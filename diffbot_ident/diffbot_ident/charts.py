@@ -110,3 +110,20 @@ class Intervals:
     truth: float | None = None
     note: str = ""
     below: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class ChartGroup:
+    """Charts that belong together: a section of the page, and a picture.
+
+    Attributes:
+        picture: Name of the picture's file, without suffix.
+        title: Title.
+        text: A sentence below the title.
+        charts: The charts; none if nothing was found.
+    """
+
+    picture: str
+    title: str
+    text: str
+    charts: Sequence[Chart | Intervals]

@@ -117,13 +117,15 @@ def say(axes: Axes, text: str) -> None:
 
 def draw_intervals(axes: Axes, chart: Intervals) -> None:
     """Draw values with their intervals, one below the other; the title is not drawn."""
-    values, halves = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
-    rows = np.arange(len(values))
-    axes.errorbar(values, rows, xerr=np.nan_to_num(halves), fmt="o", color=BLUE, capsize=5)
+    values, above = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
+    below = above if chart.below is None else np.asarray(chart.below, float)
+    rows, ends = np.arange(len(values)), np.nan_to_num([below, above])
+    axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
     axes.set_yticks(rows, chart.names)
     axes.set_ylim(len(rows) - 0.3, -0.7)
     axes.margins(x=0.4)
     axes.locator_params(axis="x", nbins=3)
+    axes.ticklabel_format(axis="x", useOffset=False)
 
 
 def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
@@ -158,6 +160,8 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
         axes.axhline(limit, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
     for x_event, _ in chart.events:
         axes.axvline(x_event, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
+    if chart.equal:
+        axes.set_aspect("equal", adjustable="box")
     axes.set_xlim(begin, end)
     axes.set_ylim(*(chart.y_range or value_range(np.concatenate(shown), chart.limits)))
 

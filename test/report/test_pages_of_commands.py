@@ -18,24 +18,24 @@ from written_pages import assert_drawn, charts_of, data_of, numbers
 from diffbot_bringup import cli
 from diffbot_bringup.commands.delegated import identify
 from diffbot_description.files import SUMMARY, write_json
+from diffbot_ident.calibration.charts import way_chart
 from diffbot_ident.charts import Chart
+from diffbot_ident.pictures import group_figure
 from diffbot_ident.recording.charts import chart_groups
 from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
 from diffbot_ident.recording.motor_analysis import analyse_motors
-from diffbot_ident.recording.pictures import group_figure
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, matches
 from diffbot_papers.page import page as papers_page
 from diffbot_report.calibration_page import (
     calibration_page,
-    way_section,
     write_calibration_page,
 )
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
-from diffbot_report.page import write_page
+from diffbot_report.page import Section, write_page
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
 
@@ -140,7 +140,8 @@ def pages(folder):
         papers_page([section], summary, "./diffbot reproduce"), folder / "papers" / "report.html"
     )
     (folder / "calibration").mkdir()
-    ways = way_section({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
+    way = way_chart({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
+    ways = Section("Way", "", [way])
     page = calibration_page(calibration(), folder / "calibration", "./diffbot", [ways])
     found["calibration"] = write_page(page, folder / "calibration" / "report.html")
     return {

@@ -15,6 +15,7 @@ from diffbot_description import Robot, write_atomically
 from diffbot_description.files import SUMMARY, read_yaml, strict, write_json
 from diffbot_description.loading import robot_from
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
+from diffbot_ident.calibration.charts import evidence_groups, sizes_group
 from diffbot_ident.calibration.held_out import HeldOut
 
 FILE_NAME, PARAMETERS_NAME = "calibration.yaml", "odometry_parameters.yaml"
@@ -24,6 +25,8 @@ HEADER = """\
 # identified: false has an infinite interval and a reason; the value is then the given one, or
 # depends on it. given: radii and track that were assumed before.
 """
+# Maximum number of characters of a reason below the title of a picture.
+MOST = 118
 # Decimals of radii and track, m; more than any calibration determines.
 DIGITS = 7
 
@@ -79,9 +82,13 @@ def write_results(
         }
         paths.append(write_json(folder / SUMMARY, content))
     if pictures:
-        from diffbot_ident.calibration.pictures import draw  # Matplotlib takes long to load
+        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
 
-        paths += draw(calibration, folder)
+        reason = calibration.reason
+        found = reason if len(reason) <= MOST else f"{reason[: MOST - 1].rstrip()}…"
+        for group in (sizes_group(calibration), *evidence_groups(calibration)):
+            figure = group_figure(group, found)
+            paths.append(write_atomically(folder / f"{group.picture}.png", figure.savefig))
     return paths
 
 

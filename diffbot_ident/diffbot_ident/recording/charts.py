@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from diffbot_ident.charts import Chart, Curve, Intervals, Role
+from diffbot_ident.charts import Chart, ChartGroup, Curve, Intervals, Role
 from diffbot_ident.recording.motor_analysis import MotorAnalysis
 from diffbot_ident.recording.torque_analysis import AVERAGE, TorqueResult, free_run
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis
@@ -25,23 +25,6 @@ Analyses = (
 """Analyses of a torque robot, of axes by "v" and "w", of sides and axes (voltage), or of motors."""
 # Gap between segments of motion that are drawn side by side, s.
 SPACE = 1.0
-
-
-@dataclass(frozen=True)
-class ChartGroup:
-    """Charts that belong together: a section of the page, and a picture.
-
-    Attributes:
-        picture: Name of the picture's file, without suffix.
-        title: Title.
-        text: A sentence below the title.
-        charts: The charts; none if nothing was found.
-    """
-
-    picture: str
-    title: str
-    text: str
-    charts: Sequence[Chart | Intervals]
 
 
 def chart_groups(analyses: Analyses) -> Iterator[ChartGroup]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the findings from a recording: the charts of report.html, drawn by matplotlib."""
+"""Pictures of groups of charts, which report.html shows as sections."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from diffbot_ident import figure_style as style
-from diffbot_ident.charts import Chart, Intervals
-from diffbot_ident.recording.charts import ChartGroup
+from diffbot_ident.charts import Chart, ChartGroup, Intervals
 
-# Height of a row of panels, and of the title above and the label below them, inch.
-ROW, ABOVE, BELOW = 1.7, 1.05, 0.5
+# Height of a row of panels, of the only panel, and of the title above and the label below, inch.
+ROW, ALONE, ABOVE, BELOW = 1.7, 3.8, 1.2, 0.5
 COLUMNS = 2
 
 
 def group_figure(group: ChartGroup, found: str) -> Figure:
-    """Draw the charts of a group in two columns.
+    """Draw the charts of a group in two columns, or a single one.
 
     Args:
         group: The charts; at least one.
         found: The verdict, a line below the title.
     """
-    rows = -(-len(group.charts) // COLUMNS)
-    height = rows * ROW + ABOVE + BELOW
+    columns = min(COLUMNS, len(group.charts))
+    rows = -(-len(group.charts) // columns)
+    height = (rows * ROW if columns > 1 else ALONE) + ABOVE + BELOW
     figure = style.new_figure(group.title, found, height)
     grid = figure.add_gridspec(
-        rows, COLUMNS, left=0.11, right=0.985, top=1.0 - ABOVE / height, bottom=BELOW / height,
+        rows, columns, left=0.11, right=0.985, top=1.0 - ABOVE / height, bottom=BELOW / height,
         hspace=0.7, wspace=0.3,
     )  # fmt: skip
     for k, chart in enumerate(group.charts):
-        axes = figure.add_subplot(grid[k // COLUMNS, k % COLUMNS])
+        axes = figure.add_subplot(grid[k // columns, k % columns])
         style.quiet(axes)
         style.panel_title(axes, chart.title, "")
         if isinstance(chart, Intervals):
