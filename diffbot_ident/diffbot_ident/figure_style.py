@@ -146,8 +146,9 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
         if curve.half_width is not None:
             half = np.asarray(curve.half_width, float)[part]
             axes.fill_between(
-                x, y - half, y + half, color=colour, alpha=0.22, linewidth=0, label="95 %"
-            )
+                x, y - half, y + half, color=colour, alpha=0.22, linewidth=0, label="95 %",
+                step="post" if curve.steps else None,
+            )  # fmt: skip
         axes.plot(
             x, y, label=curve.name, color=colour,
             # The first curve is below the others.

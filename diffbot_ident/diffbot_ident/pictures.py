@@ -48,6 +48,8 @@ def group_figure(group: ChartGroup, found: str) -> Figure:
 
 
 def _span(chart: Chart) -> tuple[float, float]:
-    """Return the least and the largest x of a chart."""
-    x = np.concatenate([np.asarray(curve.x, float) for curve in chart.curves])
-    return float(np.nanmin(x)), float(np.nanmax(x))
+    """Return the least and the largest x of a chart; an interval of 1 if they are one."""
+    x = np.concatenate([np.zeros(0), *(np.asarray(curve.x, float) for curve in chart.curves)])
+    x = x[np.isfinite(x)]
+    begin, end = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
+    return begin, end if end > begin else begin + 1.0

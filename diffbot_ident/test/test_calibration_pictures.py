@@ -14,6 +14,7 @@ from made_recordings.made_readings import (
 from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import calibrate
 from diffbot_ident.calibration.charts import evidence_groups, sizes_group
+from diffbot_ident.charts import Chart, ChartGroup, Curve
 from diffbot_ident.pictures import group_figure
 
 
@@ -49,3 +50,11 @@ def test_every_colour_of_the_drift_is_in_the_legend(calibration):
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == ["before", "after", "residual in x", "residual in y"]
     assert shown == {handle.get_color() for handle in legend.legend_handles}
+
+
+@pytest.mark.parametrize("x", [[], [3.0], [np.nan, 2.0]])
+def test_charts_with_hardly_any_points_are_drawn(x):
+    group = ChartGroup("few", "Few", "", [Chart("few", "Few", "m", [Curve("few", x, x)])])
+    (axes,) = group_figure(group, "").axes
+    begin, end = axes.get_xlim()
+    assert end - begin == 1.0
