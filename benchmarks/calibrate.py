@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-
-from arc_odometry import Pose, WheelGeometry
-from arc_odometry.geometry import Arc
-from diffbot_description import Robot, load_robot
-from diffbot_ident.calibration.calibrate import Calibration, calibrate
-from diffbot_study.calibration_drives import (
+from made_recordings.calibration_drives import (
     GYRO,
     POSES,
     RecordedDrive,
     record_drive,
     write_miscalibrated,
 )
+
+from arc_odometry import Pose, WheelGeometry
+from arc_odometry.geometry import Arc
+from diffbot_description import Robot, load_robot
+from diffbot_ident.calibration.calibrate import Calibration, calibrate
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 from pose2d_trajectories import make_trajectory

@@ -28,10 +28,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-
-from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import Calibration, calibrate
-from diffbot_ident.calibration.made_readings import (
+from made_recordings.made_readings import (
     RAMP,
     MadeDrive,
     MadeGyro,
@@ -39,6 +36,9 @@ from diffbot_ident.calibration.made_readings import (
     calibration_legs,
     simulated_drive,
 )
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.calibrate import Calibration, calibrate
 from diffbot_ident.calibration.umbmark import Squares, calibrate_umbmark, square_end
 from diffbot_ident.calibration.wheel_path import WheelPath
 from diffbot_study.study import add_cluster_options

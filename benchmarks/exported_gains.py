@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from made_recordings.random_runs import record_random
 
 from diffbot_export.command import main as export
 from diffbot_ident.parameter_file import parameter_document, save_parameters
@@ -38,7 +39,7 @@ from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Encoders
-from diffbot_study.random_robots import RandomRobot, draw, record_random
+from diffbot_study.random_robots import RandomRobot, draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from launch_runs import OF_THE_MACHINE, RUNS, LaunchRun, execute, flat, values_of
+from made_recordings.excited_runs import RunSetting, record
 from made_recordings.recorded_bag import write_run
 
 from arc_odometry import JointSample
@@ -26,17 +27,16 @@ from diffbot_controllers import (
     tuned_polar_pose,
 )
 from diffbot_description import load_robot
+from diffbot_description.files import strict
 from diffbot_ident.recording.identify import main as identify
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_papers.page import PAPERS, section_maker
 from diffbot_papers.siwek2023_experiments import NOISE, RLS_START, TRUE, Conditions
 from diffbot_papers.siwek2023_experiments import drive as drive_siwek
-from diffbot_report.summary import strict
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import PayloadSchedule, payload_from_text
 from diffbot_study.driving import DriveSamples, LiveAdaptation, simulate_drive
 from diffbot_study.identification import simulate_identification
-from diffbot_study.recorded_runs import RunSetting, record
 from diffbot_study.velocity_driving import VelocityDrive
 from faults.row import Row as FaultRow
 from faults.table import chosen as chosen_faults

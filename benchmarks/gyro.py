@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from made_recordings.excited_runs import RecordedRun
+from made_recordings.random_runs import record_random
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description.robot import Uncertainty
@@ -30,8 +32,7 @@ from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_sim.engines import make_simulator
-from diffbot_study.random_robots import draw, record_random
-from diffbot_study.recorded_runs import RecordedRun
+from diffbot_study.random_robots import draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

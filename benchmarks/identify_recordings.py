@@ -23,10 +23,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from made_recordings.excited_runs import RecordedRun, RunSetting, record
 from made_recordings.recorded_bag import STORAGES, write_run
 
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.recorded_runs import RecordedRun, RunSetting, record
 
 RUN, SEED = 70.0, 3
 IDENTIFY = "import sys; from diffbot_ident.recording.identify import main; sys.exit(main())"

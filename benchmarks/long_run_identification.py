@@ -8,13 +8,13 @@ import math
 import numpy as np
 from long_run_watch import Intervals
 from long_run_wheels import WheeledRobot
+from made_recordings.excited_runs import RunSetting, driver
 
 from arc_odometry import JointSample
 from diffbot_ident.torque.estimate import NAMES, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_sim.virtual_robot import Encoders
-from diffbot_study.recorded_runs import RunSetting, driver
 
 
 class Identification(WheeledRobot):

@@ -24,6 +24,7 @@ from typing import cast
 
 import numpy as np
 from made_recordings.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
+from made_recordings.random_runs import record_random
 from made_recordings.recorded_bag import RecordedBag
 from numpy.typing import NDArray
 
@@ -40,7 +41,7 @@ from diffbot_ident.recording.weighing import WEIGHED, Weighing
 from diffbot_ident.torque.estimate import NAMES as KS
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import make_simulator
-from diffbot_study.random_robots import RandomRobot, draw, record_random
+from diffbot_study.random_robots import RandomRobot, draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

@@ -14,6 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from made_recordings.random_runs import (
+    record_random,
+    with_turning,
+    with_unmodelled_effect,
+    without_friction,
+)
 
 from diffbot_description.robot import Turning
 from diffbot_ident.torque.estimate import (
@@ -25,7 +31,7 @@ from diffbot_ident.torque.estimate import (
 )
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.residual_patterns import LAG, PATTERNS
-from diffbot_study.random_robots import RandomRobot, draw, record_random
+from diffbot_study.random_robots import RandomRobot, draw
 from diffbot_study.task_cluster import Cluster
 
 SECONDS = 20.0
@@ -87,11 +93,11 @@ def outcome(
     if engine != "ideal":
         drawn = drawn.written(folder)
     if not friction:
-        drawn = drawn.without_friction()
+        drawn = without_friction(drawn)
     if unmodelled is not None:
-        drawn = drawn.with_unmodelled_effect(unmodelled)
+        drawn = with_unmodelled_effect(drawn, unmodelled)
     if turning:
-        drawn = drawn.with_turning(None if engine == "ideal" else folder)
+        drawn = with_turning(drawn, None if engine == "ideal" else folder)
     run = record_random(drawn, SECONDS, engine)
     learner = make_estimator(estimator, run.geometry, run.scale, turning=turning)
     for sample in run.samples:

@@ -40,14 +40,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from made_recordings.excited_runs import RecordedRun, RunSetting, record, record_runs
+from made_recordings.random_runs import UNMODELLED
 from random_robots import table
 
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
 from diffbot_sim.engines import ENGINES
-from diffbot_study.random_robots import UNMODELLED
-from diffbot_study.recorded_runs import RecordedRun, RunSetting, record, record_runs
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
 

@@ -337,12 +337,10 @@ class SampleCheck:
 
     Args:
         max_gap: Longest period between samples that may be bridged, s.
-        min_step: Shortest period between samples, s; a shorter one indicates a repeated sample.
     """
 
-    def __init__(self, max_gap: float = LONGEST_STEP, min_step: float = SHORTEST_STEP) -> None:
+    def __init__(self, max_gap: float = LONGEST_STEP) -> None:
         self._max_gap = max_gap
-        self._min_step = min_step
         self.reset()
 
     def reset(self) -> None:
@@ -361,7 +359,7 @@ class SampleCheck:
         # Written so that NaN does not pass.
         if (
             last is not None
-            and self._min_step <= sample.stamp - last <= self._max_gap
+            and SHORTEST_STEP <= sample.stamp - last <= self._max_gap
             and p * p + q * q <= _SQUARES["position"]
             and v * v + w * w <= _SQUARES["velocity"]
             and t * t + u * u <= _SQUARES["effort"]
@@ -392,17 +390,17 @@ class SampleCheck:
         """Check against the previous sample, which this one replaces in any case.
 
         Raises:
-            ValueError: The time step is not in [min_step, max_gap], or a wheel has turned faster
-                than wheels can.
+            ValueError: The time step is not in [SHORTEST_STEP, max_gap], or a wheel has turned
+                faster than wheels can.
         """
         last, self._stamp = self._stamp, sample.stamp
         before, self._position = self._position, sample.position
         if last is None:
             return
         step = sample.stamp - last
-        if not self._min_step <= step <= self._max_gap:
+        if not SHORTEST_STEP <= step <= self._max_gap:
             raise ValueError(
-                f"time step = {step:.6g} s: must be {self._min_step} to {self._max_gap} s; check "
+                f"time step = {step:.6g} s: must be {SHORTEST_STEP} to {self._max_gap} s; check "
                 "the rate and the clock of the joint states"
             )
         for name, old, new in zip(("left", "right"), before, sample.position, strict=True):

@@ -119,12 +119,11 @@ class Registration:
         self.release()
 
 
-def claim(name: str, where: str = "", launch: bool = False) -> Registration:
+def claim(name: str, launch: bool = False) -> Registration:
     """Claim a domain that nobody on this machine uses.
 
     Args:
         name: Name of the run.
-        where: Folder of its results; empty: the current folder.
         launch: See DomainRun.
 
     Raises:
@@ -143,7 +142,7 @@ def claim(name: str, where: str = "", launch: bool = False) -> Registration:
         if record is None:
             port.close()
             continue
-        return Registration(_run(domain, name, where, launch), record, port)
+        return Registration(_run(domain, name, "", launch), record, port)
     raise DomainError(
         f"the ROS domains {DOMAINS[0]} to {DOMAINS[-1]} are all in use on this machine; end a run, "
         f"or choose a domain: {VARIABLE}=N"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading and writing of users' files: reading within limits, writing atomically.
+"""Reading and writing of users' files: reading within limits, writing atomically, strict JSON.
 
 YAML is read strictly, so that mistakes are not silently ignored, and for unknown words the closest
 known one is suggested.
@@ -7,8 +7,10 @@ known one is suggested.
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import count
@@ -19,6 +21,8 @@ import yaml
 
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
+SUMMARY = "summary.json"
+"""File in a run's results with all of its results."""
 LARGEST = 1_000_000  # maximum size of a file, characters; the suite's own files have a few thousand
 DEEPEST = 50  # maximum nesting depth of values
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
@@ -77,6 +81,33 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     finally:
         partial.unlink(missing_ok=True)
     return path
+
+
+def finite(value: float) -> float | None:
+    """Return the value; None for NaN and infinity, which strict JSON does not allow."""
+    return float(value) if math.isfinite(value) else None
+
+
+def strict(value: Any) -> Any:
+    """Return plain values for JSON, with None for NaN and infinity."""
+    if isinstance(value, float):
+        return finite(value)
+    if isinstance(value, Mapping):
+        return {str(key): strict(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [strict(each) for each in value]
+    return value
+
+
+def write_json(path: Path, content: Any) -> Path:
+    """Write strict JSON atomically; return its path.
+
+    Raises:
+        OSError: It cannot be written; see write_atomically.
+        ValueError: The content has NaN or infinity; pass it through `strict`.
+    """
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_atomically(path, text)
 
 
 def read_regular(path: Path, largest: int) -> str:

@@ -130,24 +130,20 @@ class BendRow:
     limited: tuple[bool, ...]
 
 
-def bend_table(
-    follower: Follower,
-    radii: Sequence[float] = RADII,
-    tolerances: Sequence[float] = TOLERANCES,
-) -> tuple[BendRow, ...]:
-    """Return the maximum speeds for tolerances, interpolated between simulated speeds."""
+def bend_table(follower: Follower) -> tuple[BendRow, ...]:
+    """Return the maximum speeds for TOLERANCES, interpolated between simulated speeds."""
     rows = []
-    for radius in radii:
+    for radius in RADII:
         top = follower.fastest(radius)
         speeds = [top * SLOWEST ** (1.0 - index / (SPEEDS - 1)) for index in range(SPEEDS)]
         errors: list[float] = []
         for speed in speeds:
             errors.append(deviation(follower, speed, radius))
             # A dead band makes slow bends worse than faster ones.
-            if len(errors) > 1 and errors[-1] > max(max(tolerances), errors[-2]):
+            if len(errors) > 1 and errors[-1] > max(*TOLERANCES, errors[-2]):
                 break
         slowest = speeds[0] if len(errors) < 2 or errors[1] >= errors[0] else None
-        found = tuple(_largest_speed(speeds, errors, tolerance) for tolerance in tolerances)
+        found = tuple(_largest_speed(speeds, errors, tolerance) for tolerance in TOLERANCES)
         limited = tuple(speed == top for speed in found)
         rows.append(BendRow(radius, slowest, found, limited))
     return tuple(rows)

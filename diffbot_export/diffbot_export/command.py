@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from diffbot_description import write_atomically
-from diffbot_description.files import closest
+from diffbot_description.files import closest, write_json
 from diffbot_export.bends import LENGTH, bend_table, table_text
 from diffbot_export.description_files import write_sdf, write_urdf
 from diffbot_export.known_robot import (
@@ -178,8 +177,7 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path
         left_out += looped.missing[len(moved.missing) :]
     robot.missing[:] = dict.fromkeys(left_out)
     content = _summary(robot, targets, limits, control)
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return [*dict.fromkeys(written), write_atomically(folder / SUMMARY_FILE, text)]
+    return [*dict.fromkeys(written), write_json(folder / SUMMARY_FILE, content)]
 
 
 def _control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl | None:

@@ -346,7 +346,7 @@ def _torque_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
         dry=(c_left.value, c_right.value),
         coupling=(k["k5"].value, k["k6"].value),
     )
-    viscous = _mean("mean viscous friction of the wheels", "N m s/rad", left, right)
+    viscous = _mean_friction(left, right)
     return WheelModel(plant, inertia, "N m", viscous)
 
 
@@ -389,19 +389,14 @@ def _dead_time(gains: SourcedGains) -> float:
     return 0.0 if gains.dead_time is None else max(gains.dead_time.value, 0.0)
 
 
-def _mean(source: str, unit: str, *quantities: SourcedValue) -> SourcedValue:
-    """Return the mean, with an interval that holds for any correlation."""
-    share = 1.0 / len(quantities)
-    value = share * sum(quantity.value for quantity in quantities)
-    if not any(quantity.identified for quantity in quantities):
-        return SourcedValue(value, unit, source)
-    return SourcedValue(
-        value,
-        unit,
-        source,
-        share * sum(quantity.low for quantity in quantities),
-        share * sum(quantity.high for quantity in quantities),
+def _mean_friction(left: SourcedValue, right: SourcedValue) -> SourcedValue:
+    """Return the mean viscous friction, with an interval that holds for any correlation."""
+    mean = SourcedValue(
+        0.5 * (left.value + right.value), "N m s/rad", "mean viscous friction of the wheels"
     )
+    if not (left.identified or right.identified):
+        return mean
+    return replace(mean, lower=0.5 * (left.low + right.low), upper=0.5 * (left.high + right.high))
 
 
 def velocity_plant(robot: KnownRobot) -> Plant:

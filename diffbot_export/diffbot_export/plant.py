@@ -268,22 +268,21 @@ class StepResponse:
 BAND = 0.05
 
 
-def step_response(values: Sequence[float], interval: float, band: float = BAND) -> StepResponse:
+def step_response(values: Sequence[float], interval: float) -> StepResponse:
     """Return settling time and overshoot of a response.
 
     Args:
         values: Response to a step of 1, at interval, 2 interval, ...
         interval: Time between the values, s.
-        band: Share of the step that counts as settled.
     """
-    outside = [index for index, value in enumerate(values) if abs(value - 1.0) > band]
+    outside = [index for index, value in enumerate(values) if abs(value - 1.0) > BAND]
     if not outside:
         settling = interval
     elif outside[-1] == len(values) - 1:
         settling = math.inf
     else:
         settling = (outside[-1] + 2) * interval
-    return StepResponse(settling, max(max(values) - 1.0, 0.0), band)
+    return StepResponse(settling, max(max(values) - 1.0, 0.0), BAND)
 
 
 def predicted_step(

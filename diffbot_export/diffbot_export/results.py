@@ -27,16 +27,15 @@ from diffbot_controllers.parameter_file import (
     read_section,
     read_torque_delay,
 )
-from diffbot_description.files import LARGEST, read_regular, read_yaml
+from diffbot_description.files import LARGEST, SUMMARY, read_regular, read_yaml
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS
 
 DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
 VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
-SUMMARY_FILE = "summary.json"
 MADE_BY = (
     "give a result folder of launch ident, identify, calibrate or launch siwek, or one of its "
-    f"files: {DYNAMIC_FILE}, {VELOCITY_FILE}, {VOLTAGE_FILE}, {CALIBRATION_FILE}, {SUMMARY_FILE}"
+    f"files: {DYNAMIC_FILE}, {VELOCITY_FILE}, {VOLTAGE_FILE}, {CALIBRATION_FILE}, {SUMMARY}"
 )
 AXES = ("v", "omega")
 AXIS_UNITS = ("m/s", "rad/s")
@@ -166,7 +165,7 @@ def read_results(paths: Sequence[str | os.PathLike[str]]) -> Results:
                 raise ValueError(f"{file}: a second {file.name}; give the results of one robot")
             _reader_of(file)(file, results)
             if file.name in (DYNAMIC_FILE, VELOCITY_FILE):
-                results.lengths |= _given_lengths(file.with_name(SUMMARY_FILE))
+                results.lengths |= _given_lengths(file.with_name(SUMMARY))
             results.files.append(file)
     if results.torque and results.velocity:
         raise ValueError(
@@ -207,7 +206,7 @@ def _files_of(path: Path) -> list[Path]:
     files = [path / name for name in _KINDS if (path / name).is_file()]
     # The parameter files contain all that the summary in the same folder does.
     if len(files) > 1:
-        files = [file for file in files if file.name != SUMMARY_FILE]
+        files = [file for file in files if file.name != SUMMARY]
     if not files:
         raise ValueError(f"{path}: holds no results; {MADE_BY}")
     return files
@@ -514,5 +513,5 @@ _KINDS: dict[str, Callable[[Path, Results], None]] = {
     VELOCITY_FILE: _read_velocity,
     VOLTAGE_FILE: _read_voltage,
     CALIBRATION_FILE: _read_calibration,
-    SUMMARY_FILE: _read_summary,
+    SUMMARY: _read_summary,
 }

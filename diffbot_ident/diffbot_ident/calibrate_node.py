@@ -26,6 +26,7 @@ from tf2_msgs.msg import TFMessage
 
 from arc_odometry import JointReader
 from diffbot_description import load_robot
+from diffbot_description.files import SUMMARY, write_json
 from diffbot_ident.calibration.collected import Collected
 from diffbot_ident.calibration.transforms import Transforms, frames_of, planar_pose
 from diffbot_node import (
@@ -97,7 +98,7 @@ def _load() -> None:
     """Import the modules for the calibration during the drive, as this takes seconds."""
     import diffbot_ident.calibration.calibrate
     import diffbot_ident.calibration.command
-    import diffbot_ident.calibration.pictures  # noqa: F401
+    import diffbot_ident.pictures  # noqa: F401
 
 
 class CalibrateNode(Node):
@@ -313,10 +314,8 @@ class CalibrateNode(Node):
         return 1
 
     def _write_end(self, outcome: str, reason: str) -> None:
-        from diffbot_ident.calibration.results import write_summary
-
         try:
-            write_summary(self._folder, {**self._about(outcome), "reason": reason})
+            write_json(self._folder / SUMMARY, {**self._about(outcome), "reason": reason})
         except OSError as error:
             self.get_logger().error(f"summary.json not written: {error}")
             return

@@ -4,11 +4,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from diffbot_ident.charts import Chart, Intervals, Role
+
+Array = NDArray[np.float64]
 
 # Okabe and Ito's palette.
 BLUE = "#0072B2"
@@ -17,6 +24,18 @@ GREEN = "#009E73"
 PURPLE = "#A6538A"
 INK = "#2B2B2B"
 QUIET = "#8A8A8A"
+# Colours of a light page, see web/colours.css.
+COLOURS = {
+    Role.FIRST: BLUE,
+    Role.SECOND: ORANGE,
+    Role.THIRD: GREEN,
+    Role.FOURTH: PURPLE,
+    Role.TRUTH: ORANGE,
+    Role.WANTED: INK,
+    Role.QUIET: QUIET,
+}
+DASHES = (0, (5, 3))
+DOTS = (0, (2, 2))
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -94,6 +113,68 @@ def say(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.7, text, transform=axes.transAxes, ha="center", va="center", color=QUIET)
     if not axes.lines:
         axes.set_yticks([])
+
+
+def draw_intervals(axes: Axes, chart: Intervals) -> None:
+    """Draw values with their intervals, one below the other; the title is not drawn."""
+    values, above = (np.asarray(each, float) for each in (chart.values, chart.half_widths))
+    below = above if chart.below is None else np.asarray(chart.below, float)
+    rows, ends = np.arange(len(values)), np.nan_to_num([below, above])
+    axes.errorbar(values, rows, xerr=ends, fmt="o", color=BLUE, capsize=5)
+    axes.set_yticks(rows, chart.names)
+    axes.set_ylim(len(rows) - 0.3, -0.7)
+    axes.margins(x=0.4)
+    axes.locator_params(axis="x", nbins=3)
+    axes.ticklabel_format(axis="x", useOffset=False)
+
+
+def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
+    """Draw a chart from x = `begin` to `end`, in its page's colours; its title is not drawn."""
+    shown = [np.zeros(0)]
+    for curve in chart.curves:
+        x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
+        part = slice(None)
+        if not curve.dots:
+            # One more point at each end: lines and steps enter and leave the panel.
+            first, last = np.searchsorted(x, begin, "right") - 1, np.searchsorted(x, end)
+            part = slice(max(int(first), 0), int(last) + 1)
+        x, y = x[part], y[part]
+        if not np.isfinite(y).any():
+            continue
+        shown.append(y[np.isfinite(y)])
+        colour = COLOURS[curve.role]
+        if curve.half_width is not None:
+            half = np.asarray(curve.half_width, float)[part]
+            axes.fill_between(
+                x, y - half, y + half, color=colour, alpha=0.22, linewidth=0, label="95 %",
+                step="post" if curve.steps else None,
+            )  # fmt: skip
+        axes.plot(
+            x, y, label=curve.name, color=colour,
+            # The first curve is below the others.
+            linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
+            linestyle=DASHES if curve.dashed else "" if curve.dots else "-",
+            marker="." if curve.dots else "", markersize=3.0, zorder=4 if curve.dashed else 3,
+            drawstyle="steps-post" if curve.steps else "default",
+        )  # fmt: skip
+    for limit in chart.limits:
+        axes.axhline(limit, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
+    for x_event, _ in chart.events:
+        axes.axvline(x_event, color=QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
+    if chart.equal:
+        axes.set_aspect("equal", adjustable="box")
+    axes.set_xlim(begin, end)
+    axes.set_ylim(*(chart.y_range or value_range(np.concatenate(shown), chart.limits)))
+
+
+def value_range(values: Array, limits: Sequence[float] = ()) -> tuple[float, float]:
+    """Return (low, high) that includes all values, 0, and limits that the values come near."""
+    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
+    for limit in limits:
+        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
+            low, high = min(low, limit), max(high, limit)
+    margin = 0.10 * (high - low) or 1e-3
+    return low - margin, high + margin
 
 
 def legend(figure: Figure, below: float | None = None) -> None:

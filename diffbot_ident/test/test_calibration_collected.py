@@ -54,6 +54,15 @@ def test_what_is_said_again_counts_once_and_what_is_late_is_told():
     assert "left wheel jumped" in collected.wheels.reason
 
 
+@pytest.mark.parametrize("speed, refused", [(180.0, 0), (220.0, 1)])
+def test_a_wheel_is_as_fast_as_in_a_recording(speed, refused):
+    """The same limit splits a recording where an encoder was reset; here it was 300 rad/s."""
+    collected = Collected()
+    for k in range(2):
+        collected.add_wheels(0.01 * k, (0.01 * speed * k, 0.0))
+    assert collected.wheels.refused == refused
+
+
 @pytest.mark.parametrize(
     "counts, message",
     [

@@ -5,17 +5,17 @@ import math
 
 import numpy as np
 import pytest
-
-from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import CalibrationOutcome, calibrate
-from diffbot_ident.calibration.first_guess import CalibrationError
-from diffbot_ident.calibration.held_out import sureness
-from diffbot_ident.calibration.made_readings import (
+from made_recordings.made_readings import (
     MadeGyro,
     MadePoses,
     calibration_legs,
     simulated_drive,
 )
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.calibrate import CalibrationOutcome, calibrate
+from diffbot_ident.calibration.first_guess import CalibrationError
+from diffbot_ident.calibration.held_out import sureness
 from diffbot_ident.calibration.readings import GyroReadings, PoseReadings, WheelTurns
 from diffbot_ident.calibration.wheel_geometry import WheelGeometryFit
 from diffbot_ident.calibration.wheel_path import WheelPath

@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from arc_odometry import WheelGeometry
-from diffbot_ident.calibration.calibrate import calibrate
-from diffbot_ident.calibration.made_readings import (
+from made_recordings.made_readings import (
     MadePoses,
     calibration_legs,
     simulated_drive,
 )
-from diffbot_ident.calibration.pictures import drift_figure, sizes_figure
+
+from arc_odometry import WheelGeometry
+from diffbot_ident.calibration.calibrate import calibrate
+from diffbot_ident.calibration.charts import evidence_groups, sizes_group
+from diffbot_ident.charts import Chart, ChartGroup, Curve
+from diffbot_ident.pictures import group_figure
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +28,11 @@ def calibration():
     return replace(found, reason=10 * "a reason of many words ")
 
 
-@pytest.mark.parametrize("picture", ["sizes", "drift"])
+@pytest.mark.parametrize("picture", ["way", "drift"])
 def test_the_legend_lies_below_the_reason_and_above_the_panels(calibration, picture):
-    if picture == "sizes":
-        figure = sizes_figure(calibration)
-    else:
-        figure = drift_figure(calibration, calibration.fit)
+    groups = [sizes_group(calibration), *evidence_groups(calibration)]
+    (group,) = [group for group in groups if group.picture == picture]
+    figure = group_figure(group, calibration.reason[:118])
     figure.canvas.draw()
     _, reason = figure.texts
     (legend,) = figure.legends
@@ -42,9 +43,18 @@ def test_the_legend_lies_below_the_reason_and_above_the_panels(calibration, pict
 
 
 def test_every_colour_of_the_drift_is_in_the_legend(calibration):
-    figure = drift_figure(calibration, calibration.fit)
+    *_, drift = evidence_groups(calibration)
+    figure = group_figure(drift, calibration.reason)
     shown = {axes.lines[i].get_color() for axes in figure.axes for i in range(len(axes.lines))}
     (legend,) = figure.legends
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == ["before", "after", "residual in x", "residual in y"]
-    assert shown == {handle.get_color() for handle in legend.legend_handles[2:]}
+    assert shown == {handle.get_color() for handle in legend.legend_handles}
+
+
+@pytest.mark.parametrize("x", [[], [3.0], [np.nan, 2.0]])
+def test_charts_with_hardly_any_points_are_drawn(x):
+    group = ChartGroup("few", "Few", "", [Chart("few", "Few", "m", [Curve("few", x, x)])])
+    (axes,) = group_figure(group, "").axes
+    begin, end = axes.get_xlim()
+    assert end - begin == 1.0

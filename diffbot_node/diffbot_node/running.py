@@ -188,9 +188,9 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
 VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 
 
-def failures_are_told(environment: Mapping[str, str] = os.environ) -> bool:
+def failures_are_told() -> bool:
     """Whether this process's launch reports which of its processes have failed."""
-    return VARIABLE in environment
+    return VARIABLE in os.environ
 
 
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:

@@ -288,8 +288,9 @@ def _table_6(report: Report) -> ComparisonTable:
     )
 
 
-def _inertia_by_methods_1_2(inertia: float, runs: int = 20) -> UncertainValue:
-    """Return J by methods 1 + 2: mean of simulations with Table 2's friction; seed 0."""
+def _inertia_by_methods_1_2(inertia: float) -> UncertainValue:
+    """Return J by methods 1 + 2: mean of 20 simulations with Table 2's friction; seed 0."""
+    runs = 20
     friction = published.TABLE_2
     robot = OmniRobot(inertia=inertia, viscous=friction.viscous, coulomb=friction.coulomb)
     random, sensors = np.random.default_rng(0), OmniSensors()

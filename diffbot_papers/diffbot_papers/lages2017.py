@@ -294,7 +294,7 @@ def _tuning_table() -> ComparisonTable:
     wanted = 4.6 / settle_published
     times, response = continuous_step(PUBLISHED.kp, PUBLISHED.ki, 0.5)
     design = PiDesign(settle_published).at(0.01)
-    own = _discrete_step(design.kp, design.ki, design.weight, 0.01)
+    own = _discrete_step(design.kp, design.ki, design.weight)
     own_times = 0.01 * np.arange(float(len(own)))
     return ComparisonTable(
         "Equations (69) to (72): tuning for 50 ms",
@@ -336,9 +336,9 @@ def _tuning_table() -> ComparisonTable:
     )
 
 
-def _discrete_step(kp: float, ki: float, weight: float, period: float) -> Array:
+def _discrete_step(kp: float, ki: float, weight: float) -> Array:
     """Return u / u_r at the control instants of u(k+1) = u(k) + T nu(k), forward Euler for z."""
-    u, z, seen = 0.0, 0.0, []
+    u, z, seen, period = 0.0, 0.0, [], 0.01
     for _ in range(200):
         seen.append(u)
         nu = kp * (weight - u) + ki * z

@@ -265,16 +265,15 @@ def _model_table() -> ComparisonTable:
     )
 
 
-def escape_time(start: tuple[float, float] = (1.0, 0.1), fast: float = 1e6) -> float:
-    """Return the time until |v| of (3) without torque is `fast` m/s, s; infinite if above 10 s.
+def escape_time(start: tuple[float, float] = (1.0, 0.1)) -> float:
+    """Return the time until |v| of (3) without torque is 1e6 m/s, s; infinite if above 10 s.
 
     Args:
         start: Initial v in m/s and omega in rad/s.
-        fast: Speed, m/s.
     """
 
     def escaped(_t: float, u: list[float]) -> float:
-        return abs(u[0]) - fast
+        return abs(u[0]) - 1e6
 
     escaped.terminal = True  # type: ignore[attr-defined]  # required by SciPy
     solution = solve_ivp(
@@ -355,16 +354,12 @@ def _odometry_table() -> ComparisonTable:
     )
 
 
-def lap_errors(
-    radius: float = 1.0, omega: float = 1.0, period: float = 0.01
-) -> tuple[float, float, float]:
+def lap_errors() -> tuple[float, float, float]:
     """Return the largest position errors in a lap of a circle: arcs, straight lines, as printed; m.
 
-    Args:
-        radius: Radius of the circle, m.
-        omega: Yaw rate, rad/s.
-        period: Period of the readings, s.
+    The circle has a radius of 1 m; the yaw rate is 1 rad/s, read every 10 ms.
     """
+    radius, omega, period = 1.0, 1.0, 0.01
     geometry = WheelGeometry(0.075, 0.075, 0.272)
     odometry = DiffOdometry(geometry)
     left, right = geometry.wheel_velocity(radius * omega, omega)

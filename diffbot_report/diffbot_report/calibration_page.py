@@ -7,34 +7,19 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from diffbot_report.page import (
-    REPORT,
-    Chart,
-    Curve,
-    Intervals,
-    Page,
-    Role,
-    Section,
-    Table,
-    Tone,
-    write_page,
-)
+from diffbot_description.files import SUMMARY
+from diffbot_ident.calibration.calibrate import Calibration
+from diffbot_ident.calibration.charts import evidence_groups
+from diffbot_ident.charts import Intervals
+from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.summary import yaml_texts
-
-if TYPE_CHECKING:
-    from diffbot_ident.calibration.calibrate import Calibration
 
 # Units of quantities without a unit in summary.json, by name.
 UNITS = {"left_radius": "m", "right_radius": "m", "track": "m"}
 SIZES = ("left_radius", "right_radius", "track")
-# Names of paths that a sensor measured point by point.
-READINGS = ("pose source", "left out")
 # Units of the figures of the held-out check, by the last word of their names.
 PROOF_UNITS = {"window": "s", "distance": "m", "heading": "rad", "position": "m"}
 
@@ -53,13 +38,12 @@ def write_calibration_page(
         OSError: The folder cannot be read or written.
         ModuleNotFoundError: Plotly is not installed.
     """
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    sections = []
-    fit = None if calibration is None else calibration.fit
-    if calibration is not None and fit is not None and fit.drive.poses is not None:
-        from diffbot_ident.calibration.pictures import ways  # Matplotlib loads slowly
-
-        sections.append(way_section(ways(calibration, fit)))
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    groups = () if calibration is None else evidence_groups(calibration)
+    sections = [
+        Section(group.title, group.text, group.charts, wide=len(group.charts) == 1)
+        for group in groups
+    ]
     page = calibration_page(summary, folder, command or _launch_of(summary), sections)
     return write_page(page, folder / REPORT)
 
@@ -90,7 +74,7 @@ def calibration_page(
             keys are left out of the page.
         folder: Folder of the results, for the files to copy.
         command: Command that repeats the calibration.
-        sections: Evidence, such as `way_section`, residuals, correlation.
+        sections: Evidence, such as the way and residuals.
     """
     group = summary.get("calibration")
     about: Mapping[str, Any] = group if isinstance(group, Mapping) else {}
@@ -120,25 +104,6 @@ def calibration_page(
         summary=summary,
         texts={"Repeat this": command, **yaml_texts(folder)},
     )
-
-
-def way_section(ways: Mapping[str, ArrayLike]) -> Section:
-    """Draw paths of the robot on top of each other, such as odometry and a pose source.
-
-    Args:
-        ways: Paths by name, in the order of colours: [x, y], m, shape (n, 2) each. Those in
-            READINGS are drawn as dots, the others as lines.
-    """
-    roles = (Role.FIRST, Role.SECOND, Role.QUIET, Role.THIRD, Role.FOURTH)
-    curves = []
-    for (name, way), role in zip(ways.items(), roles, strict=False):
-        places = np.asarray(way, float).reshape(-1, 2)
-        dots = name in READINGS
-        curves.append(Curve(name, places[:, 0], places[:, 1], role, dots=dots))
-    # Draw the lines last: dots would hide them.
-    curves.sort(key=lambda curve: not curve.dots)
-    chart = Chart("way", "Way", "y, m", curves, "x, m", None, equal=True)
-    return Section("Way", "", [chart], wide=True)
 
 
 def quantities(group: Any, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

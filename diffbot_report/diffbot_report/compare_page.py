@@ -21,27 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from diffbot_description.files import SUMMARY, strict
+from diffbot_ident.charts import FOUR, Chart, Curve, Intervals, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.calibration_page import half_width, interval_of, quantities
 from diffbot_report.packed_numbers import unpacked
-from diffbot_report.page import (
-    REPORT,
-    Chart,
-    Curve,
-    Intervals,
-    Page,
-    Part,
-    Role,
-    Scene,
-    Section,
-    Table,
-    Tone,
-    read_data,
-)
+from diffbot_report.page import REPORT, Page, Part, Scene, Section, Table, Tone, read_data
 from diffbot_report.quantity import MISSING, significant, with_uncertainty
-from diffbot_report.summary import strict
 
-SUMMARY = "summary.json"
 # Keys of summary.json with quantities that have intervals; `verdicts` are those of recordings.
 WITH_INTERVALS = ("parameters", "friction", "physical", "calibration", "smallest_torque")
 # Keys of figures that describe how a run went, including all numbers nested below them.
@@ -50,7 +37,6 @@ FIGURES = (
     "residual_std", "torque_delay", "friction_share", "kept", "longest_time_to_zero", "duration",
 )  # fmt: skip
 FAMILY_ERROR = 0.05
-ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
 # Asymmetry of an interval, as a fraction of half its width, above which both ends are printed.
 MAX_ASYMMETRY = 0.1
 # Words in the names of non-negative quantities, whose intervals are cut off at 0.
@@ -384,7 +370,7 @@ def _figures(runs: Sequence[RunResults]) -> list[Part]:
         rows.append([name.replace("_", " "), *cells])
     note = "SI units: s, m, rad, N m; settling_time and others that were never reached are omitted."
     head = ["", *(run.label for run in runs)]
-    return [Table(head, rows, note=note, filtered=len(rows) > len(ROLES) ** 2)] if rows else []
+    return [Table(head, rows, note=note, filtered=len(rows) > len(FOUR) ** 2)] if rows else []
 
 
 def _figure(value: float | None, first: float | None = None) -> str:
@@ -449,8 +435,8 @@ def _overlaid(runs: Sequence[RunResults]) -> Iterator[Chart]:
             curves = chart.get("curves") or []
             first = next((c for c in curves if c["role"] not in SHARED), None)
             if first is not None:
-                own.append(_curve(first, f"{run.label}: {first['name']}", ROLES[i % len(ROLES)],
-                                  i >= len(ROLES)))  # fmt: skip
+                own.append(_curve(first, f"{run.label}: {first['name']}", FOUR[i % len(FOUR)],
+                                  i >= len(FOUR)))  # fmt: skip
             for curve in curves:
                 if curve["role"] in ("wanted", "truth"):
                     role = Role(curve["role"])
@@ -487,7 +473,7 @@ def _paths(runs: Sequence[RunResults]) -> Iterator[Scene]:
         return
     (_, first, chart), *others = scenes
     paths = [
-        (run.label, ROLES[i % len(ROLES)],
+        (run.label, FOUR[i % len(FOUR)],
          np.column_stack([unpacked(column) for column in other["pose"][:2]]))
         for i, run, other in others
     ]  # fmt: skip

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot
 from diffbot_ident import figure_style as style
+from diffbot_ident.charts import Chart, Curve, Role
 from diffbot_report.adaptation_figures import (
     adaptation_errors_figure,
     adapted_parameters_figure,
@@ -25,15 +26,13 @@ from diffbot_report.animation import write_animation
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drawing import Picture
 from diffbot_report.drive_metrics import Tracking
+from diffbot_report.drive_page import command_charts, velocity_charts
 from diffbot_report.drive_recording import DriveRun
 from diffbot_report.drive_results import DriveResults
 from diffbot_report.panels import (
-    DASHES,
-    DOTS,
     DRIVING_TIME,
     LEGEND,
-    Panel,
-    PanelCurve,
+    Span,
     draw_logarithmic,
     draw_panels,
     picture,
@@ -52,7 +51,6 @@ LOWEST, HIGHEST = 3.2, 7.2
 # Margins of the path's drawing area: left, right, below and above, inch.
 LEFT, RIGHT, BELOW, ABOVE = 0.75, 0.15, 0.55, 1.0
 HEIGHT = 6.2  # height of the other figures, inch
-VELOCITIES = (("v", "m/s"), ("ω", "rad/s"))
 # Time before and after a velocity step that is enlarged, s.
 STEP_DETAIL = (0.02, 0.18)
 # Time for a robot that begins on its path to reach full speed, s.
@@ -83,7 +81,7 @@ def drive_pictures(
     if run.has_pose_reference:
         make["pose"] = pose_figure
     make["velocities"] = velocities_figure
-    make[run.commanded.picture] = commands_figure
+    make[run.commanded.picture] = partial(commands_figure, robot=robot)
     if run.has_pose_reference:
         make["velocity_errors"] = velocity_errors_figure
         make |= _adaptation_figures(results)
@@ -204,7 +202,7 @@ def _robot(
         axes.add_patch(
             Polygon(
                 placed(outline.body, pose), fill=False, edgecolor=style.INK, linewidth=1.0,
-                linestyle=DASHES, alpha=0.7, zorder=8,
+                linestyle=style.DASHES, alpha=0.7, zorder=8,
             )
         )  # fmt: skip
         return
@@ -221,69 +219,47 @@ def _robot(
     )
 
 
-def commands_figure(results: DriveResults, title: str) -> Figure:
-    """Draw the commands with their limits: wheel torques, or velocities with the measured ones."""
-    run, limits = results.run, results.recording.limits
-    what = run.commanded
+def commands_figure(results: DriveResults, title: str, robot: Robot) -> Figure:
+    """Draw the commands with their limits: wheel torques, or velocities."""
+    what = results.run.commanded
     peaks = zip(results.peak_command or (np.nan, np.nan), what.units, strict=True)
     shown = "as commanded, peaks " + " and ".join(f"{peak:.3g} {unit}" for peak, unit in peaks)
-    subtitle = source(run, shown, "Figs. 16, 23 and 33")
-    figure = style.new_figure(f"{what.title} of {title}", subtitle, HEIGHT)
-    detail = details(results)[0]
-    rows = []
-    for column, (name, unit, limit) in enumerate(zip(what.names, what.units, limits, strict=True)):
-        values = run.command[:, column]
-        if what is TORQUE:
-            colour = (style.BLUE, style.ORANGE)[column]
-            curves = [PanelCurve(f"{name} wheel", values, colour, 1.3, steps=True)]
-        else:
-            curves = [
-                PanelCurve("commanded", values, style.BLUE, 1.0, steps=True),
-                PanelCurve("measured", run.velocity[:, column], style.ORANGE, 1.4),
-            ]
-        known = 0.0 < limit < np.inf
-        said = rms_text(values, unit) + (f", limit ±{limit:g}" if known else "")
-        rows.append(
-            Panel(f"{name}, {unit}", said, curves, detail, (-limit, limit) if known else ())
-        )
-    draw_panels(figure, run.time, rows)
-    return figure
+    subtitle = source(results.run, shown, "Figs. 16, 23 and 33")
+    charts = command_charts(results, robot)
+    return _with_details(results, f"{what.title} of {title}", subtitle, charts, details(results)[0])
 
 
 def velocities_figure(results: DriveResults, title: str) -> Figure:
     """Draw the desired and the actual velocities."""
-    run, wanted_name = results.run, results.recording.fields.velocity_name
-    subtitle = source(run, f"{wanted_name} asked for and u driven", "Figs. 17, 24 and 34")
-    figure = style.new_figure(f"Velocities of {title}", subtitle, HEIGHT)
-    measured = "u by encoders" if run.commanded is TORQUE else "u by odometry"
-    rows = []
-    for column, ((name, unit), detail) in enumerate(zip(VELOCITIES, details(results), strict=True)):
-        true = run.true_velocity[:, column]
-        curves = [
-            PanelCurve(measured, run.velocity[:, column], style.ORANGE, 1.1),
-            PanelCurve(wanted_name, run.wanted[:, column], style.INK, 1.2, True, True),
-        ]
-        if np.isfinite(true).any():
-            curves.insert(0, PanelCurve("true u", true, style.BLUE, 2.0))
-        said = f"max {np.nanmax(np.abs(run.best_velocity[:, column])):.3g} {unit}"
-        rows.append(Panel(f"{name}, {unit}", said, curves, detail))
-    draw_panels(figure, run.time, rows)
-    return figure
+    shown = f"{results.recording.fields.velocity_name} asked for and u driven"
+    subtitle = source(results.run, shown, "Figs. 17, 24 and 34")
+    return _with_details(results, f"Velocities of {title}", subtitle, velocity_charts(results))
 
 
 def velocity_errors_figure(results: DriveResults, title: str) -> Figure:
     """Draw the velocity errors, u minus the desired velocity: e_1 and e_2 of (22), (23)."""
     run, wanted_name = results.run, results.recording.fields.velocity_name
     subtitle = source(run, f"u − {wanted_name}", "Figs. 18, 25 and 35")
-    figure = style.new_figure(f"Velocity errors of {title}", subtitle, HEIGHT)
-    rows = []
-    for column, ((_, unit), detail) in enumerate(zip(VELOCITIES, details(results), strict=True)):
-        colour = (style.GREEN, style.PURPLE)[column]
-        errors = run.velocity[:, column] - run.wanted[:, column]
-        name = run.commanded.error_names[column]
-        curves = [PanelCurve(name, errors, colour)]
-        rows.append(Panel(f"{name}, {unit}", rms_text(errors, unit), curves, detail))
-    draw_panels(figure, run.time, rows)
+    charts = []
+    for i, (name, unit) in enumerate(zip(run.commanded.error_names, ("m/s", "rad/s"), strict=True)):
+        errors = run.velocity[:, i] - run.wanted[:, i]
+        curve = Curve(name, run.time, errors, (Role.THIRD, Role.FOURTH)[i])
+        charts.append(Chart(name, name, unit, [curve], note=rms_text(errors, unit)))
+    return _with_details(results, f"Velocity errors of {title}", subtitle, charts)
+
+
+def _with_details(
+    results: DriveResults,
+    title: str,
+    subtitle: str,
+    charts: Sequence[Chart],
+    span: Span | None = None,
+) -> Figure:
+    """Draw charts of v and omega with details: of `span`, s, or each with its own."""
+    figure = style.new_figure(title, subtitle, HEIGHT)
+    spans = details(results) if span is None else [span] * len(charts)
+    rows = [(chart, chart, part) for chart, part in zip(charts, spans, strict=True)]
+    draw_panels(figure, max(float(results.run.time[-1]), 1e-3), rows)
     return figure
 
 
@@ -368,7 +344,7 @@ def _quantity(axes: Axes, run: DriveRun, column: int) -> None:
     axes.plot(run.time, scale * true, color=style.BLUE, linewidth=2.0, label="true pose")
     axes.plot(run.time, scale * odometry, color=style.ORANGE, linewidth=1.1, label="by odometry")
     axes.plot(
-        run.time, scale * reference, color=style.INK, linewidth=1.2, linestyle=DASHES,
+        run.time, scale * reference, color=style.INK, linewidth=1.2, linestyle=style.DASHES,
         label="reference",
     )  # fmt: skip
     axes.margins(y=0.12)
@@ -390,7 +366,9 @@ def _sizes(
     for time, values, label, colour, width in curves:
         shown.append(values)
         axes.plot(time, values, color=colour, linewidth=width, label=label)
-    axes.axhline(limit, color=style.GREEN, linewidth=1.1, linestyle=DOTS, label="settled: 1 cm, 1°")
+    axes.axhline(
+        limit, color=style.GREEN, linewidth=1.1, linestyle=style.DOTS, label="settled: 1 cm, 1°"
+    )
     together = np.concatenate(shown)
     draw_logarithmic(axes, 0.5 * together.min(), 3.0 * together.max(), plain_number)
 

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import Robot, wheel_friction
+from diffbot_ident.charts import FOUR, Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
 from diffbot_report.drive_metrics import LAST_SECOND
 from diffbot_report.drive_recording import AdaptationRun, DriveRun
 from diffbot_report.drive_results import DriveResults, error_rows, settling_text, step_row
-from diffbot_report.page import Chart, Curve, Page, Part, Role, Scene, Section, Strips, Table, Tone
+from diffbot_report.page import Page, Part, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
@@ -29,7 +30,6 @@ from diffbot_report.summary import RunDescription, texts_to_copy
 Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
-FOUR = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
 # Fraction of its limit from which a torque counts as saturated.
 SATURATED = 0.999
 
@@ -55,12 +55,12 @@ def drive_page(
         Section("Path", "Seen from above. Shift and wheel, or + and −, zoom; dragging moves.",
                 _path(results.run, robot), wide=True),
         Section("Errors", "Distance and heading error to the reference.", _errors(results)),
-        Section("Commands", "Commands; dotted: their limits.", _commands(results, robot)),
+        Section("Commands", "Commands; dotted: their limits.", command_charts(results, robot)),
         Section("States", "When the robot was near its reference, and when a command was at its "
                 "limit.", _states(results), wide=True),
-        Section("Velocities", "Asked for and driven.", _velocities(results)),
+        Section("Velocities", "Asked for and driven.", velocity_charts(results)),
         Section("Live parameters", "Estimates offered, values in use, and which gates passed.",
-                [*_adaptation(results), *_sigma(results)]),
+                _live_parameters(results)),
     ]  # fmt: skip
     return Page(
         title=about.label,
@@ -236,11 +236,12 @@ def _errors(results: DriveResults) -> list[Part]:
     ]
 
 
-def _commands(results: DriveResults, robot: Robot) -> list[Part]:
+def command_charts(results: DriveResults, robot: Robot) -> list[Chart]:
+    """Chart the two commands with limits that they come near; torques with their friction."""
     run, limits = results.run, results.recording.limits
     if not len(run):
         return []
-    what, parts = run.commanded, list[Part]()
+    what, charts = run.commanded, list[Chart]()
     taken = _friction(run, robot) if what is TORQUE else None
     for i, (name, unit, limit) in enumerate(zip(what.names, what.units, limits, strict=True)):
         values = run.command[:, i]
@@ -250,11 +251,11 @@ def _commands(results: DriveResults, robot: Robot) -> list[Part]:
         curves = [Curve(name, run.time, values, FOUR[i], steps=True)]
         if taken is not None:
             curves.append(Curve("of it, friction as described", run.time, taken[:, i], Role.WANTED))
-        parts.append(
+        charts.append(
             _chart(results, f"command_{i}", title, unit, curves, limits=near,
                    note=f"largest {peak:.3g}" + (f", limit {limit:g}" if limit else ""))
         )  # fmt: skip
-    return parts
+    return charts
 
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
@@ -282,11 +283,12 @@ def _states(results: DriveResults) -> list[Part]:
     return [Strips("states", "States", [*holds], run.time, table, "filled: holds")]
 
 
-def _velocities(results: DriveResults) -> list[Part]:
+def velocity_charts(results: DriveResults) -> list[Chart]:
+    """Chart v and omega: true, measured, and asked for."""
     run, asked = results.run, results.recording.fields.velocity_name
     if not len(run):
         return []
-    parts: list[Part] = []
+    charts = []
     for i, (key, name, unit) in enumerate((("v", "v", "m/s"), ("omega", "ω", "rad/s"))):
         curves = [
             Curve("measured", run.time, run.velocity[:, i], Role.SECOND),
@@ -294,62 +296,87 @@ def _velocities(results: DriveResults) -> list[Part]:
         ]
         if run.has_truth:
             curves.insert(0, Curve("true", run.time, run.true_velocity[:, i]))
-        parts.append(_chart(results, f"velocity_{key}", name, unit, curves))
-    return parts
+        note = f"largest {np.nanmax(np.abs(run.best_velocity[:, i])):.3g}"
+        charts.append(_chart(results, f"velocity_{key}", name, unit, curves, note=note))
+    return charts
 
 
-def _adaptation(results: DriveResults) -> list[Part]:
-    """Return charts of parameters offered, used and true, and of the gates."""
+def _live_parameters(results: DriveResults) -> list[Part]:
+    """Return charts of live parameters, and of states and gates; none without them."""
     lived = results.adaptation
     if not len(lived):
-        return []
-    parts: list[Part] = []
-    what = results.run.commanded
-    named = zip(what.parameters, what.parameter_units, strict=True)
-    for i, (name, unit) in enumerate(named):
-        std = lived.offered_std[:, i]
-        known = np.isfinite(std)
-        curves = [
-            Curve("offered", lived.time[known], lived.offered[known, i], Role.SECOND,
-                  half_width=NORMAL_95 * std[known]),
-            Curve("in use", lived.time, lived.in_use[:, i], Role.FIRST, steps=True),
-        ]  # fmt: skip
-        curves.append(_true(lived, i, float(lived.time[-1])))
-        settled = lived.in_use[:, i]
-        low, high = float(np.nanmin(settled)), float(np.nanmax(settled))
-        room = max(0.5 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
-        y_range = (low - room, high + room)
-        parts.append(_chart(results, f"live_{name}", name, unit, curves, y_range=y_range))
+        return [*sigma_charts(results)] if results.law == "adaptive" else []
     states = np.array([[state == each for each in AdaptationState] for state in lived.state])
     names = [each.name.lower() for each in AdaptationState] + list(lived.gates)
     holds = np.hstack([states, lived.passed]) if lived.gates else states
-    parts.append(
-        Strips("gates", "States and gates", names, lived.time, holds, "filled: holds, or lets pass")
-    )
-    return parts
+    return [
+        *parameter_charts(results),
+        Strips("gates", "States and gates", names, lived.time, holds,
+               "filled: holds, or lets pass"),
+    ]  # fmt: skip
 
 
-def _sigma(results: DriveResults) -> list[Part]:
-    """Return charts of sigma in use, with its band, and true, of a law that adapts it itself."""
+def parameter_charts(results: DriveResults) -> list[Chart]:
+    """Chart K5..K8: offered with their intervals, in use with the allowed band, and true."""
+    lived, state = results.adaptation, results.recording.state
+    end = float(lived.time[-1] if len(lived) else results.run.time[-1])
+    what = results.run.commanded
+    charts = []
+    for i, (name, unit) in enumerate(zip(what.parameters, what.parameter_units, strict=True)):
+        curves, band = list[Curve](), tuple[float, ...]()
+        if len(lived):
+            std = lived.offered_std[:, i]
+            known = np.isfinite(std)
+            curves.append(Curve("offered", lived.time[known], lived.offered[known, i], Role.FIRST,
+                                half_width=NORMAL_95 * std[known]))  # fmt: skip
+            curves.append(Curve("in use", lived.time, lived.in_use[:, i], Role.SECOND, steps=True))
+            ends = (float(lived.lower[-1, i]), float(lived.upper[-1, i]))
+            band = tuple(filter(math.isfinite, ends))
+        elif state is not None:
+            curves.append(Curve("in use", [0.0, end], [state.parameters[i]] * 2, Role.SECOND))
+        curves.append(_true(lived, i, end))
+        # The intervals of the offered values are initially wider than all later values.
+        charts.append(_parameter(results, name, unit, curves, curves[-2:], band))
+    return charts
+
+
+def sigma_charts(results: DriveResults) -> list[Chart]:
+    """Chart sigma in use, with its interval, and true, of a law that adapts it itself."""
     run, lived = results.run, results.adaptation
-    if run.commanded is not VELOCITY or not len(run) or results.law != "adaptive":
+    if run.commanded is not VELOCITY or not len(run):
         return []
-    parts: list[Part] = []
+    charts = []
     named = zip(VELOCITY.parameters, VELOCITY.parameter_units, strict=True)
     for k, (name, unit) in enumerate(named):
         value, variance = run.extra["sigma"][:, k], run.extra["sigma_variance"][:, k]
         half = NORMAL_95 * np.sqrt(np.where(variance >= 0.0, variance, np.nan))
-        curves = [Curve("in use", run.time, value, Role.FIRST, half_width=half, steps=True)]
-        curves.append(_true(lived, k, float(run.time[-1])))
-        seen = np.concatenate([np.asarray(curve.y, float) for curve in curves])
-        # Without the band, which is initially wider than all later values.
-        low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
-        room = 0.2 * (high - low) or 0.1 * abs(high) or 1.0
-        y_range = (low - room, high + room)
-        parts.append(_chart(results, f"live_{name}", name, unit, curves, y_range=y_range))
-    return parts
+        curves = [
+            Curve("in use", run.time, value, Role.SECOND, half_width=half, steps=True),
+            _true(lived, k, float(run.time[-1])),
+        ]
+        charts.append(_parameter(results, name, unit, curves, curves))
+    return charts
+
+
+def _parameter(
+    results: DriveResults,
+    name: str,
+    unit: str,
+    curves: list[Curve],
+    shown: list[Curve],
+    band: tuple[float, ...] = (),
+) -> Chart:
+    """Return the chart of a live parameter, whose y axis shows all of the curves in `shown`."""
+    seen = np.concatenate([np.asarray(curve.y, float) for curve in shown])
+    low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
+    room = max(0.35 * (high - low), 0.05 * max(abs(low), abs(high)), 1e-9)
+    last = np.asarray(shown[0].y, float)[-1]
+    return _chart(
+        results, f"live_{name}", name, unit, curves, limits=band, note=f"{last:.4g} in use",
+        y_range=(low - room, high + room),
+    )  # fmt: skip
 
 
 def _true(lived: AdaptationRun, i: int, end: float) -> Curve:
     """Return a true parameter as a curve up to the end of the run, s; empty if unknown."""
-    return Curve("true", *lived.true_steps(i, end), Role.TRUTH, steps=True, dashed=True)
+    return Curve("true", *lived.true_steps(i, end), Role.WANTED, steps=True, dashed=True)

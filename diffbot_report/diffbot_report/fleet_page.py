@@ -19,20 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from diffbot_ident.charts import Chart, Curve, Intervals, Role
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95
-from diffbot_report.page import (
-    REPORT,
-    Chart,
-    Curve,
-    Intervals,
-    Page,
-    Part,
-    Role,
-    Section,
-    Table,
-    Tone,
-    write_page,
-)
+from diffbot_report.page import REPORT, Page, Part, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, UNITS, significant, with_uncertainty
 
 FLEET = "fleet.html"

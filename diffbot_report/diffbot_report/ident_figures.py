@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from textwrap import wrap
 
@@ -20,19 +21,19 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from diffbot_ident import figure_style as style
-from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification
 from diffbot_report.drawing import Picture
-from diffbot_report.ident_recording import (
-    OPENING,
-    IdentRecording,
-    estimate_limits,
-    variance_limits,
+from diffbot_report.ident_page import (
+    TIME,
+    estimate_charts,
+    excitation_charts,
+    information_chart,
 )
-from diffbot_report.panels import DASHES, draw_logarithmic, picture, two_by_two
-from diffbot_report.quantity import NOT_IDENTIFIABLE, UNITS, Quantity, significant, with_uncertainty
+from diffbot_report.ident_recording import IdentRecording, variance_limits
+from diffbot_report.panels import draw_logarithmic, draw_panels, picture, two_by_two
+from diffbot_report.quantity import NOT_IDENTIFIABLE, UNITS, Quantity, significant
 
-TIME = "robot time since the excitation began, s"
 NAMES = {"K5": "centrifugal", "K6": "Coriolis", "K7": "thrust", "K8": "turning"}
 SQUARED = {"K5": "m²", "K6": "m⁻²", "K7": "(kg m)⁻²", "K8": "(kg m²)⁻²"}
 RESIDUALS = ("linear v̇", "angular ω̇")
@@ -80,31 +81,15 @@ def parameters_figure(
     """
     subtitle = "as identified over time, after Figs. 10–13 of Lages (2017)"
     figure = style.new_figure(f"Dynamic parameters of {title}", subtitle, 6.0)
-    times, values, variances = recording.parameters()
-    true_times, true_values = recording.truth()
-    panels = two_by_two(figure, TIME, _end(times), EDGES, style.INK)
-    for i, (axes, quantity) in enumerate(zip(panels, parameters, strict=True)):
-        sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
-        value, spread = with_uncertainty(quantity.value, quantity.half_width)
-        style.panel_title(
-            axes,
-            f"{quantity.symbol}  {NAMES[quantity.symbol]}",
-            quantity.lack or f"{value} ± {spread} {quantity.unit}",
-        )
-        truth = np.empty((0,))
-        if len(true_times) and len(times):
-            truth = _draw_truth(axes, true_times, true_values[:, i], times)
-        # A start value without information is not an estimate.
-        known = np.isfinite(sigma) & np.isfinite(values[:, i])
-        limits = estimate_limits(times[known], values[known, i], sigma[known], truth)
-        if limits is None or not known.any():
+    end = _end(recording.parameters()[0])
+    panels = two_by_two(figure, TIME, end, EDGES, style.INK)
+    charts = estimate_charts(recording, parameters)
+    for axes, chart, quantity in zip(panels, charts, parameters, strict=True):
+        style.draw_chart(axes, chart, 0.0, end)
+        found = chart.note if quantity.lack else f"{chart.note} {chart.unit}"
+        style.panel_title(axes, f"{chart.title}  {NAMES[quantity.symbol]}", found)
+        if chart.y_range is None:
             style.say(axes, _reason_text(quantity))
-            continue
-        k, s = np.where(known, (values[:, i], NORMAL_95 * sigma), np.nan)  # NaN leaves a gap
-        band = axes.fill_between(times, k - s, k + s, color=style.BLUE, alpha=0.22, linewidth=0)
-        band.set_label("95 %")
-        axes.plot(times, k, color=style.BLUE, linewidth=1.8, label="estimate")
-        axes.set_ylim(*limits)
     style.legend(figure)
     return figure
 
@@ -133,35 +118,17 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
     """Draw torques and body velocity: the whole run, and its first seconds in detail."""
     subtitle = "wheel torques that acted and the body velocity that they caused"
     figure = style.new_figure(f"Excitation of {title}", subtitle, 7.0)
-    grid = figure.add_gridspec(
-        4, 2, width_ratios=(1.5, 1), left=0.085, right=0.985, top=0.865, bottom=0.075,
-        hspace=0.5, wspace=0.14,
-    )  # fmt: skip
-    whole, opening = recording.motion(), recording.opening()
-    rows = (
-        ("left torque", "N m", 2, style.BLUE),
-        ("right torque", "N m", 3, style.ORANGE),
-        ("velocity v", "m/s", 0, style.GREEN),
-        ("yaw rate ω", "rad/s", 1, style.PURPLE),
-    )
-    for row, (name, unit, column, colour) in enumerate(rows):
-        left = figure.add_subplot(grid[row, 0])
-        right = figure.add_subplot(grid[row, 1], sharey=left)
-        style.panel_title(left, f"{name}, {unit}", _rms(whole[1][:, column], unit))
-        style.panel_title(right, "", _opening_name(whole[0]) if row == 0 else "")
-        steps = column >= 2
-        for axes, (times, values), line in ((left, whole, 0.7), (right, opening, 1.4)):
-            style.quiet(axes)
-            axes.tick_params(labelleft=axes is left, labelbottom=row == 3)
-            # A torque acted during the period that ends at its stamp.
-            axes.plot(
-                times, values[:, column], color=colour, linewidth=line,
-                drawstyle="steps-pre" if steps else "default",
-            )  # fmt: skip
-            axes.margins(y=0.12)
-            axes.set_xlim(0.0, _end(times))
-            if row == 3:
-                axes.set_xlabel(TIME if axes is left else "s", fontsize=9, color=style.INK)
+    (times, motion), (early, opening) = recording.motion(), recording.opening()
+    whole = [
+        replace(chart, note=_rms(motion[:, column], chart.unit))
+        for chart, column in zip(excitation_charts(times, motion), (2, 3, 0, 1), strict=True)
+    ]
+    # The opening was recorded with more points.
+    rows = [
+        (chart, detail, (0.0, _end(early)))
+        for chart, detail in zip(whole, excitation_charts(early, opening), strict=True)
+    ]
+    draw_panels(figure, _end(times), rows, TIME)
     return figure
 
 
@@ -175,29 +142,6 @@ def _reason_text(quantity: Quantity) -> str:
 def _end(times: NDArray[np.float64]) -> float:
     """Return the end of the time axis, s, also for an empty panel."""
     return float(times[-1]) if len(times) and times[-1] > 0.0 else 1.0
-
-
-def _draw_truth(
-    axes: Axes,
-    true_times: NDArray[np.float64],
-    true_values: NDArray[np.float64],
-    times: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Draw the true value as steps over the run; return the values shown."""
-    before = max(int(np.searchsorted(true_times, times[0], side="right")) - 1, 0)
-    t = np.append(np.clip(true_times[before:], times[0], times[-1]), times[-1])
-    k = np.append(true_values[before:], true_values[-1])
-    axes.step(
-        t, k, where="post", color=style.ORANGE, linewidth=1.5, linestyle=DASHES,
-        label="true value (closed form)", zorder=3,
-    )  # fmt: skip
-    return k
-
-
-def _opening_name(times: NDArray[np.float64]) -> str:
-    """Return which part of the excitation the enlarged panels show."""
-    whole = not len(times) or times[-1] - times[0] <= OPENING
-    return "all of it" if whole else f"first {OPENING:.0f} s"
 
 
 def _rms(values: NDArray[np.float64], unit: str) -> str:
@@ -347,18 +291,8 @@ def _draw_correlation(axes: Axes, estimate: Estimate) -> None:
 def _draw_information(axes: Axes, recording: IdentRecording) -> None:
     times, rows = recording.information()
     style.quiet(axes)
-    for column, label, colour, dashes in (
-        (1, "predicted", style.ORANGE, DASHES),
-        (0, "achieved", style.BLUE, "-"),
-    ):
-        known = np.isfinite(rows[:, column])
-        if known.any() and rows[known, column].any():
-            axes.plot(
-                times[known], rows[known, column], color=colour, linestyle=dashes, linewidth=1.8,
-                label=label,
-            )  # fmt: skip
+    style.draw_chart(axes, information_chart(recording), 0.0, _end(times))
     style.panel_title(axes, "information", f"{rows[-1, 0]:.1f} bits")
-    axes.set_xlim(0.0, _end(times))
     axes.set_xlabel(TIME, fontsize=9, color=style.INK)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import Robot
+from diffbot_ident.charts import Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.residual_patterns import gravity_along
 from diffbot_ident.verification import HORIZON, Model, VerificationState
@@ -28,19 +29,7 @@ from diffbot_report.ident_results import (
     friction_notes,
     state_notes,
 )
-from diffbot_report.page import (
-    Chart,
-    Curve,
-    Matrix,
-    Page,
-    Part,
-    Role,
-    Scene,
-    Section,
-    Strips,
-    Table,
-    Tone,
-)
+from diffbot_report.page import Matrix, Page, Part, Scene, Section, Strips, Table, Tone
 from diffbot_report.quantity import (
     MISSING,
     NOT_IDENTIFIABLE,
@@ -206,29 +195,10 @@ def _answer(
 
 def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Part]:
     """Chart K5..K8 over time (Figs. 10-13 of Lages (2017)) and their variances (Figs. 14-17)."""
-    times, values, variances = recording.parameters()
+    times, _, variances = recording.parameters()
     if not len(times):
         return []
-    true_times, true_values = recording.truth()
-    charts: list[Part] = []
-    for i, quantity in enumerate(parameters):
-        sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
-        known = np.isfinite(sigma) & np.isfinite(values[:, i])
-        value, spread = with_uncertainty(quantity.value, quantity.half_width)
-        k, s = np.where(known, (values[:, i], NORMAL_95 * sigma), np.nan)  # NaN leaves a gap
-        curves = [Curve("estimate", times, k, half_width=s)]
-        truth = np.empty(0)
-        if len(true_times):
-            x = np.append(np.clip(true_times, times[0], times[-1]), times[-1])
-            truth = np.append(true_values[:, i], true_values[-1, i])
-            curves.append(Curve("true", x, truth, Role.TRUTH, steps=True, dashed=True))
-        charts.append(
-            Chart(
-                quantity.symbol, quantity.symbol, quantity.unit, curves, TIME, EXCITING,
-                note=quantity.lack or f"{value} ± {spread}",
-                y_range=estimate_limits(times[known], values[known, i], sigma[known], truth),
-            )
-        )  # fmt: skip
+    charts: list[Part] = [*estimate_charts(recording, parameters)]
     curves, limits = [], []
     for i, (quantity, role) in enumerate(zip(parameters, Role, strict=False)):
         known = np.isfinite(variances[:, i]) & (variances[:, i] > 0.0)
@@ -245,32 +215,73 @@ def _estimates(recording: IdentRecording, parameters: Sequence[Quantity]) -> lis
     return charts
 
 
+def estimate_charts(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Chart]:
+    """Chart K5..K8 over time, with intervals and true values; empty ones have no y_range."""
+    times, values, variances = recording.parameters()
+    true_times, true_values = recording.truth()
+    charts = []
+    for i, quantity in enumerate(parameters):
+        sigma = np.sqrt(np.where(variances[:, i] >= 0.0, variances[:, i], np.inf))
+        # A start value without information is not an estimate.
+        known = np.isfinite(sigma) & np.isfinite(values[:, i])
+        value, spread = with_uncertainty(quantity.value, quantity.half_width)
+        k, s = np.where(known, (values[:, i], NORMAL_95 * sigma), np.nan)  # NaN leaves a gap
+        curves = [Curve("estimate", times, k, half_width=s)]
+        truth = np.empty(0)
+        if len(true_times) and len(times):
+            first = max(int(np.searchsorted(true_times, times[0], side="right")) - 1, 0)
+            x = np.append(np.clip(true_times[first:], times[0], times[-1]), times[-1])
+            truth = np.append(true_values[first:, i], true_values[-1, i])
+            curves.append(Curve("true", x, truth, Role.TRUTH, steps=True, dashed=True))
+        charts.append(
+            Chart(
+                quantity.symbol, quantity.symbol, quantity.unit, curves, TIME, EXCITING,
+                note=quantity.lack or f"{value} ± {spread}",
+                y_range=estimate_limits(times[known], values[known, i], sigma[known], truth),
+            )
+        )  # fmt: skip
+    return charts
+
+
 def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
     times, motion = recording.motion()
     if not len(times):
         return []
-    charts: list[Part] = []
     estimate = recording.estimate
     taken = None
     if estimate is not None and estimate.friction is not None:
         taken = friction_torques(estimate.friction, motion[:, :2], robot.model)
+    plane = Curve("seen", motion[:, 0], motion[:, 1], dots=True)
+    return [
+        *excitation_charts(times, motion, taken),
+        Chart("plane", "Velocities covered", "ω, rad/s", [plane], "v, m/s", None,
+              note="empty corners were not excited"),
+    ]  # fmt: skip
+
+
+def excitation_charts(times: Array, motion: Array, friction: Array | None = None) -> list[Chart]:
+    """Chart torques and velocities.
+
+    Args:
+        times: Time since the excitation began, s, shape (n,).
+        motion: [v, omega, left, right torque], shape (n, 4).
+        friction: Part of the torques that friction took, N m, shape (n, 2); None: unknown.
+    """
+    charts = []
     for i, (side, role) in enumerate((("left", Role.FIRST), ("right", Role.SECOND))):
         # A torque acted during the period that ends at its stamp.
-        curves = [Curve("torque", times[:-1], motion[1:, 2 + i], role, steps=True)]
-        if taken is not None and np.isfinite(taken[:, i]).any():
-            curves.append(Curve("of it, friction", times, taken[:, i], Role.WANTED))
+        curves = [Curve(side, times[:-1], motion[1:, 2 + i], role, steps=True)]
+        if friction is not None and np.isfinite(friction[:, i]).any():
+            curves.append(Curve("of it, friction", times, friction[:, i], Role.WANTED))
         charts.append(
             Chart(f"torque_{side}", f"Torque, {side} wheel", "N m", curves, TIME, EXCITING)
         )
-    plane = Curve("seen", motion[:, 0], motion[:, 1], dots=True)
     return [
         *charts,
         Chart("v", "Velocity", "m/s", [Curve("v", times, motion[:, 0], Role.THIRD)], TIME,
               EXCITING),
         Chart("omega", "Yaw rate", "rad/s", [Curve("ω", times, motion[:, 1], Role.FOURTH)], TIME,
               EXCITING),
-        Chart("plane", "Velocities covered", "ω, rad/s", [plane], "v, m/s", None,
-              note="empty corners were not excited"),
     ]  # fmt: skip
 
 
@@ -393,15 +404,19 @@ def _trust(recording: IdentRecording, parameters: Sequence[Quantity]) -> list[Pa
                    [list(estimate.coverage)], (0.0, 1.0), "1: all of it")
         )  # fmt: skip
     parts.append(_what_tells_more(parameters))
-    times, information = recording.information()
-    if np.isfinite(information).any():
-        parts.append(
-            Chart("information", "Information", "bits",
-                  [Curve("achieved", times, information[:, 0]),
-                   Curve("predicted", times, information[:, 1], Role.SECOND, dashed=True)],
-                  TIME, EXCITING)
-        )  # fmt: skip
+    if np.isfinite(recording.information()[1]).any():
+        parts.append(information_chart(recording))
     return parts
+
+
+def information_chart(recording: IdentRecording) -> Chart:
+    """Chart the information that was achieved and that was predicted."""
+    times, information = recording.information()
+    curves = [
+        Curve("achieved", times, information[:, 0]),
+        Curve("predicted", times, information[:, 1], Role.SECOND, dashed=True),
+    ]
+    return Chart("information", "Information", "bits", curves, TIME, EXCITING)
 
 
 def _what_tells_more(parameters: Sequence[Quantity]) -> Table:

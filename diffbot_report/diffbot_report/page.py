@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffbot_description import write_atomically
+from diffbot_ident.charts import Chart, Curve, Intervals, Role
 from diffbot_report.packed_numbers import (
     MOST_FRAMES,
     changes_kept,
@@ -55,104 +56,6 @@ class Tone(Enum):
     GOOD = "good"
     CAUTION = "caution"
     BAD = "bad"
-
-
-class Role(Enum):
-    """What a curve shows; the page gives each role one colour, in light and dark mode."""
-
-    FIRST = "first"  # the estimate, the left wheel, measured values
-    SECOND = "second"  # the right wheel, predicted values
-    THIRD = "third"
-    FOURTH = "fourth"
-    TRUTH = "truth"
-    WANTED = "wanted"
-    QUIET = "quiet"
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A line of a chart.
-
-    Attributes:
-        name: Name for the legend and the readout.
-        x: x values, shape (n,).
-        y: y values, shape (n,); NaN leaves a gap.
-        role: Role, which determines the colour.
-        half_width: Half width of a band around the line, shape (n,); None: no band.
-        steps: Whether a value is held until the next one.
-        dashed: Whether the line is dashed.
-        dots: Whether only points are drawn, as for sensor readings.
-    """
-
-    name: str
-    x: ArrayLike
-    y: ArrayLike
-    role: Role = Role.FIRST
-    half_width: ArrayLike | None = None
-    steps: bool = False
-    dashed: bool = False
-    dots: bool = False
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Curves over one axis.
-
-    Attributes:
-        key: Id of the chart in the page.
-        title: What the chart shows.
-        unit: Unit of y.
-        curves: Lines; empty ones are left out.
-        x_unit: Name and unit of x.
-        group: Charts of one group zoom together; None: alone.
-        note: Text beside the title, such as the value at the end.
-        limits: Values of y that must not be crossed.
-        events: (x, name) of instants to mark.
-        logarithmic: Whether y is logarithmic.
-        y_range: Initial (low, high) of y; None: all values.
-        equal: Whether x and y have equal scales, as on a map.
-    """
-
-    key: str
-    title: str
-    unit: str
-    curves: Sequence[Curve]
-    x_unit: str = "time, s"
-    group: str | None = "time"
-    note: str = ""
-    limits: Sequence[float] = ()
-    events: Sequence[tuple[float, str]] = ()
-    logarithmic: bool = False
-    y_range: tuple[float, float] | None = None
-    equal: bool = False
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Values of one quantity side by side, each with its interval.
-
-    Attributes:
-        key: Id of the chart in the page.
-        title: The quantity.
-        unit: Unit of the values.
-        names: Names of the n values.
-        values: Values, shape (n,); NaN is left out.
-        half_widths: Half widths of the intervals, shape (n,); NaN: none is drawn.
-        below: Lengths of the intervals below the values if they differ from those above, shape
-            (n,); None: symmetric.
-        truth: The true or promised value; None: unknown.
-        note: Text beside the title.
-    """
-
-    key: str
-    title: str
-    unit: str
-    names: Sequence[str]
-    values: ArrayLike
-    half_widths: ArrayLike
-    truth: float | None = None
-    note: str = ""
-    below: ArrayLike | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -16,13 +15,12 @@ from numpy.typing import NDArray
 
 from diffbot_description import write_atomically
 from diffbot_ident import figure_style as style
+from diffbot_ident.charts import Chart
 from diffbot_report.drawing import Picture
 
 Span = tuple[float, float]
 
 DRIVING_TIME = "robot time since driving began, s"
-DASHES = (0, (5, 3))
-DOTS = (0, (2, 2))
 # Top of the legend, inch below the figure's top.
 LEGEND = 0.62
 
@@ -86,85 +84,35 @@ def draw_logarithmic(
     axes.tick_params(which="minor", color="#BBBBBB", length=2)
 
 
-@dataclass(frozen=True)
-class PanelCurve:
-    """One line of a panel; values of shape (n,)."""
+def draw_panels(
+    figure: Figure, end: float, rows: Sequence[tuple[Chart, Chart, Span]], label: str = DRIVING_TIME
+) -> None:
+    """Draw each chart over the whole run at the left, a detail at its right, and the legend.
 
-    label: str
-    values: NDArray[np.float64]
-    colour: str
-    width: float = 1.6
-    dashed: bool = False
-    steps: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One quantity over time, drawn as a whole and in detail.
-
-    Attributes:
-        name: Name and unit, for the title.
-        figure: Text at the right of the title.
-        curves: Lines.
-        detail: Begin and end of the part that is enlarged, s.
-        limits: Values that must not be crossed; drawn as dashed lines.
+    Args:
+        figure: Figure to draw in.
+        end: End of the run, s.
+        rows: Chart of the whole run, chart of the detail, and begin and end of the detail, s.
+        label: Label of the time axis.
     """
-
-    name: str
-    figure: str
-    curves: Sequence[PanelCurve]
-    detail: Span
-    limits: Sequence[float] = ()
-
-
-def draw_panels(figure: Figure, time: NDArray[np.float64], panels: Sequence[Panel]) -> None:
-    """Draw each panel twice, the whole run left and a detail right, and the legend."""
     height = figure.get_figheight()
     grid = figure.add_gridspec(
-        len(panels), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,
+        len(rows), 2, width_ratios=(1.5, 1), left=0.085, right=0.985,
         top=1.0 - 1.12 / height, bottom=0.52 / height, hspace=0.30, wspace=0.16,
     )  # fmt: skip
-    for number, panel in enumerate(panels):
+    for number, (chart, enlarged, span) in enumerate(rows):
         whole = figure.add_subplot(grid[number, 0])
         detail = figure.add_subplot(grid[number, 1])
-        style.panel_title(whole, panel.name, panel.figure)
-        style.panel_title(detail, "", f"{panel.detail[0]:.3g} to {panel.detail[1]:.3g} s")
-        for axes, (begin, end) in ((whole, (0.0, max(time[-1], 1e-3))), (detail, panel.detail)):
+        style.panel_title(whole, f"{chart.title}, {chart.unit}", chart.note)
+        style.panel_title(detail, "", f"{span[0]:.3g} to {span[1]:.3g} s")
+        for axes, part, (begin, stop) in ((whole, chart, (0.0, end)), (detail, enlarged, span)):
             style.quiet(axes)
-            _draw_panel(axes, time, panel, begin, end)
-            if number == len(panels) - 1:
-                axes.set_xlabel(DRIVING_TIME if axes is whole else "s", fontsize=9, color=style.INK)
+            style.draw_chart(axes, part, begin, stop)
+            last = number == len(rows) - 1
+            axes.tick_params(labelbottom=last)
+            if last:
+                axes.set_xlabel(label if axes is whole else "s", fontsize=9, color=style.INK)
     style.legend(figure, LEGEND)
-
-
-def _draw_panel(
-    axes: Axes, time: NDArray[np.float64], panel: Panel, begin: float, end: float
-) -> None:
-    inside = (time >= begin - 1e-9) & (time <= end + 1e-9)
-    shown = [np.zeros(0)]
-    for curve in panel.curves:
-        values = curve.values[inside]
-        shown.append(values[np.isfinite(values)])
-        axes.plot(
-            time[inside], values, label=curve.label, color=curve.colour, linewidth=curve.width,
-            linestyle=DASHES if curve.dashed else "-", zorder=4 if curve.dashed else 3,
-            # A command acts during the period that begins at its stamp.
-            drawstyle="steps-post" if curve.steps else "default",
-        )  # fmt: skip
-    for limit in panel.limits:
-        axes.axhline(limit, color=style.QUIET, linewidth=1.0, linestyle=DOTS, zorder=2)
-    axes.set_xlim(begin, end)
-    axes.set_ylim(*value_range(np.concatenate(shown), panel.limits))
-
-
-def value_range(values: NDArray[np.float64], limits: Sequence[float] = ()) -> tuple[float, float]:
-    """Return (low, high) that includes all values, 0, and limits that the values come near."""
-    low, high = float(min(values.min(initial=0.0), 0.0)), float(max(values.max(initial=0.0), 0.0))
-    for limit in limits:
-        if low < 0.6 * limit < 0.0 or high > 0.6 * limit > 0.0:
-            low, high = min(low, limit), max(high, limit)
-    margin = 0.10 * (high - low) or 1e-3
-    return low - margin, high + margin
 
 
 def rms_text(values: NDArray[np.float64], unit: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description import RobotModel
+from diffbot_description.files import finite
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.torque.physical import PhysicalQuantity, turning_quantities
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
@@ -185,11 +186,6 @@ def _reported(
         true,
         EstimateState.UNESTIMATED if std is None and state is EstimateState.ESTIMATED else state,
     )
-
-
-def finite(value: float) -> float | None:
-    """Return the value, or None for NaN and infinity."""
-    return float(value) if math.isfinite(value) else None
 
 
 # Formatting of numbers.

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_report.page import Chart, Curve, Matrix, Page, Part, Role, Section, Table, Tone
+from diffbot_ident.charts import FOUR, Chart, Curve
+from diffbot_report.page import Matrix, Page, Part, Section, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 
 STUDY = "study.html"
 # Fraction of a cell's runs that must be within the tolerance.
 KEPT = 0.95
-ROLES = (Role.FIRST, Role.SECOND, Role.THIRD, Role.FOURTH)
 
 
 def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> Page:
@@ -137,6 +137,6 @@ def _curves(summary: Mapping[str, Any]) -> Iterator[Part]:
         curves = []
         for i, (line, points) in enumerate(lines.items()):
             x, y = map(list, zip(*sorted(points), strict=True))
-            role = ROLES[i % len(ROLES)]
-            curves.append(Curve(line or label["name"], x, y, role, dashed=i >= len(ROLES)))
+            role = FOUR[i % len(FOUR)]
+            curves.append(Curve(line or label["name"], x, y, role, dashed=i >= len(FOUR)))
         yield Chart(f"curve_{name}", label["name"], label["unit"], curves, x_unit, None)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import re
@@ -16,7 +15,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from diffbot_description import write_atomically
+from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_report.display import say
 from diffbot_report.drawing import Drawing, Picture
 from diffbot_report.page import REPORT, Page, write_page
@@ -134,28 +133,6 @@ def versions() -> dict[str, str]:
     return found
 
 
-def strict(value: Any) -> Any:
-    """Replace NaN and infinity, which strict JSON does not allow, by None."""
-    if isinstance(value, Mapping):
-        return {str(key): strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(entry) for entry in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value
-
-
-def write_summary(content: Mapping[str, Any], directory: Path) -> Path:
-    """Write summary.json into the directory atomically; return its path.
-
-    Raises:
-        OSError: The directory cannot be written.
-        ValueError: The content contains NaN or infinity; pass it through `strict`.
-    """
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return write_atomically(directory / "summary.json", text)
-
-
 def parse_arguments(text: str) -> dict[str, Any]:
     """Parse launch arguments from a JSON object or from "name:=value name:=value".
 
@@ -269,7 +246,7 @@ class ReportWriter:
             self.run, ending, findings.duration, factor, findings.results, findings.more, missing
         )
         try:
-            say(console, str(write_summary(content, self.directory)))
+            say(console, str(write_json(self.directory / SUMMARY, content)))
         except OSError as error:
             failures.append(str(error))
         advice = self._write_page(findings, content, failures)

@@ -390,32 +390,42 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
         if paused:
             self._last_answer = time.monotonic()
         self._go_on()
-        if self.exit_code is None:
-            self.exit_code = self._refusal.exit_code(self._obeyed)
-        if self._refusal.stands:
-            return
-        begun = self._obeyed or not self._own_run.named
-        if self.exit_code is None and self.values.leave_when_alone and begun:
-            self.exit_code = self._commanders.exit_code()
-        if self.exit_code is not None:
+        if self._ends():
             return
         self._check_for_conflict()
-        silence = time.monotonic() - self._last_answer
         if self.values.lock_step and not self._answered and (awaited := self._awaited()):
-            if not self._warned and silence > SILENCE:
+            if self._is_silent():
                 self._warned = True
                 self.get_logger().info(f"waiting: {awaited}")
         elif self.values.lock_step or paused:
-            # Repeat the state with the same stamp: it or its answer may have been lost, and a
-            # paused robot must not be taken for a dead one.
-            if time.monotonic() - self._published >= LOOK_PERIOD:
-                self._send_state()
-            if self._answered and not self._warned and silence > SILENCE and self._commanders.count:
-                self._warned = True
-                self.get_logger().warning(
-                    f"no command for {SILENCE} s of wall time: the robot's time stands still in "
-                    "lock-step until one arrives"
-                )
+            self._repeat_state()
+
+    def _ends(self) -> bool:
+        """Set the exit code of a node that should end; whether it ends, or a refusal stands."""
+        if self.exit_code is None:
+            self.exit_code = self._refusal.exit_code(self._obeyed)
+        if self._refusal.stands:
+            return True
+        begun = self._obeyed or not self._own_run.named
+        if self.exit_code is None and self.values.leave_when_alone and begun:
+            self.exit_code = self._commanders.exit_code()
+        return self.exit_code is not None
+
+    def _is_silent(self) -> bool:
+        """Whether no answer has arrived for long, of which the user has not been warned."""
+        return not self._warned and time.monotonic() - self._last_answer > SILENCE
+
+    def _repeat_state(self) -> None:
+        # With the same stamp: the state or its answer may have been lost, and a paused robot must
+        # not be taken for a dead one.
+        if time.monotonic() - self._published >= LOOK_PERIOD:
+            self._send_state()
+        if self._answered and self._is_silent() and self._commanders.count:
+            self._warned = True
+            self.get_logger().warning(
+                f"no command for {SILENCE} s of wall time: the robot's time stands still in "
+                "lock-step until one arrives"
+            )
 
     def _check_for_conflict(self) -> None:
         """Obey no command while two nodes command, neither of which knows the other's commands."""

@@ -8,7 +8,6 @@ finished work kept.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from diffbot_description import load_robot
-from diffbot_description.files import write_atomically
+from diffbot_description.files import write_json
 from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
 from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, UNKNOWN, Fleet, analyse_fleet
 from diffbot_study.fleet_rows import (
@@ -175,9 +174,7 @@ def _report_findings(
         )
     fleet = analyse_fleet(rows, options.false_alarms)
     summary = {"recordings": dict(counts), **fleet.to_dict()}
-    write_atomically(
-        options.output / "fleet.json", json.dumps(summary, indent=1, allow_nan=False) + "\n"
-    )
+    write_json(options.output / "fleet.json", summary)
     _print(fleet, console)
     for path in write_priors(fleet, options.output):
         console.print(f"prior for launch ident and adaptive: prior:={path}", soft_wrap=True)

@@ -163,22 +163,12 @@ def analyse_fleet(rows: Sequence[Row], false_alarms: float) -> Fleet:
         silent = {row["robot"] for row in own_rows} - {*told}
         left_out |= {name: "has no comparable recording" for name in sorted(silent)}
     for kind, of_kind in kinds.items():
-        robots = of_kind.robots
-        short = {name: own for name, own in robots.items() if len(own) < RECORDINGS}
-        left_out |= {
-            name: f"has {len(own)} usable recordings, fewer than {RECORDINGS}"
-            for name, own in short.items()
-        }
-        full = {name: own for name, own in robots.items() if name not in short}
-        if len(full) < FEWEST:
-            left_out |= {
-                name: f"type {kind} has {len(full)} such robots, fewer than {FEWEST}"
-                for name in full
-            }
-            continue
-        newest = {name: _after(changed.get((kind, name)), own) for name, own in full.items()}
-        types[kind], own = _compare(of_kind, newest)
-        found += own
+        robots, reasons = of_kind.compared()
+        left_out |= reasons
+        if robots:
+            newest = {name: _after(changed.get((kind, name)), own) for name, own in robots.items()}
+            types[kind], own = _compare(of_kind, newest)
+            found += own
     chance = (1.0 - CHANGES) * false_alarms if trends else false_alarms
     limit = _p_limit(chance, len(found))
     trends = [_explained(trend, types.get(trend.type)) for trend in trends]
@@ -213,6 +203,19 @@ class _Type:
         for row in rows:
             if quantities.is_told(row):
                 self.robots.setdefault(row["robot"], []).append(row)
+
+    def compared(self) -> tuple[dict[str, list[Row]], dict[str, str]]:
+        """Return the robots that can be compared, and why each of the others is left out."""
+        full = {name: own for name, own in self.robots.items() if len(own) >= RECORDINGS}
+        reasons = {
+            name: f"has {len(own)} usable recordings, fewer than {RECORDINGS}"
+            for name, own in self.robots.items()
+            if name not in full
+        }
+        if len(full) >= FEWEST:
+            return full, reasons
+        few = f"type {self.kind} has {len(full)} such robots, fewer than {FEWEST}"
+        return {}, reasons | dict.fromkeys(full, few)
 
     def named(self, values: Array) -> dict[str, float]:
         """Return values, shape (quantities,), by quantity."""

@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import load_robot
-from diffbot_description.files import LARGEST, parse_yaml, read_regular
+from diffbot_description.files import LARGEST, finite, parse_yaml, read_regular
+from diffbot_ident.recording.bag import METADATA
 from diffbot_ident.recording.identify import BAGS, LOGS, analyse_recording
 from diffbot_ident.recording.options import Options
 from diffbot_ident.recording.samples import TABLES
@@ -41,7 +42,6 @@ from diffbot_study.parquet_store import Row
 
 VERSION = 4
 """Version of the rows; increased when their meaning changes, so recordings are read again."""
-METADATA = "metadata.yaml"
 # Hexadecimal digits of a content's hash, with which a key begins, and of a description's.
 CONTENT, DESCRIPTION = 32, 8
 # Earlier start times are simulated time, s since 1970.
@@ -293,7 +293,7 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
         }
     verdicts = found.verdicts
     values = {
-        f"{verdict.subject}: {value.name}": [_finite(value.value), _finite(value.std), value.unit]
+        f"{verdict.subject}: {value.name}": [finite(value.value), finite(value.std), value.unit]
         for verdict in verdicts
         for value in verdict.values
     }
@@ -318,13 +318,9 @@ def read_recording(key: str, recording: FleetRecording) -> Row:
         "usable": found.usable.value,
         "reason": "; ".join(v.summary() for v in verdicts if not v.usable),
         "notes": "\n".join(found.notes),
-        "delay": _finite(summary.get("torque_delay", math.nan)),
+        "delay": finite(summary.get("torque_delay", math.nan)),
         "residual_v": float(residuals[0]),
         "residual_omega": float(residuals[1]),
         "values": json.dumps(values),
         "wall_time": time.monotonic() - begun,
     }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

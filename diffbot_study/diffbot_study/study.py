@@ -8,7 +8,6 @@ retry them; 2 wrong usage; 130 after Ctrl-C, with finished work kept.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 import signal
@@ -24,7 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from diffbot_description.files import write_atomically
+from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study_plan import Point, Study, load_study
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
@@ -252,7 +251,7 @@ def _report_results(
         "description": study.description,
         "runs": len(rows),
         "axes": list(study.axes),
-        "cells": [{name: _plain(value) for name, value in cell.items()} for cell in found],
+        "cells": strict(found),
         "answer": said,
         "reasons": reasons,
         "tolerance": dict(study.tolerance),
@@ -261,15 +260,11 @@ def _report_results(
             for name in (*shown(study), *(["within_tolerance"] if study.tolerance else []))
         },
     }
-    write_atomically(output / "summary.json", json.dumps(summary, indent=1, allow_nan=False))
+    write_json(output / SUMMARY, summary)
     draw_study(study, found, output / "study.png")
     console.print(f"table: {output / 'rows'}; summary.json and study.png beside it", soft_wrap=True)
     if write is not None:
         write_page(lambda: write(summary, output), console)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:

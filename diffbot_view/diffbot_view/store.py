@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from diffbot_description.files import strict
 
 # Largest number of rows of a series; beyond it every second row is dropped.
 MOST_ROWS = 4000
@@ -128,17 +130,7 @@ def to_json(told: Any) -> str:
     try:
         return json.dumps(told, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        return json.dumps(_finite(told), separators=(",", ":"), allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(each) for each in value]
-    return value
+        return json.dumps(strict(told), separators=(",", ":"), allow_nan=False)
 
 
 def _short(value: float) -> float | None:

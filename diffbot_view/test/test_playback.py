@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("rosbags")
 pytest.importorskip("websockets", minversion="13")
 
+from made_recordings.excited_runs import RunSetting, record
 from made_recordings.recorded_bag import write_run
 
 from arc_odometry import DiffOdometry
 from diffbot_description import load_robot
-from diffbot_study.recorded_runs import RunSetting, record
 from diffbot_view.playback import play, read_recording
 
 

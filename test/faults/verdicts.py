@@ -12,9 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from diffbot_report.faults_page import faults_page
+from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_report.page import REPORT, write_page
-from diffbot_report.summary import strict, versions, write_summary
+from diffbot_report.summary import versions
+from faults.page import faults_page
 from faults.row import LONGEST_TIME_TO_ZERO, Outcome, Verdict
 
 COLUMNS = ("Group", "Row", "Engine", "Promise", "Zero, ms", "Worst torque", "Verdict")
@@ -127,7 +128,7 @@ def write_verdicts(
         "rows": [_entry(verdict) for verdict in verdicts],
     }
     summary = strict(content)
-    paths = [path, write_summary(summary, folder)]
+    paths = [path, write_json(folder / SUMMARY, summary)]
     # Without plotly there is no page; the other files contain the table.
     with suppress(ModuleNotFoundError):
         paths.append(write_page(faults_page(summary, command), folder / REPORT))

@@ -8,9 +8,9 @@ import pytest
 rclpy = pytest.importorskip("rclpy")
 
 from launched import run  # noqa: E402
+from made_recordings.calibration_drives import write_miscalibrated  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
-from diffbot_study.calibration_drives import write_miscalibrated  # noqa: E402
 
 
 def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from made_recordings.recorded_bag import RecordedBag
-
-from arc_odometry import JointSample, WheelGeometry
-from diffbot_description import load_robot
-from diffbot_ident.calibration.command import main, parser_of
-from diffbot_ident.calibration.made_readings import (
+from made_recordings.made_readings import (
     MadeGyro,
     MadePoses,
     calibration_legs,
     simulated_drive,
 )
+from made_recordings.recorded_bag import RecordedBag
+
+from arc_odometry import JointSample, WheelGeometry
+from diffbot_description import load_robot
+from diffbot_ident.calibration.command import main, parser_of
 from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
 
 DEGREE = math.pi / 180.0

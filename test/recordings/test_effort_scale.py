@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import yaml
 from identify_command import identify
+from made_recordings.excited_runs import RunSetting, driver, next_torque
 
 from diffbot_description import load_robot
 from diffbot_ident.recording.samples import Block, Recording
 from diffbot_ident.recording.weighing import parse_mass
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
-from diffbot_study.recorded_runs import RunSetting, driver, next_torque
 
 CONSTANT, LOAD, PLACE = 0.35, 3.0, 0.05
 ROBOT = ("--robot", "twil")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from identify_command import identify
+from made_recordings.excited_runs import RunSetting, record
 from made_recordings.recorded_bag import RecordedBag
 
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.velocity_robot import VelocityRobot
-from diffbot_study.recorded_runs import RunSetting, record
 
 ROBOT = ("--robot", "twil")
 WHEELS = "left_position,right_position,left_effort,right_effort"

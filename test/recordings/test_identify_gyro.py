@@ -10,6 +10,7 @@ import math
 from contextlib import closing
 
 import pytest
+from made_recordings.excited_runs import RunSetting, driver, next_torque
 from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample
@@ -19,7 +20,6 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulated_sensors import GyroErrors, SimulatedGyro
 from diffbot_sim.virtual_robot import VirtualRobot
-from diffbot_study.recorded_runs import RunSetting, driver, next_torque
 
 SETTING, SEED, SECONDS = RunSetting(), 3, 30.0
 ERRORS = GyroErrors(rate=100.0, noise=0.003, bias=0.01, bias_walk=1e-4, delay=0.015)

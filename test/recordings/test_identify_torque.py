@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 import yaml
 from identify_command import identify
+from made_recordings.excited_runs import RunSetting, driver, next_torque, record
 from made_recordings.recorded_bag import RecordedBag, write_run
 
 from diffbot_description.loading import share_directory
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import VirtualRobot
-from diffbot_study.recorded_runs import RunSetting, driver, next_torque, record
 
 NAMES = ("K5", "K6", "K7", "K8")
 

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 from identify_command import identify
-
-from diffbot_study.recorded_runs import RunSetting, record
+from made_recordings.excited_runs import RunSetting, record
 
 ROBOT = ("--robot", "twil")
 WHEELS = ("--wheel-radius", 0.075, "--track", 0.27217)

@@ -6,12 +6,13 @@ import math
 import numpy as np
 import pytest
 from identify_command import identify
+from made_recordings.excited_runs import RunSetting, record
+from made_recordings.random_runs import record_random
 
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.wheel_check import WheelCheck
-from diffbot_study.random_robots import draw, record_random
-from diffbot_study.recorded_runs import RunSetting, record
+from diffbot_study.random_robots import draw
 
 COLUMNS = ("time", *POSITIONS, *EFFORTS)
 

@@ -12,8 +12,12 @@ from PIL import Image
 from rich.console import Console
 
 from diffbot_description import load_robot
+from diffbot_description.files import strict
+from diffbot_ident.figure_style import COLOURS
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
 from diffbot_report.drawing import Drawing
+from diffbot_report.drive_figures import commands_figure, velocities_figure
+from diffbot_report.drive_page import command_charts, velocity_charts
 from diffbot_report.drive_results import (
     controller_keys,
     drive_findings,
@@ -22,7 +26,7 @@ from diffbot_report.drive_results import (
     live_table,
     results_table,
 )
-from diffbot_report.summary import RunDescription, strict
+from diffbot_report.summary import RunDescription
 
 ABOUT = RunDescription("backstepping", "twil", "ideal", 1)
 POSE_PICTURES = ["path", "pose", "velocities", "torques", "velocity_errors"]
@@ -97,6 +101,22 @@ def test_pictures_of_a_velocity_run(steps, tmp_path):
     assert names == ["path.png", "velocities.png", "torques.png"]
     for name in names:
         check_png(tmp_path / name)
+
+
+def test_pictures_show_the_charts_of_the_page(parking):
+    results, robot = results_of(parking), load_robot("twil")
+    for charts, figure in (
+        (velocity_charts(results), velocities_figure(results, "twil")),
+        (command_charts(results, robot), commands_figure(results, "twil", robot)),
+    ):
+        # The whole run left, the first seconds right.
+        for chart, axes in zip(charts, figure.axes[::2], strict=True):
+            assert [line.get_label() for line in axes.lines[: len(chart.curves)]] == [
+                curve.name for curve in chart.curves
+            ]
+            for line, curve in zip(axes.lines, chart.curves, strict=False):
+                np.testing.assert_array_equal(line.get_ydata(), curve.y)
+                assert line.get_color() == COLOURS[curve.role]
 
 
 def test_pictures_without_truth(parking, tmp_path):

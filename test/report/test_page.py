@@ -19,6 +19,7 @@ from rich.console import Console
 from written_pages import assert_drawn, charts_of, data_of, numbers, verdict_of
 
 from diffbot_description import load_robot
+from diffbot_ident.charts import Chart, Curve
 from diffbot_ident.torque.estimate import EstimateState, FrictionEstimate
 from diffbot_ident.verification import VerificationState
 from diffbot_report.controller_topics import CONTROLLERS, VELOCITY
@@ -29,7 +30,7 @@ from diffbot_report.ident_page import predicted_motion
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import identification_findings
 from diffbot_report.packed_numbers import peaks_kept, points_of_each
-from diffbot_report.page import Chart, Curve, Page, Section, Table, Tone, page_text
+from diffbot_report.page import Page, Section, Table, Tone, page_text
 from diffbot_report.run_end import ControllerState, Ending, IdentState, Outcome, RunPhase
 from diffbot_report.summary import ReportWriter, RunDescription, repeat_command
 

@@ -9,6 +9,7 @@ import browser as chromium
 import numpy as np
 import pytest
 from ident_example import VERIFICATION, example_recording
+from made_recordings.excited_runs import RunSetting, record
 from made_recordings.recorded_bag import write_run
 from made_recordings.sysid_logs import MadeDrivetrain, make_logs
 from test_page import ident_report, needs_browser, verdict_of
@@ -16,6 +17,11 @@ from written_pages import assert_drawn, charts_of, data_of, numbers
 
 from diffbot_bringup import cli
 from diffbot_bringup.commands.delegated import identify
+from diffbot_description.files import SUMMARY, write_json
+from diffbot_ident.calibration.charts import way_chart
+from diffbot_ident.charts import Chart
+from diffbot_ident.pictures import group_figure
+from diffbot_ident.recording.charts import chart_groups
 from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_ident.recording.findings import velocity_findings as findings_of_axes
 from diffbot_ident.recording.motor_analysis import analyse_motors
@@ -25,14 +31,11 @@ from diffbot_papers.page import ComparisonTable, PaperPicture, PaperSection, mat
 from diffbot_papers.page import page as papers_page
 from diffbot_report.calibration_page import (
     calibration_page,
-    way_section,
     write_calibration_page,
 )
 from diffbot_report.compare_page import compare_page, read_run
 from diffbot_report.identify_page import identify_page
-from diffbot_report.page import Chart, write_page
-from diffbot_report.summary import write_summary
-from diffbot_study.recorded_runs import RunSetting, record
+from diffbot_report.page import Section, write_page
 from faults.row import Outcome, Promise, Row, Verdict
 from faults.verdicts import write_verdicts
 
@@ -53,6 +56,13 @@ def saved(findings, folder):
     findings.save(folder, {"name": "identify", "files": ["log.csv"], "outcome": "completed"})
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     made = identify_page(findings, summary, folder, ["log.csv"])
+    # Its pictures show the charts of the page, none of which has two descriptions.
+    groups = [group for group in chart_groups(findings.analyses) if group.charts]
+    assert [path.stem for path in findings.draw(folder)] == [group.picture for group in groups]
+    charts = {section.title: section.parts for section in made.sections}
+    for group in groups:
+        figure = group_figure(group, "")
+        assert len(figure.axes) == len(group.charts) == len(charts[group.title])
     return write_page(made, folder / "report.html"), summary
 
 
@@ -130,7 +140,8 @@ def pages(folder):
         papers_page([section], summary, "./diffbot reproduce"), folder / "papers" / "report.html"
     )
     (folder / "calibration").mkdir()
-    ways = way_section({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
+    way = way_chart({"before": [[0.0, 0.0], [1.0, 0.5]], "after": [[0.0, 0.0], [1.0, 0.0]]})
+    ways = Section("Way", "", [way])
     page = calibration_page(calibration(), folder / "calibration", "./diffbot", [ways])
     found["calibration"] = write_page(page, folder / "calibration" / "report.html")
     return {
@@ -150,7 +161,7 @@ def compared(folder):
     k7 = summary["parameters"]["K7"]
     k7["value"] += 20.0 * k7["std"]
     k7["interval95"] = [end + 20.0 * k7["std"] for end in k7["interval95"]]
-    write_summary(summary, folder / "after")
+    write_json(folder / "after" / SUMMARY, summary)
     (folder / "garbage").mkdir()
     (folder / "garbage" / "summary.json").write_text('{"parameters": [1, 2')
     return folder
@@ -178,7 +189,7 @@ def test_the_page_of_a_launched_calibration_repeats_the_launch(tmp_path):
     for number, found in enumerate((calibration(), {**calibration("stopped"), "calibration": {}})):
         folder = tmp_path / str(number)
         folder.mkdir()
-        write_summary({**found, **launched}, folder)
+        write_json(folder / SUMMARY, {**found, **launched})
         page = write_calibration_page(None, folder)
         text = page.read_text(encoding="utf-8")
         assert "./diffbot launch calibrate robot:=twil sim:=ideal seed:=3 arena:=3.5<" in text
@@ -281,7 +292,7 @@ def test_figures_of_many_runs_have_a_column_each_with_their_change(tmp_path):
     runs = []
     for name, torque in (("a", 2.0), ("b", 3.0), ("c", None), ("d", 1.0), ("e", 2.0)):
         (tmp_path / name).mkdir()
-        write_summary({"peak_torque": torque, "samples": 100}, tmp_path / name)
+        write_json(tmp_path / name / SUMMARY, {"peak_torque": torque, "samples": 100})
         runs.append(read_run(tmp_path / name))
     (section,) = [s for s in compare_page(runs, "./diffbot").sections if s.title == "Figures"]
     (table,) = section.parts
@@ -310,7 +321,7 @@ def test_no_interval_of_the_comparison_reaches_below_zero_where_nothing_can_be(t
                 "gyro_delay": entry(0.1, -1.0, 1.2),
             },
         }
-        write_summary(summary, tmp_path / name)
+        write_json(tmp_path / name / SUMMARY, summary)
         runs.append(read_run(tmp_path / name))
     page = compare_page(runs, "./diffbot view")
     write_page(page, tmp_path / "report.html")

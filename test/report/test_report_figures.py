@@ -25,7 +25,6 @@ from diffbot_report.drawing import Drawing
 from diffbot_report.ident_figures import (
     arena_figure,
     covariance_figure,
-    estimate_limits,
     excitation_figure,
     has_trust,
     ident_pictures,
@@ -34,7 +33,7 @@ from diffbot_report.ident_figures import (
     trust_figure,
     verification_figure,
 )
-from diffbot_report.ident_recording import IdentRecording
+from diffbot_report.ident_recording import IdentRecording, estimate_limits
 from diffbot_report.panels import save_figure
 from diffbot_report.quantity import parameter_quantities
 from diffbot_report.run_end import IdentState, RunPhase
@@ -69,13 +68,13 @@ def test_estimate_band_and_truth_are_shown():
         assert np.array_equal(estimate.get_ydata(), values[:, i])
         assert np.array_equal(estimate.get_xdata(), times)
         assert any(isinstance(artist, PolyCollection) for artist in axes.collections)
-        (truth,) = lines(axes, "true value (closed form)")
+        (truth,) = lines(axes, "true")
         assert set(truth.get_ydata()) == {TRUE[i]}
         low, high = axes.get_ylim()
         assert low < TRUE[i] < high
         assert f"K{i + 5}" in texts(axes)
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert sorted(legend) == ["95 %", "estimate", "true value (closed form)"]
+    assert sorted(legend) == ["95 %", "estimate", "true"]
 
 
 def test_transient_does_not_squash():
@@ -90,7 +89,7 @@ def test_transient_does_not_squash():
 def test_payload_step_is_inside_the_picture():
     _, (figure, _, _) = draw(example_recording(duration=20.0, payload_at=12.0))
     for i, axes in enumerate(figure.axes):
-        (truth,) = lines(axes, "true value (closed form)")
+        (truth,) = lines(axes, "true")
         assert set(truth.get_ydata()) == {TRUE[i], PAYLOAD[i]}
         assert truth.get_drawstyle() == "steps-post"
         assert 12.0 in np.round(truth.get_xdata(), 6)
@@ -100,7 +99,7 @@ def test_payload_step_is_inside_the_picture():
 
 def test_truth_unknown():
     _, (figure, _, _) = draw(example_recording(truth=False))
-    assert not any(lines(axes, "true value (closed form)") for axes in figure.axes)
+    assert not any(lines(axes, "true") for axes in figure.axes)
     assert all(lines(axes, "estimate") for axes in figure.axes)
 
 
@@ -130,8 +129,9 @@ def test_excitation_shows_torques_and_velocity():
     _, motion = recording.motion()
     whole, opening = figure.axes[0::2], figure.axes[1::2]
     for axes, column in zip(whole, (2, 3, 0, 1), strict=True):
-        assert np.array_equal(axes.lines[0].get_ydata(), motion[:, column])
-    assert whole[0].lines[0].get_drawstyle() == "steps-pre"
+        # A torque acted during the period that ends at its stamp.
+        assert np.array_equal(axes.lines[0].get_ydata(), motion[int(column >= 2) :, column])
+    assert whole[0].lines[0].get_drawstyle() == "steps-post"
     assert all(axes.get_xlim()[1] == pytest.approx(10.0) for axes in opening)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ident_example import FRICTION, TRUE, VERIFICATION, example_estimate, make_estimate
 
 from diffbot_description import RobotModel
+from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_ident.verification import VerificationState
 from diffbot_report.ident_results import confidence_keys, identification_keys
 from diffbot_report.quantity import friction_quantities, parameter_quantities, physical_quantities
@@ -20,8 +21,6 @@ from diffbot_report.summary import (
     RunDescription,
     parse_arguments,
     run_summary,
-    strict,
-    write_summary,
 )
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
@@ -45,7 +44,7 @@ def make(estimate, truth=TRUE, verification=None, **more):
 
 def test_keys_and_values(tmp_path):
     content = make(make_estimate(TRUE, (1e-6, math.inf, 1e-4, 1e-2)), samples=6000)
-    path = write_summary(content, tmp_path)
+    path = write_json(tmp_path / SUMMARY, content)
     assert path.name == "summary.json"
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
     read = json.loads(path.read_text(encoding="utf-8"), parse_constant=reject)
@@ -133,7 +132,7 @@ def test_strict():
 
 def test_write_refuses_what_is_not_json(tmp_path):
     with pytest.raises(ValueError):
-        write_summary({"x": math.nan}, tmp_path)
+        write_json(tmp_path / SUMMARY, {"x": math.nan})
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
@@ -16,7 +17,6 @@ from diffbot_ident.excitation.safety_filter import Arena
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_study.identification import identify_arrays, simulate_identification
-from diffbot_study.recorded_runs import RunSetting, record
 
 FINE = (1.0, 1.0, 1.0, 1.0)
 ENCODER = (10.0, 10.0, 2.0, 2.0)

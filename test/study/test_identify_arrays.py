@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from made_recordings.excited_runs import RunSetting, record
 
 from diffbot_study import identify_arrays
-from diffbot_study.recorded_runs import RunSetting, record
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
@@ -21,7 +22,6 @@ from diffbot_ident.torque.parameter_change import MOST_UNITS
 from diffbot_ident.torque.torque_delay import delay_columns
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders
-from diffbot_study.recorded_runs import RunSetting, record
 
 EXACT = RunSetting(counts=0, noise=0.0)
 NOISY = RunSetting(noise=0.01)

@@ -8,11 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.kalman import STATES, KalmanEstimator, KalmanModel
-from diffbot_study.recorded_runs import RunSetting, record
 
 GEOMETRY = WheelGeometry(0.075, 0.075, 0.272)
 NOISY = RunSetting(noise=0.01)

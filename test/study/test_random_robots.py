@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_recordings.random_runs import record_random, with_unmodelled_effect
 
 from diffbot_description import load_robot
 from diffbot_ident.excitation.signals import wheel_speed_limit
 from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
-from diffbot_study.random_robots import draw, record_random
+from diffbot_study.random_robots import draw
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,7 +119,7 @@ def test_intervals_of_friction_hold_the_truth_of_robots_whose_casters_drag(tmp_p
     They held 58 to 78 % of 40 robots while the drag's roughness widened K5..K8 only.
     """
     seeds = [seed for seed in range(4100, 4130) if draw(seed).period > 0.008][:8]
-    robots = [draw(seed).written(tmp_path).with_unmodelled_effect("caster") for seed in seeds]
+    robots = [with_unmodelled_effect(draw(seed).written(tmp_path), "caster") for seed in seeds]
     held = np.array([intervals_that_hold(robot, "mujoco") for robot in robots])[:, 4:]
     assert held.sum() >= 0.85 * held.size, held
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_recordings.random_runs import with_unmodelled_effect, without_friction
 
 from diffbot_controllers import Reference, tuned_backstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping
@@ -47,7 +48,7 @@ def by_direction(robot):
 
 @pytest.mark.kernels
 def test_a_block_moves_as_each_robot_alone():
-    robots = [draw(100).robot, by_direction(draw(101).robot), draw(102).without_friction().robot]
+    robots = [draw(100).robot, by_direction(draw(101).robot), without_friction(draw(102)).robot]
     block, alone = IdealBlock(robots), [IdealSimulator(robot) for robot in robots]
     start = np.array([[0.1, -0.2, 0.3], [0.0, 1.0, 2.0], [0.5, -3.0, 9.0]])
     block.reset(start)
@@ -152,11 +153,11 @@ def test_a_block_drives_as_each_robot_alone(name, seconds):
 
 
 def test_what_a_block_does_not_know_is_refused_by_name():
-    stribeck = draw(100).with_unmodelled_effect("stribeck").robot
+    stribeck = with_unmodelled_effect(draw(100), "stribeck").robot
     with pytest.raises(ValueError, match="random_100.*static friction"):
         IdealBlock([stribeck])
     with pytest.raises(ValueError, match="casters that drag"):
-        IdealBlock([draw(100).with_unmodelled_effect("caster").robot])
+        IdealBlock([with_unmodelled_effect(draw(100), "caster").robot])
     with pytest.raises(ValueError, match="0 robots"):
         IdealBlock([])
     twil = load_robot("twil")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_recordings.random_runs import record_random
 
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS
 from diffbot_ident.recording.segments import Segment
@@ -15,7 +16,7 @@ from diffbot_ident.recording.torque_analysis import TorqueResult, analyse_torque
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.residual_patterns import floor_slope, gravity_along
 from diffbot_ident.verification import HeldOutMotion, Model
-from diffbot_study.random_robots import draw, record_random
+from diffbot_study.random_robots import draw
 
 NAMED = re.compile(r"not level.*about ([\d.]+) degrees, downhill at (-?\d+) degrees")
 

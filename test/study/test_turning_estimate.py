@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_recordings.random_runs import record_random, with_turning
 
 from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
@@ -19,7 +20,7 @@ from diffbot_ident.torque.residual_patterns import DRAG
 from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator
 from diffbot_study.identification import simulate_identification
-from diffbot_study.random_robots import draw, record_random
+from diffbot_study.random_robots import draw
 
 # Robots of these seeds have a resistance of 6 to 29 % of the moment of the excitation.
 SEEDS = (95001, 95002, 95004)
@@ -34,7 +35,7 @@ def learnt(run, **options):
 
 @pytest.fixture(scope="module", params=SEEDS)
 def run(request):
-    drawn = draw(request.param).with_turning()
+    drawn = with_turning(draw(request.param))
     return drawn.robot, record_random(drawn, 20.0)
 
 

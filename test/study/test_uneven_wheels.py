@@ -10,12 +10,12 @@ import math
 import numpy as np
 import pytest
 import yaml
+from made_recordings.excited_runs import RunSetting, record
 
 from arc_odometry import JointSample
 from diffbot_description import load_robot
 from diffbot_ident.torque.estimate import NORMAL_95, EstimateState
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_study.recorded_runs import RunSetting, record
 
 SEEDS = range(3)
 SECONDS = 45.0

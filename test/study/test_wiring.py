@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from made_recordings.excited_runs import RunSetting, record
 
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.judgement import Wiring
-from diffbot_study.recorded_runs import RunSetting, record
 
 # What a wheel's torque is reported as, given those that they got.
 REPORTS = {

@@ -40,10 +40,11 @@ def identify(argv: list[str]) -> int:
     from diffbot_ident.recording.identify import main
 
     def write(findings: Findings, folder: Path) -> Path:
+        from diffbot_description.files import SUMMARY
         from diffbot_report.identify_page import identify_page
         from diffbot_report.page import REPORT, write_page
 
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         return write_page(identify_page(findings, summary, folder, argv), folder / REPORT)
 
     return main(argv, "diffbot identify", write)

@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from diffbot_bringup.usage import command_parser
-from diffbot_description.files import dated_folder
+from diffbot_description.files import SUMMARY, dated_folder, strict, write_json
 from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
     PAPERS,
@@ -27,7 +27,7 @@ from diffbot_papers.page import (
     section_maker,
 )
 from diffbot_report.page import REPORT, write_page
-from diffbot_report.summary import strict, versions, write_summary
+from diffbot_report.summary import versions
 
 _EPILOG = """\
 Writes report.html, which needs no other file, the pictures as PNG files, and summary.json. Lists
@@ -121,7 +121,7 @@ def _write(
     ]
     content = {"name": "reproduce", "outcome": outcome, "versions": versions(), "rows": rows}
     summary = strict(content)
-    write_summary(summary, folder)
+    write_json(folder / SUMMARY, summary)
     if not options.html:
         for section in sections:
             for picture in section.pictures:

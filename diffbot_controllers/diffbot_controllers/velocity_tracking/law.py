@@ -183,21 +183,18 @@ def _approach(way: float, rate: float, ahead: float, behind: float) -> float:
     return math.copysign(math.sqrt(brake * (2.0 * size - brake / (rate * rate))), way)
 
 
-def published_velocity(
-    error: PoseError, velocity: Velocity, gains: KinematicGains, sign: float = -1.0
-) -> Velocity:
+def published_velocity(error: PoseError, velocity: Velocity, gains: KinematicGains) -> Velocity:
     """Return the desired velocity as printed in (10), (11); for comparison only: it diverges.
 
     Args:
         error: Pose error.
         velocity: The robot's own velocity, from which (11) computes the gains.
         gains: Gains, of which damping and b are used.
-        sign: -1 as printed; +1 reverses the signs and leaves the rest as printed.
     """
     v, omega = velocity
     k = 2.0 * gains.damping * math.sqrt(omega * omega + gains.b * v * v)
     side = math.copysign(gains.b * abs(v), v) * error.y
-    return Velocity(sign * k * error.x, sign * (side + k * error.theta))
+    return Velocity(-k * error.x, -(side + k * error.theta))
 
 
 @dataclass(frozen=True)

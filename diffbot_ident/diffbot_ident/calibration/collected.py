@@ -14,14 +14,13 @@ import numpy as np
 
 from arc_odometry.joints import wheel_turn
 from diffbot_ident.calibration.readings import (
+    FASTEST,
     CalibrationReadings,
     GyroReadings,
     PoseReadings,
     WheelTurns,
 )
 
-# Speed that no wheel reaches, rad/s; an angle that jumps by more between two stamps is refused.
-FASTEST = 300.0
 # Minimum number of readings of a source.
 FEWEST = 20
 

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# Speed that no wheel reaches, rad/s: an angle that changes faster is a jump of its encoder.
+FASTEST = 200.0
+
 
 class ReadingsError(ValueError):
     """Readings that cannot be used; the message names field, value, limit and what to change."""

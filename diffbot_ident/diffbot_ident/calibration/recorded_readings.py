@@ -22,6 +22,7 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot
 from diffbot_ident.calibration.first_guess import DEGREE, CalibrationError, follows
 from diffbot_ident.calibration.readings import (
+    FASTEST,
     Array,
     CalibrationReadings,
     GyroReadings,
@@ -66,8 +67,6 @@ AXES = ("x", "y", "z")
 SEARCHED = 200
 # Time between recordings that are joined, s; longer than a gap of the wheels.
 TIME_BETWEEN = 2.0
-# Wheel speed, rad/s, that no wheel reaches: at a faster step, its encoder was reset.
-FASTEST = 200.0
 # Minimum share of turns explained by the wheels for the right gyro axis; if another axis reaches it
 # and the chosen one does not, the other is suggested.
 OTHER_AXIS_SHARE = 0.7

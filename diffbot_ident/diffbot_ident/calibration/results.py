@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,23 +12,21 @@ import yaml
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
-from diffbot_description.files import read_yaml
+from diffbot_description.files import SUMMARY, read_yaml, strict, write_json
 from diffbot_description.loading import robot_from
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
+from diffbot_ident.calibration.charts import evidence_groups, sizes_group
 from diffbot_ident.calibration.held_out import HeldOut
-from diffbot_ident.recording.verdict import strict
 
-FILE_NAME, PARAMETERS_NAME, SUMMARY_NAME = (
-    "calibration.yaml",
-    "odometry_parameters.yaml",
-    "summary.json",
-)
+FILE_NAME, PARAMETERS_NAME = "calibration.yaml", "odometry_parameters.yaml"
 CALIBRATED = "_calibrated.yaml"
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
 # identified: false has an infinite interval and a reason; the value is then the given one, or
 # depends on it. given: radii and track that were assumed before.
 """
+# Maximum number of characters of a reason below the title of a picture.
+MOST = 118
 # Decimals of radii and track, m; more than any calibration determines.
 DIGITS = 7
 
@@ -42,17 +39,6 @@ def summary_of(calibration: Calibration) -> dict[str, Any]:
     """Return the keys `calibration.*` of summary.json, strict JSON with null for infinite ends."""
     found: dict[str, Any] = strict(_content(calibration))
     return found
-
-
-def write_summary(folder: Path, content: Mapping[str, Any]) -> Path:
-    """Write summary.json; return its path.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
-    path = folder / SUMMARY_NAME
-    write_atomically(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
-    return path
 
 
 def write_results(
@@ -94,11 +80,15 @@ def write_results(
             "next_step": next_step(calibration, paths),
             "calibration": summary_of(calibration),
         }
-        paths.append(write_summary(folder, content))
+        paths.append(write_json(folder / SUMMARY, content))
     if pictures:
-        from diffbot_ident.calibration.pictures import draw  # Matplotlib takes long to load
+        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
 
-        paths += draw(calibration, folder)
+        reason = calibration.reason
+        found = reason if len(reason) <= MOST else f"{reason[: MOST - 1].rstrip()}…"
+        for group in (sizes_group(calibration), *evidence_groups(calibration)):
+            figure = group_figure(group, found)
+            paths.append(write_atomically(folder / f"{group.picture}.png", figure.savefig))
     return paths
 
 

@@ -285,11 +285,11 @@ def excited_wheel_speed(robot: Robot) -> float:
     )
 
 
-def nominal_prior(robot: Robot, spread: float = 0.3) -> BodyPrior:
-    """Return K5..K8 (closed form) and friction of the robot's YAML, with `spread` for each K."""
+def nominal_prior(robot: Robot) -> BodyPrior:
+    """Return K5..K8 (closed form) and friction of the robot's YAML."""
     k = closed_form(robot.model)
     friction = (*robot.friction.viscous, *robot.friction.coulomb)
-    return BodyPrior(k, (spread,) * 4, friction)
+    return BodyPrior(k, friction=friction)
 
 
 def _check_gain(robot: Robot, amplitude: float, limit: float, period: float) -> None:

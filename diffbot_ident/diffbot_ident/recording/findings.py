@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import yaml
@@ -19,6 +18,7 @@ import yaml
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.dead_band import DeadBandKind
+from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_description.identified_robot import with_drive
 from diffbot_ident.parameter_file import (
     FILE_NAME,
@@ -30,8 +30,8 @@ from diffbot_ident.parameter_file import (
     save_parameters,
     verification_section,
 )
-from diffbot_ident.recording import pictures
 from diffbot_ident.recording.axis_checks import checked, over_runs
+from diffbot_ident.recording.charts import Analyses, chart_groups
 from diffbot_ident.recording.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_ident.recording.effort_scale import EffortScale, in_newton_metres
 from diffbot_ident.recording.motor_analysis import MotorAnalysis
@@ -40,7 +40,7 @@ from diffbot_ident.recording.segments import FRESH, Segment, between_readings
 from diffbot_ident.recording.sysid_log import SysIdLog
 from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
-from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict, strict
+from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
@@ -48,9 +48,8 @@ from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities,
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+# Characters that fit below the title of a picture.
+LONGEST_LINE = 118
 # Units of masses and inertias, which cannot be negative.
 MASSES = ("kg", "kg m²", "kg m^2")
 OUTCOMES = {
@@ -91,12 +90,6 @@ MOTOR_HEADER = """\
 """
 
 
-Analyses = (
-    TorqueResult | Mapping[str, AxisAnalysis] | Sequence[VoltageAnalysis] | Sequence[MotorAnalysis]
-)
-"""Analyses of a torque robot, of axes by "v" and "w", of sides and axes (voltage), or of motors."""
-
-
 @dataclass(frozen=True)
 class Findings:
     """The result of an analysis, ready to be shown and saved.
@@ -107,7 +100,6 @@ class Findings:
         notes: Further information for the user.
         summary: Additional keys of summary.json.
         write: Writes the parameter files, if any, and returns their paths.
-        figures: Draws the pictures one after another, each with the name of its file.
     """
 
     analyses: Analyses
@@ -115,7 +107,6 @@ class Findings:
     notes: Sequence[str]
     summary: Mapping[str, Any]
     write: Callable[[Path], Sequence[Path]]
-    figures: Callable[[], Iterator[tuple[str, Figure]]]
 
     @property
     def trusted(self) -> bool:
@@ -147,18 +138,19 @@ class Findings:
             "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
             "notes": list(self.notes),
         }
-        path = directory / "summary.json"
-        text = json.dumps(strict(content), indent=2, ensure_ascii=False, allow_nan=False)
-        write_atomically(path, text + "\n")
-        return [*paths, path]
+        return [*paths, write_json(directory / SUMMARY, strict(content))]
 
     def draw(self, directory: Path) -> list[Path]:
         """Draw the pictures; return their paths."""
-        paths = []
-        for name, figure in self.figures():
-            paths.append(directory / f"{name}.png")
-            write_atomically(paths[-1], figure.savefig)
-        return paths
+        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
+
+        most = LONGEST_LINE // len(self.verdicts)
+        found = "; ".join(verdict.headline(most) for verdict in self.verdicts)
+        return [
+            write_atomically(directory / f"{group.picture}.png", group_figure(group, found).savefig)
+            for group in chart_groups(self.analyses)
+            if group.charts
+        ]
 
 
 def torque_findings(
@@ -215,7 +207,6 @@ def torque_findings(
         ],
         summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
         write=lambda directory: _write_torque(directory, result, robot, name),
-        figures=lambda: pictures.torque_figures(result, verdict),
     )
 
 
@@ -435,7 +426,6 @@ def velocity_findings(
             **_velocity_parameters(axes),
         },
         write=lambda directory: _write_velocity(directory, axes, robot, source),
-        figures=lambda: pictures.axis_figures(axes),
     )
 
 
@@ -507,7 +497,6 @@ def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
             found,
             {"unit": logs[0].unit, "source": ", ".join(log.name for log in logs)},
         ),
-        figures=lambda: pictures.voltage_figures(found),
     )
 
 
@@ -527,7 +516,6 @@ def motor_findings(found: Sequence[MotorAnalysis], rests: str, source: str) -> F
         write=lambda directory: _write_usable(
             directory / MOTOR_FILE, MOTOR_HEADER, found, {"source": source}
         ),
-        figures=lambda: pictures.motor_figures(found),
     )
 
 

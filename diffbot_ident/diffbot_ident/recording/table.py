@@ -107,27 +107,13 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     Raises:
         RecordingError: They cannot be read, or columns are missing.
     """
-    for name, topic in options.topics.items():
-        if topic is not None and (name, topic) != ("imu", NO_TOPIC):
-            raise RecordingError(
-                f"{ROLES[name].option} {topic}: chooses a topic of a rosbag2 recording; columns of "
-                "a table are chosen by --columns CHANNEL=COLUMN,…"
-            )
+    _refuse_topics(options)
     chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
     tables = [CsvSource(path, chosen, rows) for path in paths]
     _check_chosen(tables, chosen)
     have = {name for table in tables for name in table.channels}
-    understood: list[str] = []
-    for table in tables:
-        first, second = table.understood
-        # The columns of tables that are alike are listed once.
-        understood += [first, second] if second not in understood else [f"{first}, as above"]
-    kind = options.kind
-    if kind == AUTO:
-        torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
-        kind = TORQUE if torques and {*POSITIONS} <= have else VELOCITY
-        if kind == VELOCITY and {*MOTOR_CHANNELS} <= have and not _velocity_channels(have):
-            kind = MOTOR
+    understood = _understood(tables)
+    kind = _kind_of(have) if options.kind == AUTO else options.kind
     needed = _needed(kind, have, options)
     if not needed:
         if options.kind == AUTO and have & {*EFFORTS, *TORQUE_COMMANDS, *POSITIONS}:
@@ -160,6 +146,32 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         notes=[*understood, f"kind of robot: {kind}"],
         runs=names_of_runs(paths) if whole else None,
     )
+
+
+def _refuse_topics(options: Options) -> None:
+    for name, topic in options.topics.items():
+        if topic is not None and (name, topic) != ("imu", NO_TOPIC):
+            raise RecordingError(
+                f"{ROLES[name].option} {topic}: chooses a topic of a rosbag2 recording; columns of "
+                "a table are chosen by --columns CHANNEL=COLUMN,…"
+            )
+
+
+def _understood(tables: Sequence[CsvSource]) -> list[str]:
+    """Return how each table was understood; columns of tables that are alike are listed once."""
+    told: list[str] = []
+    for table in tables:
+        first, second = table.understood
+        told += [first, second] if second not in told else [f"{first}, as above"]
+    return told
+
+
+def _kind_of(have: set[str]) -> str:
+    """Return the kind of robot whose channels the tables have."""
+    torques = {*EFFORTS} <= have or {*TORQUE_COMMANDS} <= have
+    if torques and {*POSITIONS} <= have:
+        return TORQUE
+    return MOTOR if {*MOTOR_CHANNELS} <= have and not _velocity_channels(have) else VELOCITY
 
 
 def beyond_wheels(robot: Robot | None, geometry: WheelGeometry) -> float:

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from diffbot_description.files import finite
 from diffbot_ident.torque.estimate import NORMAL_95
 
 
@@ -78,8 +78,8 @@ class Value:
         """Return plain values; None for unknown ones."""
         interval = self.interval95
         return {
-            "value": plain(self.value),
-            "std": plain(self.std),
+            "value": finite(self.value),
+            "std": finite(self.std),
             "interval95": [None, None] if interval is None else [*interval],
             "unit": self.unit,
             "identifiable": self.identifiable,
@@ -108,7 +108,7 @@ class Evidence:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; None for unknown ones."""
-        found = plain(self.found)
+        found = finite(self.found)
         return {"test": self.test, "found": found, "limit": self.limit, "passed": self.passed}
 
 
@@ -190,8 +190,8 @@ class Verdict:
         end = f": {self.reason}" if self.reason else ""
         return f"{self.subject}: {self.outcome.value}{end}"
 
-    def headline(self, most: int = 118) -> str:
-        """Return the summary, cut to `most` characters to fit below a picture's title."""
+    def headline(self, most: int) -> str:
+        """Return the summary, cut to `most` characters."""
         text = self.summary()
         return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
@@ -205,27 +205,13 @@ class Verdict:
             "outcome": self.outcome.value,
             "reason": self.reason,
             "parameters": {value.name: value.to_dict() for value in self.values},
-            "r_squared_fit": plain(self.r_squared_fit),
-            "r_squared_held_out": plain(self.r_squared_held_out),
-            "error_held_out": plain(self.error_held_out),
+            "r_squared_fit": finite(self.r_squared_fit),
+            "r_squared_held_out": finite(self.r_squared_held_out),
+            "error_held_out": finite(self.error_held_out),
             "error_unit": self.error_unit,
             "evidence": [item.to_dict() for item in self.evidence],
             "notes": list(self.notes),
         }
-
-
-def plain(value: float) -> float | None:
-    """Return the value; None for NaN and infinity, which strict JSON does not allow."""
-    return float(value) if math.isfinite(value) else None
-
-
-def strict(value: Any) -> Any:
-    """Return the value with None for NaN and infinity, which strict JSON does not allow."""
-    if isinstance(value, Mapping):
-        return {str(key): strict(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(entry) for entry in value]
-    return plain(value) if isinstance(value, float) else value
 
 
 def _text(value: float) -> str:

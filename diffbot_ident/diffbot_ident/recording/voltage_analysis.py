@@ -487,32 +487,16 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
         subject: One of SUBJECTS.
         sign: Sign of the yaw rate, see yaw_sign.
     """
-    most = max(
-        max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
-    )
-    # The inertia that a side drives depends on the axis: use straight tests for it, if there are
-    # any.
-    axis = YAW if subject == YAW else FORWARD
-    driven = [
-        name
-        for name, test in tests.items()
-        if _largest(_signals(test, axis, sign)[0]) >= DRIVEN * most > 0.0
-    ]
-    if not driven and subject in (LEFT, RIGHT):
-        driven = list(tests)
-    signals = {name: _signals(tests[name], subject, sign) for name in driven}
+    signals = {name: _signals(tests[name], subject, sign) for name in _driven(tests, subject, sign)}
     fastest = max((_largest(velocity) for _, velocity, _ in signals.values()), default=0.0)
     if not fastest > 0.0:
         return {}
     masks, hold = new_readings([velocity for _, velocity, _ in signals.values()])
     motions = {}
-    for (name, (voltage, velocity, _)), fresh in zip(signals.items(), masks, strict=True):
-        test = tests[name]
+    for (name, (voltage, velocity, _)), mask in zip(signals.items(), masks, strict=True):
+        test, fresh = tests[name], mask if hold > 0.0 else None
         pieces = _pieces(test.times, np.abs(velocity) > MOVING * fastest)
-        segments = tuple(
-            _segment(test, voltage, velocity, fresh if hold > 0.0 else None, piece)
-            for piece in pieces
-        )
+        segments = tuple(_segment(test, voltage, velocity, fresh, piece) for piece in pieces)
         if segments:
             rows = pieces[0].start - step_row(voltage)
             motions[name] = VoltageMotion(
@@ -528,6 +512,22 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
         name: replace(motion, segments=tuple(replace(s, period=period) for s in motion.segments))
         for name, motion in motions.items()
     }
+
+
+def _driven(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> list[str]:
+    """Return the names of the tests that drive a subject."""
+    most = max(
+        max(_largest(test.left_voltage), _largest(test.right_voltage)) for test in tests.values()
+    )
+    # The inertia that a side drives depends on the axis: use straight tests for it, if there are
+    # any.
+    axis = YAW if subject == YAW else FORWARD
+    driven = [
+        name
+        for name, test in tests.items()
+        if _largest(_signals(test, axis, sign)[0]) >= DRIVEN * most > 0.0
+    ]
+    return driven or (list(tests) if subject in (LEFT, RIGHT) else [])
 
 
 def _largest(values: Array) -> float:

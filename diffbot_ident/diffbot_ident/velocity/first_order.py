@@ -334,15 +334,7 @@ class OutputError:
         if not lead >= dead_time:
             raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
         skip = math.ceil(lead / self.period - 1e-9)
-        # Delayed commands, velocity and whether samples count. Those of the lead do not: at its end
-        # a low-pass has forgotten how the segment began.
-        pieces = []
-        for segment in segments:
-            use = segment.counts.copy()
-            use[:skip] = False
-            drive = Drive.of(segment.command, self.period, dead_time, smoothing)
-            pieces.append((drive, segment.velocity, use))
-        pieces = [piece for piece in pieces if np.count_nonzero(piece[2]) >= LEAST_SAMPLES]
+        pieces = self._pieces(segments, skip, smoothing)
         if not pieces:
             raise ValueError(
                 f"no stretch is long enough: must be at least {skip + LEAST_SAMPLES} samples with "
@@ -365,6 +357,23 @@ class OutputError:
         self._longest = self.period * max(len(piece[2]) for piece in pieces)
         self._slowest = SLOWEST * self.period * len(use)
         self._theta: list[float] = []
+
+    def _pieces(
+        self, segments: Sequence[AxisSegment], skip: int, smoothing: Smoothing
+    ) -> list[tuple[Drive, Array, Mask]]:
+        """Return delayed commands, velocity and whether samples count, of long enough segments.
+
+        The first `skip` samples do not: at the end of the lead a low-pass has forgotten how the
+        segment began.
+        """
+        pieces = []
+        for segment in segments:
+            use = segment.counts.copy()
+            use[:skip] = False
+            if np.count_nonzero(use) >= LEAST_SAMPLES:
+                drive = Drive.of(segment.command, self.period, self.dead_time, smoothing)
+                pieces.append((drive, segment.velocity, use))
+        return pieces
 
     def checked(self, start: tuple[float, float]) -> Array:
         """Return theta of a start (inertia, drag), with its time constant limited to the range.
@@ -482,9 +491,9 @@ def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
     return np.split(values, np.cumsum(lengths)[:-1])
 
 
-def _autocovariance(residuals: Array, lengths: Sequence[int], order: int = ORDER) -> Array:
+def _autocovariance(residuals: Array, lengths: Sequence[int]) -> Array:
     """Return the autocovariance at lags 0 to order, (order + 1,), over pairs in one segment."""
-    order = min(order, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
+    order = min(ORDER, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
     sums = np.zeros(order + 1)
     for part in _parts(residuals, lengths):
         for lag in range(min(order, len(part) - 1) + 1):

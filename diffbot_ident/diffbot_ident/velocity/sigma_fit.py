@@ -539,14 +539,12 @@ class BatchFit:
 def fit_sigma(
     recordings: Sequence[VelocityRecording],
     start: Sigma | None = None,
-    dead_time: float = 0.0,
 ) -> BatchFit:
     """Fit both axes by output error.
 
     Args:
         recordings: One or more uninterrupted recordings with the same period.
         start: Initial values of the search; None: found by a coarse grid.
-        dead_time: Time from a command to its effect, s, >= 0.
 
     Raises:
         ValueError: An axis cannot be fitted, or its parameters have the wrong sign; the message
@@ -556,7 +554,7 @@ def fit_sigma(
     for index, axis in enumerate(AXES):
         segments = [recording.axis(index) for recording in recordings]
         try:
-            fits.append(fit_first_order(segments, start.axis(index) if start else None, dead_time))
+            fits.append(fit_first_order(segments, start.axis(index) if start else None))
         except ValueError as error:
             raise ValueError(f"axis {axis}: {error}") from None
     covariance = np.zeros((4, 4))

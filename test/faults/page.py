@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_report.page import Chart, Curve, Page, Role, Section, Table, Tone
+from diffbot_ident.charts import Chart, Curve, Role
+from diffbot_report.page import Page, Section, Table, Tone
 from diffbot_report.quantity import MISSING
 
 ANY_NODE = "all nodes"

@@ -5,7 +5,7 @@
 another robot moves, and the readings of a gyro and a pose source on the latter are recorded. As a
 command this module writes the file of such a robot, for `simulated_robot:=`:
 
-    ./diffbot python -m diffbot_study.calibration_drives twil --seed 3 --output moved.yaml
+    ./diffbot python -m made_recordings.calibration_drives twil --seed 3 --output moved.yaml
 """
 
 from __future__ import annotations
