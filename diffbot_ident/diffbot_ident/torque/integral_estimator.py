@@ -102,9 +102,9 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for other kinds of friction.
 PATTERN_WINDOWS = 40.0
-# Evidence from which an estimator that forgets takes the floor for sloped. While it forgets a robot
-# without a load of 50 %, a level floor looks sloped with up to 101; 0.2 degrees give thousands.
-SURE_LIVE_SLOPE = 500.0
+# Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
+# it must last: while it forgets a robot without its payload, a level floor looks sloped too.
+SURE_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
 MOST_UNEVEN = 1.0
 # Friction counts as present if it exceeds this many of its standard deviations.
@@ -434,6 +434,7 @@ class _Regression:
         self._length = rows.window + rows.smoothing
         self._patterns: tuple[ResidualPattern, ...] = ()
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
+        self._sloped_since = math.inf  # windows at the first of all looks that find a slope
         self._difference = (math.nan, math.inf)  # torque_difference and its standard deviation
         self._delay = self._told = 0.0  # last estimated and reported torque delay, periods
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
@@ -806,15 +807,26 @@ class _Regression:
             return
         sums = self.sums.delayed(delay, spread=True)
         if not self._remembers:
-            evidence = SLOPE.evidence(sums, self._known, SLOPE.columns)
-            if not self._patterns and evidence > SURE_LIVE_SLOPE:
-                self._patterns = (SLOPE,)
+            self._look_for_slope(sums)
         else:
             self._patterns = likely_patterns(sums, self._known)
             self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
             others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
             value, std = torque_difference(sums, others)
             self._difference = value, math.hypot(std, FLOOR)
+
+    def _look_for_slope(self, sums: RowSums) -> None:
+        """Add SLOPE to the fit once all looks over SLOPE_MEMORIES have found it."""
+        if self._patterns:
+            return
+        if SLOPE.evidence(sums, self._known, SLOPE.columns) <= SURE_LIVE_SLOPE:
+            self._sloped_since = math.inf
+            return
+        self._sloped_since = min(self._sloped_since, self.windows)
+        forgotten = 1.0 - self._forgetting
+        lasting = SLOPE_MEMORIES / forgotten if forgotten > 0.0 else PATTERN_WINDOWS
+        if self.windows - self._sloped_since >= lasting:
+            self._patterns = (SLOPE,)
 
     def _extra(self, patterns: tuple[ResidualPattern, ...]) -> ExtraColumns:
         """Return the extra columns of both axes with these patterns in the model."""
