@@ -23,7 +23,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,9 @@ import numpy as np
 from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot, save_robot
 from diffbot_description.loading import robot_from
-from diffbot_description.robot import Turning
+from diffbot_description.robot import Friction, Turning
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders
@@ -43,12 +43,42 @@ GRAVITY = 9.81  # m/s^2
 CASTERS_STAY = 1.1
 """Minimum of the weight's moment about the axle over the moment that can lift the casters: when
 casters fall back on a rigid floor, they throw the wheels off it, which then spin."""
+LONGEST_PART = 2e-3
+"""Time for which a torque that depends on the wheels' angles is held, s."""
 MILLISECOND = 1e-3
 """Control periods and delays are whole multiples of it (s), like the engines' inner steps."""
 
 
-UNMODELLED = ("stribeck", "direction", "caster", "slope")
+UNMODELLED = ("stribeck", "direction", "caster", "slope", "eccentric", "unbalanced", "drift")
 """Effects beyond viscous and Coulomb friction; see RandomRobot.with_unmodelled_effect."""
+
+
+@dataclass(frozen=True)
+class OncePerTurn:
+    """What varies once per turn of the wheels, amplitude sin(angle + phase).
+
+    Attributes:
+        amplitudes: Of the wheels [left, right].
+        phases: Of the wheels, rad.
+    """
+
+    amplitudes: tuple[float, float]
+    phases: tuple[float, float]
+
+    def added(
+        self, values: tuple[float, float], angles: tuple[float, float]
+    ) -> tuple[float, float]:
+        """Add it to values of the wheels, which are at these angles, rad."""
+        left, right = (
+            value + amplitude * math.sin(angle + phase)
+            for value, amplitude, angle, phase in zip(
+                values, self.amplitudes, angles, self.phases, strict=True
+            )
+        )
+        return left, right
+
+
+NOTHING_PER_TURN = OncePerTurn((0.0, 0.0), (0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -64,6 +94,10 @@ class RandomRobot:
         noise: Standard deviation of the acting torque as a fraction of it.
         slope: Slope of the floor, degrees.
         downhill: Direction in which it falls, degrees from the robot's first heading.
+        eccentric: Errors of the encoders, rad.
+        unbalanced: Torques on the wheels that are not reported, N m.
+        warming: Share of its friction that the robot loses in the long run.
+        warming_time: Time constant of that, s.
     """
 
     robot: Robot
@@ -73,6 +107,17 @@ class RandomRobot:
     noise: float
     slope: float = 0.0
     downhill: float = 0.0
+    eccentric: OncePerTurn = NOTHING_PER_TURN
+    unbalanced: OncePerTurn = NOTHING_PER_TURN
+    warming: float = 0.0
+    warming_time: float = 20.0
+
+    def friction_at(self, time: float) -> Friction:
+        """Return the friction of the wheels at this time, s."""
+        own = self.robot.friction
+        left = 1.0 - self.warming * (1.0 - math.exp(-time / self.warming_time))
+        (a, b), (c, d) = own.viscous, own.coulomb
+        return replace(own, viscous=(left * a, left * b), coulomb=(left * c, left * d))
 
     def written(self, folder: Path) -> RandomRobot:
         """Write the robot to a file in this folder; return it as read from the file."""
@@ -91,7 +136,11 @@ class RandomRobot:
             name: One of UNMODELLED: "stribeck", a breakaway torque of 1.5 times the Coulomb
                 friction that falls off within 5 % of the top speed; "direction", Coulomb friction
                 30 % less backward; "caster", casters that drag with a coefficient of 0.02, for
-                engines with casters; "slope", a floor with a slope of 0.2 to 3 degrees.
+                engines with casters; "slope", a floor with a slope of 0.2 to 3 degrees;
+                "eccentric", encoders that err by 0.1 to 1 degree once per turn; "unbalanced",
+                wheels on which torques of 1 to 10 % of the excitation's amplitude act once per
+                turn; "drift", friction that falls by 10 to 40 % with a time constant of 5 to 60 s,
+                on the ideal engine.
 
         Raises:
             ValueError: There is no such kind.
@@ -112,11 +161,26 @@ class RandomRobot:
             generator = np.random.default_rng([self.seed, 4])
             slope = _logarithmic(generator, 0.2, 3.0)
             return replace(self, slope=slope, downhill=float(generator.uniform(-180.0, 180.0)))
+        elif name == "eccentric":
+            return replace(self, eccentric=self._once_per_turn(math.radians(1.0)))
+        elif name == "unbalanced":
+            return replace(self, unbalanced=self._once_per_turn(0.1 * robot.excitation.amplitude))
+        elif name == "drift":
+            generator = np.random.default_rng([self.seed, 6])
+            share = float(generator.uniform(0.1, 0.4))
+            return replace(self, warming=share, warming_time=_logarithmic(generator, 5.0, 60.0))
         else:
             raise ValueError(
                 f"unmodelled effect = {name!r}: must be one of {', '.join(UNMODELLED)}"
             )
         return replace(self, robot=replace(robot, friction=friction))
+
+    def _once_per_turn(self, most: float) -> OncePerTurn:
+        """Return one of a tenth of an amplitude up to all of it."""
+        generator = np.random.default_rng([self.seed, 5])
+        left, right = (_logarithmic(generator, 0.1 * most, most) for _ in range(2))
+        first, second = generator.uniform(-math.pi, math.pi, 2).tolist()
+        return OncePerTurn((left, right), (first, second))
 
     def with_turning(self, folder: Path | None = None) -> RandomRobot:
         """Return the same robot with skid steering: the floor resists its turning.
@@ -307,13 +371,28 @@ def record_random(
     motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     floor = SlopedFloor(robot, drawn.slope, drawn.downhill)
     encoders = Encoders(robot.encoder.counts, period, seed)
-    position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+
+    def read() -> tuple[tuple[float, float], tuple[float, float]]:
+        angles = engine.wheel_angles()
+        return encoders.read(drawn.eccentric.added(angles, angles), engine.wheel_velocities())
+
+    def step(torque: tuple[float, float], duration: float) -> None:
+        parts = math.ceil(duration / LONGEST_PART) if any(drawn.unbalanced.amplitudes) else 1
+        for _ in range(parts):
+            acting = drawn.unbalanced.added(torque, engine.wheel_angles())
+            floor.step(engine, acting, duration / parts)
+
+    position, velocity = read()
     samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
     speeds = (0.0, 0.0)
-    for step in range(1, round(seconds / period) + 1):
-        reported = motors.drive(partial(floor.step, engine), source.torque(speeds), period)
-        position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
-        samples.append(JointSample(step * period, position, velocity, reported))
+    for count in range(1, round(seconds / period) + 1):
+        if drawn.warming:
+            if not isinstance(engine, IdealSimulator):
+                raise ValueError("only the engine ideal has friction that drifts")
+            engine.set_friction(drawn.friction_at(count * period))
+        reported = motors.drive(step, source.torque(speeds), period)
+        position, velocity = read()
+        samples.append(JointSample(count * period, position, velocity, reported))
         before = samples[-2].position
         speeds = ((position[0] - before[0]) / period, (position[1] - before[1]) / period)
     return make_run(robot, engine.parameters(), samples)
