@@ -107,11 +107,12 @@ def outcome(
     amplitude = robot.excitation.amplitude
     top_speed = robot.excitation.linear_velocity / robot.wheels.radius
     resistance = robot.turning or Turning(0.0, 0.0)
+    friction_left = drawn.friction_at(SECONDS)
     truth = np.array(
         [
             *run.truth,
-            *robot.friction.viscous,
-            *robot.friction.coulomb,
+            *friction_left.viscous,
+            *friction_left.coulomb,
             resistance.viscous,
             resistance.coulomb,
         ]
@@ -166,6 +167,8 @@ def table(
             yield f"named in {sum(said):3} runs: {named.warning.split(':')[0]}"
         changed = sum(math.isfinite(run.estimate.since) for run in runs)
         yield f"named in {changed:3} runs: the robot changed"
+        drifts = sum(any(" over the run" in w for w in run.estimate.warnings) for run in runs)
+        yield f"named in {drifts:3} runs: torques or friction drift"
 
 
 def _line(name: str, runs: list[Outcome], i: int) -> str:

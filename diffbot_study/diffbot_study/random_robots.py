@@ -27,6 +27,7 @@ import numpy as np
 
 from diffbot_description import Robot, load_robot, save_robot
 from diffbot_description.loading import robot_from
+from diffbot_description.robot import Friction
 
 GRAVITY = 9.81  # m/s^2
 CASTERS_STAY = 1.1
@@ -34,6 +35,34 @@ CASTERS_STAY = 1.1
 casters fall back on a rigid floor, they throw the wheels off it, which then spin."""
 MILLISECOND = 1e-3
 """Control periods and delays are whole multiples of it (s), like the engines' inner steps."""
+
+
+@dataclass(frozen=True)
+class OncePerTurn:
+    """What varies once per turn of the wheels, amplitude sin(angle + phase).
+
+    Attributes:
+        amplitudes: Of the wheels [left, right].
+        phases: Of the wheels, rad.
+    """
+
+    amplitudes: tuple[float, float]
+    phases: tuple[float, float]
+
+    def added(
+        self, values: tuple[float, float], angles: tuple[float, float]
+    ) -> tuple[float, float]:
+        """Add it to values of the wheels, which are at these angles, rad."""
+        left, right = (
+            value + amplitude * math.sin(angle + phase)
+            for value, amplitude, angle, phase in zip(
+                values, self.amplitudes, angles, self.phases, strict=True
+            )
+        )
+        return left, right
+
+
+NOTHING_PER_TURN = OncePerTurn((0.0, 0.0), (0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -49,6 +78,10 @@ class RandomRobot:
         noise: Standard deviation of the acting torque as a fraction of it.
         slope: Slope of the floor, degrees.
         downhill: Direction in which it falls, degrees from the robot's first heading.
+        eccentric: Errors of the encoders, rad.
+        unbalanced: Torques on the wheels that are not reported, N m.
+        warming: Share of its friction that the robot loses in the long run.
+        warming_time: Time constant of that, s.
     """
 
     robot: Robot
@@ -58,6 +91,17 @@ class RandomRobot:
     noise: float
     slope: float = 0.0
     downhill: float = 0.0
+    eccentric: OncePerTurn = NOTHING_PER_TURN
+    unbalanced: OncePerTurn = NOTHING_PER_TURN
+    warming: float = 0.0
+    warming_time: float = 20.0
+
+    def friction_at(self, time: float) -> Friction:
+        """Return the friction of the wheels at this time, s."""
+        own = self.robot.friction
+        left = 1.0 - self.warming * (1.0 - math.exp(-time / self.warming_time))
+        (a, b), (c, d) = own.viscous, own.coulomb
+        return replace(own, viscous=(left * a, left * b), coulomb=(left * c, left * d))
 
     def written(self, folder: Path) -> RandomRobot:
         """Write the robot to a file in this folder; return it as read from the file."""

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +15,17 @@ import numpy as np
 from arc_odometry import JointSample
 from diffbot_description.robot import Turning
 from diffbot_sim.engines import make_simulator
+from diffbot_sim.engines.ideal import IdealSimulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders
-from diffbot_study.random_robots import RandomRobot
+from diffbot_study.random_robots import OncePerTurn, RandomRobot
 from diffbot_study.recorded_runs import prbs_of
 from made_recordings.excited_runs import RecordedRun, make_run
 
-UNMODELLED = ("stribeck", "direction", "caster", "slope")
+LONGEST_PART = 2e-3
+"""Time for which a torque that depends on the wheels' angles is held, s."""
+UNMODELLED = ("stribeck", "direction", "caster", "slope", "eccentric", "unbalanced", "drift")
 """Effects beyond viscous and Coulomb friction; see with_unmodelled_effect."""
 
 
@@ -40,7 +42,11 @@ def with_unmodelled_effect(drawn: RandomRobot, name: str) -> RandomRobot:
         name: One of UNMODELLED: "stribeck", a breakaway torque of 1.5 times the Coulomb
             friction that falls off within 5 % of the top speed; "direction", Coulomb friction
             30 % less backward; "caster", casters that drag with a coefficient of 0.02, for
-            engines with casters; "slope", a floor with a slope of 0.2 to 3 degrees.
+            engines with casters; "slope", a floor with a slope of 0.2 to 3 degrees;
+            "eccentric", encoders that err by 0.1 to 1 degree once per turn; "unbalanced",
+            wheels on which torques of 1 to 10 % of the excitation's amplitude act once per
+            turn; "drift", friction that falls by 10 to 40 % with a time constant of 5 to 60 s,
+            on the ideal engine.
 
     Raises:
         ValueError: There is no such kind.
@@ -59,11 +65,32 @@ def with_unmodelled_effect(drawn: RandomRobot, name: str) -> RandomRobot:
         return replace(drawn, robot=replace(robot, contact=contact))
     elif name == "slope":
         generator = np.random.default_rng([drawn.seed, 4])
-        slope = math.exp(generator.uniform(math.log(0.2), math.log(3.0)))
+        slope = _logarithmic(generator, 0.2, 3.0)
         return replace(drawn, slope=slope, downhill=float(generator.uniform(-180.0, 180.0)))
+    elif name == "eccentric":
+        return replace(drawn, eccentric=_once_per_turn(drawn.seed, math.radians(1.0)))
+    elif name == "unbalanced":
+        most = 0.1 * robot.excitation.amplitude
+        return replace(drawn, unbalanced=_once_per_turn(drawn.seed, most))
+    elif name == "drift":
+        generator = np.random.default_rng([drawn.seed, 6])
+        share = float(generator.uniform(0.1, 0.4))
+        return replace(drawn, warming=share, warming_time=_logarithmic(generator, 5.0, 60.0))
     else:
         raise ValueError(f"unmodelled effect = {name!r}: must be one of {', '.join(UNMODELLED)}")
     return replace(drawn, robot=replace(robot, friction=friction))
+
+
+def _once_per_turn(seed: int, most: float) -> OncePerTurn:
+    """Return one of a tenth of an amplitude up to all of it."""
+    generator = np.random.default_rng([seed, 5])
+    left, right = (_logarithmic(generator, 0.1 * most, most) for _ in range(2))
+    first, second = generator.uniform(-math.pi, math.pi, 2).tolist()
+    return OncePerTurn((left, right), (first, second))
+
+
+def _logarithmic(generator: np.random.Generator, low: float, high: float) -> float:
+    return math.exp(generator.uniform(math.log(low), math.log(high)))
 
 
 def with_turning(drawn: RandomRobot, folder: Path | None = None) -> RandomRobot:
@@ -106,13 +133,28 @@ def record_random(
     motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     floor = SlopedFloor(robot, drawn.slope, drawn.downhill)
     encoders = Encoders(robot.encoder.counts, period, seed)
-    position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
+
+    def read() -> tuple[tuple[float, float], tuple[float, float]]:
+        angles = engine.wheel_angles()
+        return encoders.read(drawn.eccentric.added(angles, angles), engine.wheel_velocities())
+
+    def step(torque: tuple[float, float], duration: float) -> None:
+        parts = math.ceil(duration / LONGEST_PART) if any(drawn.unbalanced.amplitudes) else 1
+        for _ in range(parts):
+            acting = drawn.unbalanced.added(torque, engine.wheel_angles())
+            floor.step(engine, acting, duration / parts)
+
+    position, velocity = read()
     samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
     speeds = (0.0, 0.0)
-    for step in range(1, round(seconds / period) + 1):
-        reported = motors.drive(partial(floor.step, engine), source.torque(speeds), period)
-        position, velocity = encoders.read(engine.wheel_angles(), engine.wheel_velocities())
-        samples.append(JointSample(step * period, position, velocity, reported))
+    for count in range(1, round(seconds / period) + 1):
+        if drawn.warming:
+            if not isinstance(engine, IdealSimulator):
+                raise ValueError("only the engine ideal has friction that drifts")
+            engine.set_friction(drawn.friction_at(count * period))
+        reported = motors.drive(step, source.torque(speeds), period)
+        position, velocity = read()
+        samples.append(JointSample(count * period, position, velocity, reported))
         before = samples[-2].position
         speeds = ((position[0] - before[0]) / period, (position[1] - before[1]) / period)
     return make_run(robot, engine.parameters(), samples)

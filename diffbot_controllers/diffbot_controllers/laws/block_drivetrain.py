@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry import Velocity
+from arc_odometry import REST, Velocity
 from arc_odometry.geometry import arc_ends, within_each
 from diffbot_controllers.laws.drivetrain import HELD, TURN_ROUND
 from diffbot_controllers.laws.first_reading import FirstReadings, model_noise, pose_per_offset
@@ -44,7 +44,6 @@ from diffbot_controllers.laws.motion import (
     NOISE,
     NOISE_OF_LIMIT,
     OUTLIER,
-    REST,
     joseph,
     quietest,
 )

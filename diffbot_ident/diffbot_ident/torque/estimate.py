@@ -86,6 +86,16 @@ class FrictionEstimate:
         )
         return FrictionEstimate(self.values, (left, right, coulomb_left, coulomb_right), rows)
 
+    def less_sure(self, viscous: float, coulomb: float) -> FrictionEstimate:
+        """Return the same values with these relative standard deviations added, in squares."""
+        more = np.square(np.array(self.values) * (viscous, viscous, coulomb, coulomb))
+        if self.covariance is not None:
+            return FrictionEstimate.of(
+                np.array(self.values), np.array(self.covariance) + np.diag(more)
+            )
+        a, b, c, d = (np.array(self.variances) + more).tolist()
+        return FrictionEstimate(self.values, (a, b, c, d))
+
     def of_uneven_wheels(self, difference: float) -> FrictionEstimate:
         """Return the friction of each wheel, from that of wheels taken for alike.
 

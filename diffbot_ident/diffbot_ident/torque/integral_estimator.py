@@ -62,15 +62,18 @@ from diffbot_ident.torque.judgement import (
     likely_wiring,
     standing_wheel,
 )
-from diffbot_ident.torque.parameter_change import ChangeWatch
+from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.residual_patterns import (
+    ECCENTRIC,
     LEAST_SLOPE,
     SLOPE,
+    UNBALANCED,
     UNEVEN,
     ResidualPattern,
     doubtful_pattern,
     floor_slope,
     likely_patterns,
+    once_per_turn,
     pattern_parameters,
     roughness,
     still_sure,
@@ -436,6 +439,8 @@ class _Regression:
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
         self._sloped_since = math.inf  # windows at the first of all looks that find a slope
         self._difference = (math.nan, math.inf)  # torque_difference and its standard deviation
+        # `_once_per_turn` of the last estimate.
+        self._amplitudes: dict[ResidualPattern, tuple[float, float]] = {}
         self._delay = self._told = 0.0  # last estimated and reported torque delay, periods
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         holding = MOST_HELD * self._excited if turning else 0.0
@@ -466,7 +471,18 @@ class _Regression:
         self._residuals = ResidualCorrelation()
         self._seen = 0  # number of rows, including forgotten ones
         self._watch: ChangeWatch | None = None  # None until the opening is over, too
+        self._drift: ForceDrift | None = None  # None: none is likely
+        self._steady: RowSums | None = None  # sums without the drift; None: not computed yet
         self.tail = np.empty((0, 6))
+
+    @property
+    def _fitted(self) -> RowSums:
+        """Sums that the parameters are fitted to: those of the robot without its drift."""
+        if self._watch is None or self._drift is None:
+            return self.sums
+        if self._steady is None:
+            self._steady = self._watch.steady(self.sums, self._drift)
+        return self._steady
 
     @property
     def samples_since_change(self) -> int | None:
@@ -543,6 +559,9 @@ class _Regression:
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
+            return
+        extra = self._extra(self._patterns)
+        self._drift, self._steady = self._watch.drift(self.sums, self._delay, extra), None
 
     def change_in_words(self) -> str | None:
         """Return when the robot has last changed; None if it has not."""
@@ -560,6 +579,7 @@ class _Regression:
         if self._forgetting < 1.0:
             self._forget(rows)
         self.sums.add(rows, turning, whole)
+        self._steady = None
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         extra = self._extra(self._patterns)
@@ -623,8 +643,8 @@ class _Regression:
         if over:
             self._opening = None
             if self._watched:
-                stamp = float(opening.parts[-1][1][-1, 0])
-                self._watch = ChangeWatch(self._length, self.sums, stamp)
+                first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
+                self._watch = ChangeWatch(self._length, self.sums, last, first)
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
@@ -637,6 +657,7 @@ class _Regression:
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
+        self._amplitudes = self._once_per_turn((linear, angular))
         rough, friction_factor = self._roughness((linear, angular))
         floor = np.maximum(floor, rough)
         covariance += np.diag((floor * values) ** 2)
@@ -644,6 +665,10 @@ class _Regression:
         friction, turning = self._frictions((linear, angular))
         if UNEVEN in self._patterns and abs(self._difference[0]) < MOST_UNEVEN:
             friction = friction.of_uneven_wheels(self._difference[0])
+        if self._drift is not None:
+            gain, viscous, coulomb = self._drift.deviations
+            covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
+            friction = friction.less_sure(math.hypot(gain, viscous), math.hypot(gain, coulomb))
         return Estimate(
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
@@ -669,7 +694,7 @@ class _Regression:
         """
         if not self._patterns and self._doubtful is None:
             return 0.0, 1.0
-        seen = self.sums.delayed(self._delay, is_spread(self._extra(self._patterns)))
+        seen = self._fitted.delayed(self._delay, is_spread(self._extra(self._patterns)))
         floor = roughness(self._patterns, axes, self._known, seen)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
@@ -683,6 +708,23 @@ class _Regression:
             return None
         found = dict(pattern_parameters(self._patterns, axes, self._known))
         return floor_slope(found[SLOPE][0])
+
+    def _once_per_turn(self, axes: Sequence[AxisFit]) -> dict[ResidualPattern, tuple[float, float]]:
+        if not self._patterns:
+            return {}
+        found = dict(pattern_parameters(self._patterns, axes, self._known))
+        k7, k8 = (float(axis.theta[1]) for axis in axes)
+        geometry = self._geometry
+        left, right, b = geometry.left_radius, geometry.right_radius, geometry.half_track
+        effects = {
+            ECCENTRIC: ((0.5 * left, 0.5 * right), (-0.5 * left / b, 0.5 * right / b)),
+            UNBALANCED: ((k7, k7), (k8, -k8)),
+        }
+        return {
+            pattern: once_per_turn(found[pattern], *effect)
+            for pattern, effect in effects.items()
+            if pattern in found
+        }
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:
         """Return the warnings about an estimate."""
@@ -700,9 +742,11 @@ class _Regression:
             )
         if (change := self.change_in_words()) is not None:
             found.append(f"{change}; only what came later is taken into account")
+        if self._drift is not None:
+            found += self._drift.warnings()
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
-            sums = self.sums.delayed(self._delay, spread=True)
+            sums = self._fitted.delayed(self._delay, spread=True)
             named = still_sure(sums, self._patterns, self._known)
             if estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE:
                 named = tuple(pattern for pattern in named if pattern is not SLOPE)
@@ -716,6 +760,12 @@ class _Regression:
                 f"{pattern.warning} (about {slope:.2g} degrees, downhill at {round(downhill)} "
                 "degrees from the first heading)"
             )
+        if pattern in self._amplitudes:
+            left, right = self._amplitudes[pattern]
+            if pattern is UNBALANCED:
+                return f"{pattern.warning} (left {left:.2g} N m, right {right:.2g} N m)"
+            left, right = math.degrees(left), math.degrees(right)
+            return f"{pattern.warning} (left {left:.2g}, right {right:.2g} degrees)"
         if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
             return pattern.warning
         ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])
@@ -728,7 +778,7 @@ class _Regression:
         # Gravity resembles a delay by chance, as it changes as slowly as the heading.
         extra = SLOPE.columns if SLOPE in self._patterns else NO_COLUMNS
         residuals = [
-            DelayedResiduals(self.sums, axis, own)
+            DelayedResiduals(self._fitted, axis, own)
             for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
         ]
         return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
@@ -767,7 +817,7 @@ class _Regression:
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, EARLIEST / self.sums.fine)
-        moments = self.sums.moments_at((early, late, delay.value))
+        moments = self._fitted.moments_at((early, late, delay.value))
         roughly = any(pattern.floor > 0.0 for pattern in patterns)
         spread = is_spread(self._extra(patterns))
         found = []
@@ -783,7 +833,7 @@ class _Regression:
                 before, after = solutions(moments, axis, (0, 1), extra)
             else:
                 before, after = (
-                    fit(self.sums.delayed(each, spread), axis, prior, extra).theta
+                    fit(self._fitted.delayed(each, spread), axis, prior, extra).theta
                     for each in (early, late)
                 )
             slope = (after - before) / (late - early) * delay.std
@@ -805,11 +855,12 @@ class _Regression:
         """
         if self.windows < PATTERN_WINDOWS:
             return
-        sums = self.sums.delayed(delay, spread=True)
+        sums = self._fitted.delayed(delay, spread=True)
         if not self._remembers:
             self._look_for_slope(sums)
         else:
-            self._patterns = likely_patterns(sums, self._known)
+            variance = max(self._residuals.variance_factors())
+            self._patterns = likely_patterns(sums, self._known, variance)
             self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
             others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
             value, std = torque_difference(sums, others)
@@ -841,7 +892,7 @@ class _Regression:
 
     def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
         (linear, angular), extra = self._priors, self._extra(patterns)
-        sums = self.sums.delayed(delay, is_spread(extra))
+        sums = self._fitted.delayed(delay, is_spread(extra))
         return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
 
 

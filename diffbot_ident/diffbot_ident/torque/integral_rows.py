@@ -70,7 +70,11 @@ NEXT_BENT_SUM, NEXT_BENT_DIFFERENCE = 16, 17
 COS_HEADING, SIN_HEADING = 18, 19
 # Sign of the yaw rate; 0 unless the robot has skid steer.
 SIGN_OMEGA = 20
-TORQUES = 21
+# Cosine and sine of each wheel's angle [cos left, cos right, sin left, sin right]: their rates are
+# in the measured speed if the encoder sits off centre, and they are in the torque if the wheel is
+# out of balance.
+OFF_CENTRE, OFF_BALANCE = tuple(range(21, 25)), tuple(range(25, 29))
+TORQUES = 29
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 # Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
@@ -205,6 +209,10 @@ class IntegralRows:
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
         self._add_pattern_columns(steps, wheels, at)
+        steps[:, OFF_BALANCE] = gap[:, None] * _circle(kept[1:-1, 1:3])[at]
+        expected = self._expected_gains(steps, wheels.middle, late, response, period, at)
+        unexpected = np.diff(turned / period[:, None], axis=0)[at] - expected
+        steps[:, OFF_CENTRE] = _rates(kept[:, 1:3], period, unexpected, at)
         speeds = wheels
         held = self._held_wheels(wheels.middle, late, response, period)
         if self._turning:
@@ -227,6 +235,35 @@ class IntegralRows:
         lost = self._lost(lasting, response.delay)
         lost = (lost[:-1] | lost[1:])[at]
         return steps, turning[at], held, lost, period[first : last + 1]
+
+    def _expected_gains(
+        self,
+        steps: Array,
+        speeds: Array,
+        late: Array,
+        response: TorqueResponse,
+        period: Array,
+        at: slice,
+    ) -> Array:
+        """Return the gains in the wheels' speeds per step, rad/s, (m, 2), by the model (41).
+
+        Args:
+            steps: Columns of m steps, with the products of velocities.
+            speeds: Wheel speeds, rad/s, shape (n, 2).
+            late: The torques' sum and difference as they acted, times the period, shape (2, n).
+            response: How the torques act, and friction, as far as they are known.
+            period: Control periods, s, shape (n,).
+            at: The m steps of all.
+        """
+        viscous, coulomb = np.reshape(response.friction, (2, 2))
+        resisted = (viscous * speeds + coulomb * np.sign(speeds)) * period[:, None]
+        total, difference = late - (resisted.sum(axis=1), resisted[:, 0] - resisted[:, 1])
+        k5, k6 = response.products
+        gains = (
+            k5 * steps[:, OMEGA_SQUARED] + response.k7 * _halves(total)[at],
+            k6 * steps[:, V_OMEGA] + response.k8 * _halves(difference)[at],
+        )
+        return np.array(self._geometry.wheel_velocity(*np.array(gains))).T
 
     def _lost(self, lasting: Array, delay: float) -> Flags:
         """Return the periods whose torque is unknown because a sample was lost.
@@ -425,6 +462,29 @@ class Heading:
         headings: Array = self._heading + np.cumsum(self._geometry.body_velocity(*turned.T)[1])
         self._angles, self._heading, self._gap = angles[-1:], float(headings[-1]), False
         return headings
+
+
+def _circle(angles: Array) -> Array:
+    """Return [cos left, cos right, sin left, sin right] of wheel angles, shape (n, 4)."""
+    return np.hstack((np.cos(angles), np.sin(angles)))
+
+
+def _rates(angles: Array, period: Array, unexpected: Array, at: slice) -> Array:
+    """Return the gains per step in the rates of cosine and sine of the wheels' angles, (m, 4).
+
+    The gain in a wheel's speed is part of them. That expected of the torques takes its place, as
+    the measured one contains the errors of the output.
+
+    Args:
+        angles: Wheel angles, rad, shape (n + 1, 2).
+        period: Control periods, s, shape (n,).
+        unexpected: Measured less expected gains in the wheels' speeds, rad/s, shape (m, 2).
+        at: The m steps of all.
+    """
+    around = _circle(angles)
+    cosine, sine = np.hsplit(around[1:-1][at], 2)
+    found: Array = np.diff(np.diff(around, axis=0) / period[:, None], axis=0)[at]
+    return found + np.hstack((sine * unexpected, -cosine * unexpected))
 
 
 def _halves(per_period: Array) -> Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds a robot that changes in mid-run: a payload put on or taken off, a wheel changed.
+"""Finds a robot that changes in mid-run: at once, as by a payload, or slowly, as by warming up.
 
 Averaged over both robots, K5..K8 would be those of neither, with intervals that exclude both.
 
@@ -15,12 +15,27 @@ levels of c, before and after one unit, explain so much more than one level that
 (likelihood ratio of Gaussian units), and if they differ by a share that matters. How much the units
 scatter is taken from the units themselves. This includes whatever the model cannot explain, such as
 stiction and slopes, which a noise model would not.
+
+Grease that warms makes friction fall by a tenth or more within a minute; motors that warm up and
+batteries that empty weaken the torques by some per cent. With the time t of a unit, -1/2 to 1/2
+over the run, further regressors of each axis,
+
+    t X theta     of the torque, of viscous and of Coulomb friction alone,
+
+have as parameters the relative drifts of these over the run, the same for both axes. Their
+covariance is that of the scores of the units (clusters), which again includes whatever else makes
+units differ. Once a drift is likely, the outputs of each unit are replaced by those of the robot at
+the end of the run, y - (t - 1/2) drift X theta: all that is fitted and tested then is that of a
+steady robot. Otherwise friction that falls makes intervals up to twice as wide, and is mistaken
+for friction that differs by direction, wheels that differ, or a slope.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,7 +48,15 @@ from diffbot_ident.torque.axis_fit import (
     solution,
 )
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.integral_rows import RowSums, delayed_products
+from diffbot_ident.torque.integral_rows import (
+    OMEGA,
+    SIGN_LEFT,
+    SIGN_RIGHT,
+    RowSums,
+    V,
+    delayed_products,
+)
+from diffbot_ident.torque.torque_delay import delay_weights
 
 # Length of the first units after the opening, in disjoint windows.
 UNIT_WINDOWS = 4
@@ -45,6 +68,66 @@ FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 1
 SURE_CHANGE, LEAST_CHANGE = 30.0, 0.05
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
+# Standard deviations beyond which a drift is taken into account, and beyond which it is named; and
+# least drift over the run, as a share of the torques and of the friction, that matters.
+LIKELY_DRIFT, SURE_DRIFT, LEAST_DRIFT = 3.0, 5.0, (0.005, 0.05)
+# Largest drift of the torques: what changes more is another robot, as with a payload.
+MOST_DRIFT = 0.15
+# Standard deviation of a value at the end of the run, as a share of its drift: the straight line
+# through an exponential with a time constant of a quarter of the run misses its end by so much.
+CURVED = 0.2
+# Parameters that the scores of the units cannot distinguish from their scatter.
+UNIT_PARAMETERS = 6
+# Standard deviations from which on viscous and Coulomb friction are taken to drift differently.
+UNLIKE = 5.0
+
+Three = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ForceDrift:
+    """Drifts of a robot over a run.
+
+    Attributes:
+        shares: Drifts of [torques, viscous, Coulomb friction] from the first to the last sample,
+            relative to their means; 0 where none is likely.
+        deviations: Relative standard deviations that they add to the values at the end.
+        sure: Whether the drifts of [torques, friction] are sure enough for a warning.
+        correction: A row at time t, with the torques of all delays, times (t - 1/2) times this
+            matrix, is what makes its outputs those of the robot at the end; (columns, columns).
+    """
+
+    shares: Three
+    deviations: Three
+    sure: tuple[bool, bool]
+    correction: Array
+
+    def warnings(self) -> list[str]:
+        """Return what drifts for sure, by how much, and what to do."""
+        torques, viscous, coulomb = self.shares
+        of_torques, of_friction = self.sure
+        found = []
+        if of_torques:
+            found.append(
+                f"the effect of the torques {_way(torques)} over the run, as with motors that warm "
+                "up or a battery that empties: K7 and K8 are those at its end; let the motors warm "
+                "up, charge the battery, and report torques from measured currents"
+            )
+        if of_friction:
+            said = f"the friction {_way(viscous)}"
+            if viscous != coulomb:
+                said = f"the viscous friction {_way(viscous)} and Coulomb's {_way(coulomb)}"
+            found.append(
+                f"{said} over the run, as with bearings and grease that "
+                "warm up: the friction is that at its end; let the robot drive for some minutes, "
+                "then identify again"
+            )
+        return found
+
+
+def _way(share: float) -> str:
+    """Return a relative change in words."""
+    return f"{'fell' if share < 0.0 else 'rose'} by {100.0 * abs(share):.2g} %"
 
 
 class ChangeWatch:
@@ -54,16 +137,18 @@ class ChangeWatch:
         window: Length of a disjoint window, control periods.
         sums: Sums of all rows so far, which are the first unit.
         stamp: Stamp of the newest sample, s.
+        began: Stamp of the first sample, s.
 
     Attributes:
         left: Control periods until the current unit ends.
     """
 
-    def __init__(self, window: int, sums: RowSums, stamp: float) -> None:
+    def __init__(self, window: int, sums: RowSums, stamp: float, began: float) -> None:
         self._fine = sums.fine
         self._unit = self.left = UNIT_WINDOWS * window
-        self._so_far = sums.moments.copy()
-        self._moments: list[Array] = [self._so_far]
+        self._so_far = sums.products.copy()
+        self._products: list[Array] = [self._so_far]
+        self._began = began
         self._ends: list[float] = [stamp]
 
     def pass_by(self, periods: int, sums: RowSums, stamp: float) -> bool:
@@ -77,12 +162,12 @@ class ChangeWatch:
         self.left -= periods
         if self.left > 0:
             return False
-        before, self._so_far = self._so_far, sums.moments.copy()
-        self._moments.append(self._so_far - before)
+        before, self._so_far = self._so_far, sums.products.copy()
+        self._products.append(self._so_far - before)
         self._ends.append(stamp)
         if len(self._ends) == MOST_UNITS:
-            pairs = zip(self._moments[::2], self._moments[1::2], strict=True)
-            self._moments = [one + other for one, other in pairs]
+            pairs = zip(self._products[::2], self._products[1::2], strict=True)
+            self._products = [one + other for one, other in pairs]
             self._ends = self._ends[1::2]
             self._unit *= 2
         self.left = self._unit
@@ -100,7 +185,7 @@ class ChangeWatch:
             return None
         spread = is_spread(extra)
         seen = sums.delayed(delay, spread)
-        units = delayed_products(np.array(self._moments), delay, spread, self._fine)
+        units = self._units(delay, spread)
         found = []
         for axis, own in zip((LINEAR, ANGULAR), extra, strict=True):
             effect, weight = _effects(units, axis, own, solution(seen, axis, own))
@@ -112,6 +197,67 @@ class ChangeWatch:
             return None
         _, at = max(found)
         return self._ends[at - 1]
+
+    def drift(self, sums: RowSums, delay: float, extra: ExtraColumns) -> ForceDrift | None:
+        """Return the drift of the robot over the run; None: none is likely.
+
+        Args:
+            sums: Sums of all rows so far.
+            delay: Delay of the torque, control periods.
+            extra: Columns of additional regressors of both axes.
+        """
+        if len(self._ends) < FEWEST:
+            return None
+        spread = is_spread(extra)
+        seen, units = sums.delayed(delay, spread), self._units(delay, spread)
+        theta = [
+            solution(seen, axis, own) for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
+        ]
+        information, weighted = np.zeros((3, 3)), np.zeros(3)
+        for axis, own, known in zip((LINEAR, ANGULAR), extra, theta, strict=True):
+            value, own_information = _trends(units, self._times(), axis, own, known)
+            information += own_information
+            weighted += own_information @ value
+        found = _likely_drifts(information, weighted)
+        if found is None:
+            return None
+        shares, deviations, sure = found
+        correction = np.zeros_like(self._so_far[0])
+        torques, viscous, coulomb = shares
+        for axis, known in zip((LINEAR, ANGULAR), theta, strict=True):
+            weights = delay_weights(delay, self._fine)
+            correction[axis.torque, axis.output] = -torques * known[1] * weights
+            correction[[V, OMEGA], axis.output] = -viscous * known[2:4]
+            correction[[SIGN_LEFT, SIGN_RIGHT], axis.output] = -coulomb * known[4:6]
+        return ForceDrift(shares, deviations, sure, correction)
+
+    def steady(self, sums: RowSums, drift: ForceDrift) -> RowSums:
+        """Return the sums of a robot that has always been as it is at the end of the run.
+
+        Args:
+            sums: Sums of all rows so far.
+            drift: Drift of the robot.
+        """
+        since = (self._times() - 0.5).tolist()
+        first = sum(time * own for time, own in zip(since, self._products, strict=True))
+        second = sum(time**2 * own for time, own in zip(since, self._products, strict=True))
+        along = first @ drift.correction
+        found = copy(sums)
+        found.products = sums.products + along + along.swapaxes(1, 2)
+        found.products += drift.correction.T @ second @ drift.correction
+        return found
+
+    def _times(self) -> Array:
+        """Return the times of the units' middles, -1/2 to 1/2 over the run, shape (n,)."""
+        ends = np.array([self._began, *self._ends])
+        middles = 0.5 * (ends[1:] + ends[:-1] - ends[0] - ends[-1])
+        found: Array = middles / (ends[-1] - ends[0])
+        return found
+
+    def _units(self, delay: float, spread: bool) -> Array:
+        """Return the moments of the units, with the torques as in `RowSums.delayed`."""
+        moments = np.array([own[0] for own in self._products])
+        return delayed_products(moments, delay, spread, self._fine)
 
 
 def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:
@@ -125,6 +271,84 @@ def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tu
     along = seen @ error @ forced
     effect = np.divide(along, weight, out=np.zeros_like(along), where=weight > 0.0)
     return effect, np.where(weight > DRIVEN * weight.mean(), weight, 0.0)
+
+
+def _trends(
+    units: Array, time: Array, axis: Axis, extra: Sequence[int], theta: Array
+) -> tuple[Array, Array]:
+    """Return the drifts of torques, viscous and Coulomb friction, and their information matrix.
+
+    Args:
+        units: Moments of n units, shape (n, columns, columns).
+        time: Times of the units, shape (n,).
+        axis: LINEAR or ANGULAR.
+        extra: Columns of additional regressors.
+        theta: Parameters of all units.
+    """
+    size, count = len(theta), len(time)
+    columns = [*axis.regressors, *extra, axis.output]
+    seen = units[:, columns][:, :, columns]
+    x, y = seen[:, :size, :size], seen[:, :size, size]
+    forces = np.zeros((size, 3))
+    forces[1, 0], forces[2:4, 1], forces[4:6, 2] = theta[1], theta[2:4], theta[4:6]
+    drifting = time[:, None, None] * (x @ forces)
+    away = _solve(x.sum(axis=0), drifting.sum(axis=0))
+
+    def scores(error: Array) -> Array:
+        return time[:, None] * (error @ forces) - error @ away
+
+    left = np.tensordot(time, forces.T @ drifting, 1) - drifting.sum(axis=0).T @ away
+    error = y - x @ theta
+    value = _solve(left, scores(error).sum(axis=0)[:, None])[:, 0]
+    own = scores(error - (drifting - x @ away) @ value)
+    spread = own.T @ own * count / (count - UNIT_PARAMETERS)
+    return value, left @ _solve(spread, left)
+
+
+def _likely_drifts(
+    information: Array, weighted: Array
+) -> tuple[Three, Three, tuple[bool, bool]] | None:
+    """Return the drifts of [torques, viscous, Coulomb friction] and the deviations they add.
+
+    Both frictions drift alike unless the units contradict it.
+
+    Args:
+        information: Information matrix of the drifts, shape (3, 3).
+        weighted: Information matrix times the drifts, shape (3,).
+
+    Returns:
+        Drifts, 0 where they are not likely, the deviations, and whether those of [torques,
+        friction] are sure; None if none is likely.
+    """
+    alike = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    covariance = np.linalg.pinv(alike.T @ information @ alike, hermitian=True)
+    common, std = covariance @ alike.T @ weighted, np.sqrt(np.diag(covariance))
+    size = np.abs(common)
+    likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
+    if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
+        return None
+    of_torques, of_friction = (likely & (size > SURE_DRIFT * std)).tolist()
+    apart = np.linalg.pinv(information, hermitian=True)
+    each, own_std = apart @ weighted, np.sqrt(np.diag(apart))
+    variance = float(apart[1, 1] + apart[2, 2] - 2.0 * apart[1, 2])
+    unlike = (each[1] - each[2]) ** 2 > UNLIKE**2 * variance
+    shares = np.where(alike @ likely, each if unlike else alike @ common, 0.0)
+    # While they may drift alike, neither can be more uncertain than the drift is large.
+    own_std = np.where(
+        unlike, own_std, np.minimum(own_std, np.maximum(np.abs(shares), alike @ std))
+    )
+    deviations = np.where(shares != 0.0, np.hypot(0.5 * own_std, CURVED * shares), 0.0)
+    (a, b, c), (d, e, f) = shares.tolist(), deviations.tolist()
+    return (a, b, c), (d, e, f), (of_torques, of_friction)
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    """Solve a symmetric system of any scale; directions without information get 0."""
+    scale = np.sqrt(np.diag(matrix))
+    scale[scale == 0.0] = 1.0
+    inverse = np.linalg.pinv(matrix / np.outer(scale, scale), rcond=1e-9, hermitian=True)
+    found: Array = inverse @ (right / scale[:, None]) / scale[:, None]
+    return found
 
 
 def _split(effect: Array, weight: Array) -> tuple[float, int]:

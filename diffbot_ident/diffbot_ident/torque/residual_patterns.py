@@ -8,9 +8,11 @@ breakaway    the signs of the wheels' speeds at low speed: static friction and t
 drag         the direction of the motion over the floor: casters that drag
 slope        the heading: a floor that is not level
 uneven       the other axis's torque and products of velocities: wheels that differ
+eccentric    the rates of cosine and sine of the wheels' angles: an encoder off the wheel's centre
+unbalanced   cosine and sine of the wheels' angles: a bent axle, a wheel out of balance
 
-The last one follows from (41) of Lages (2017). Let the right radius be larger than the left one by
-the share delta. By odometry that takes both for r, to first order,
+Wheels that differ follow from (41) of Lages (2017). Let the right radius be larger than the left
+one by the share delta. By odometry that takes both for r, to first order,
 
     dv/dt     = K5 omega^2 + K7 S + delta [(K5 / b - b K6 / 2) v omega + (K7 - b K8) / 2 D]
     domega/dt = K6 v omega + K8 D
@@ -35,6 +37,12 @@ Where commands change at any time of a period, as in a recording at 20 Hz of a r
 controlled at 100 Hz, that of the means one period later (NEXT_BENT_SUM) is needed as well: for a
 near 1 it takes the place of the first one, as the motion seen backward shows. Without it K7 and K8
 were 1 to 3 % too large.
+
+An encoder off centre reads theta + a sin(theta + phi), so that the measured speed of its wheel
+exceeds the true one by the rate of a sin(theta + phi), and v and omega by r / 2 and +-r / (2 b)
+times that. A wheel out of round, r (1 + e cos(theta + phi)), has the same effect with a = -e, and
+the weight that it lifts varies its torque. To neglect 1 degree of the former makes intervals three
+times as wide; to neglect torque of 10 % of the excitation's, ten times, with other patterns named.
 
 On a floor that slopes downhill towards the heading theta_0, gravity adds
 
@@ -90,6 +98,8 @@ from diffbot_ident.torque.integral_rows import (
     DRAG_V,
     NEXT_BENT_DIFFERENCE,
     NEXT_BENT_SUM,
+    OFF_BALANCE,
+    OFF_CENTRE,
     OMEGA_SQUARED,
     ONE,
     SIN_HEADING,
@@ -124,16 +134,19 @@ class PatternFit:
 SURE_PATTERN, SURE_COLUMN = 18.0, 2.0
 
 
-def beyond_chance(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+def beyond_chance(
+    sums: RowSums, others: ExtraColumns, own: ExtraColumns, variance: float = 1.0
+) -> float:
     """Return by how much Wald's statistic of a pattern's columns exceeds its threshold.
 
     Args:
         sums: Sums of the rows, with the torques of one delay and those spread about it.
         others: Columns that are part of the fit anyway.
         own: Columns of the pattern.
+        variance: Factor on the variances of the parameters.
     """
     size = sum(map(len, own))
-    return _statistic(sums, others, own) - SURE_PATTERN - SURE_COLUMN * size
+    return _statistic(sums, others, own) / variance - SURE_PATTERN - SURE_COLUMN * size
 
 
 @dataclass(frozen=True)
@@ -205,7 +218,21 @@ UNEVEN = ResidualPattern(
     "mass lies beside the middle; the estimate takes it into account; compare the radii (diffbot "
     "calibrate) and the torques of both motors",
 )
-PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN)
+ECCENTRIC = ResidualPattern(
+    (OFF_CENTRE, OFF_CENTRE),
+    "an encoder errs once per turn (eccentric), or a wheel is out of round: the estimate takes it "
+    "into account; centre the encoder's disc or magnet, and check that the wheels run true",
+)
+UNBALANCED = ResidualPattern(
+    (OFF_BALANCE, OFF_BALANCE),
+    "torque varies once per turn of a wheel: the estimate takes it into account; check for a bent "
+    "axle and for wheels that are off centre or out of balance",
+)
+ONCE_PER_TURN = (ECCENTRIC, UNBALANCED)
+PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN, *ONCE_PER_TURN)
+# Largest mean of a wheel's direction (a vector of length 1) with which what happens once per turn
+# is looked for; 1 for a wheel that hardly turns.
+MOST_ONE_SIDED = 0.5
 # Torques that change within a period. This is no friction and needs no warning: ros2_control's
 # hardware reports the mean torque of a period in which a new command starts to act.
 BENT: ExtraColumns = ((BENT_SUM,), (BENT_DIFFERENCE,))
@@ -248,17 +275,21 @@ LAG = ResidualPattern(
 LIKELY_STICTION = 3.0
 
 
-def likely_patterns(sums: RowSums, known: ExtraColumns = NO_COLUMNS) -> tuple[ResidualPattern, ...]:
+def likely_patterns(
+    sums: RowSums, known: ExtraColumns = NO_COLUMNS, variance: float = 1.0
+) -> tuple[ResidualPattern, ...]:
     """Return the patterns that are present, the strongest first, and WITHIN or LAG last.
 
     Args:
         sums: Sums of the rows, with the torques of one delay and those spread about it.
         known: Columns that are part of the fit anyway.
+        variance: Factor on the variances of the parameters due to correlated errors. It applies to
+            ONCE_PER_TURN, whose many columns else take up part of any slow force.
     """
     # Test the lag first, because friction that differs by direction resembles it.
     if _bend(sums, known) < -LIKELY_LAG:
-        return (*_sure_patterns(sums, joined(known, LAG.columns)), LAG)
-    found = _sure_patterns(sums, known)
+        return (*_sure_patterns(sums, joined(known, LAG.columns), variance), LAG)
+    found = _sure_patterns(sums, known, variance)
     return (*found, WITHIN) if _bend(sums, _with(known, found)) > LIKELY_WITHIN else found
 
 
@@ -279,17 +310,32 @@ def _bend(sums: RowSums, others: ExtraColumns) -> float:
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
-def _sure_patterns(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern, ...]:
+def _possible(sums: RowSums) -> tuple[ResidualPattern, ...]:
+    """Return the patterns that the motion can tell."""
+    lasting = float(sums.moments[ONE, ONE])
+    mean = np.hypot(*np.reshape(sums.moments[ONE, OFF_BALANCE], (2, 2)))
+    if (mean < MOST_ONE_SIDED * lasting).all():
+        return PATTERNS
+    return tuple(pattern for pattern in PATTERNS if pattern not in ONCE_PER_TURN)
+
+
+def _sure_patterns(
+    sums: RowSums, known: ExtraColumns, variance: float
+) -> tuple[ResidualPattern, ...]:
     """Return the patterns that are sure enough for a warning, the strongest first."""
     found: tuple[ResidualPattern, ...] = ()
+    possible = _possible(sums)
     # No pattern alone explains more than all of them together.
-    every = joined(*(each.columns for each in PATTERNS))
+    every = joined(*(each.columns for each in possible))
     if _statistic(sums, known, every) < SURE_PATTERN + 2.0 * SURE_COLUMN:
         return found
-    while len(found) < len(PATTERNS):
+    while len(found) < len(possible):
+        others = _with(known, found)
         evidence = {
-            pattern: pattern.evidence(sums, _with(known, found), pattern.columns)
-            for pattern in PATTERNS
+            pattern: beyond_chance(sums, others, pattern.columns, variance)
+            if pattern in ONCE_PER_TURN
+            else pattern.evidence(sums, others, pattern.columns)
+            for pattern in possible
             if pattern not in found
         }
         best = max(evidence, key=lambda pattern: evidence[pattern])
@@ -373,6 +419,21 @@ def gravity_along(slope: float, downhill: float) -> tuple[float, float]:
     return pull * math.cos(downhill), pull * math.sin(downhill)
 
 
+def once_per_turn(
+    own: tuple[Array, Array], linear: tuple[float, float], angular: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the amplitudes of what varies once per turn of the wheels [left, right].
+
+    Args:
+        own: Parameters of ECCENTRIC or UNBALANCED in dv/dt and in domega/dt.
+        linear: Effect of a unit on dv/dt, [left, right].
+        angular: Effect of a unit on domega/dt, [left, right].
+    """
+    waves = [np.reshape(each, (2, 2)) / by for each, by in zip(own, (linear, angular), strict=True)]
+    left, right = np.hypot(*(0.5 * (waves[0] + waves[1]))).tolist()
+    return left, right
+
+
 # Probability from which on a pattern is worth a second fit.
 MIN_PROBABILITY = 0.02
 
@@ -392,7 +453,7 @@ def doubtful_pattern(
         known: Columns that are part of the fit anyway.
     """
     best: tuple[ResidualPattern, float] | None = None
-    for pattern in PATTERNS:
+    for pattern in _possible(sums):
         if pattern in found:
             continue
         size = sum(map(len, pattern.columns))

@@ -25,8 +25,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from diffbot_description import DynamicParameters, Robot
+from diffbot_description.robot import Friction
 from diffbot_sim.engines.motion_series import (
     MOST_PIECES,
     MotionSeries,
@@ -134,6 +136,11 @@ class IdealSimulator:
         """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
         self._friction = WheelFriction(self._robot, mass, x, yaw_inertia)
+
+    def set_friction(self, friction: Friction) -> None:
+        """Replace the wheels' friction, without a payload; the motion continues without a jump."""
+        self._robot = replace(self._robot, friction=friction)
+        self._friction = WheelFriction(self._robot)
 
     def _next_event(
         self, series: MotionSeries, dynamics: PlanarDynamics, end: float
