@@ -62,7 +62,8 @@ class CheckedCourse:
     Attributes:
         course: the course.
         torque: that goes out: what was answered, zero where the sample was refused.
-        refused: samples so far.
+        refused: samples so far, besides those at which it first was too fast: the next one ends it,
+            unless it is slower.
         count: messages by what became of them.
     """
 
@@ -70,7 +71,7 @@ class CheckedCourse:
         self.course, self.torque, self.refused = course, (0.0, 0.0), 0
         self.count, self._braked_from = Counter(), None
         self._verified, self._joined = False, 0
-        self._fast_since = None
+        self._fast_since, self._too_fast = None, False
 
     def answer(self, sample, robot):
         """Take a sample as IdentNode does; what goes out is checked."""
@@ -79,10 +80,13 @@ class CheckedCourse:
         verifies = course.phase is Phase.VERIFYING and course.verified is None
         try:
             self.torque, refused = course.update(sample), False
+            self._too_fast = False
         except ValueError as error:
-            assert str(error)
+            too_fast = "is beyond the limit" in str(error)
+            assert str(error) and not (too_fast and self._too_fast)
+            self._too_fast = too_fast
             self.torque, refused = (0.0, 0.0), True
-        self.refused += refused
+            self.refused += not too_fast
         self._joined += verifies and self._verified and not refused
         self._verified = verifies and not refused
         if verifies and course.verified is not None:

@@ -15,7 +15,7 @@ from diffbot_ident.torque import integral_estimator
 from diffbot_ident.torque.axis_fit import AxisFit, friction_terms, fuse_turning
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_estimator import Prior
+from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.residual_patterns import DRAG
 from diffbot_ident.verification import Model
 from diffbot_sim.engines import make_simulator

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,13 +24,11 @@ from diffbot_ident.torque.axis_fit import (
     NO_COLUMNS,
     TURNING_COLUMNS,
     AxisFit,
-    AxisPrior,
     DelayedResiduals,
     ExtraColumns,
     ResidualCorrelation,
     averaged,
     fit,
-    friction_terms,
     fuse_friction,
     fuse_turning,
     is_spread,
@@ -63,21 +61,22 @@ from diffbot_ident.torque.judgement import (
     standing_wheel,
 )
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
+from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.residual_patterns import (
-    ECCENTRIC,
     LEAST_SLOPE,
+    MOST_UNEVEN,
     SLOPE,
-    UNBALANCED,
     UNEVEN,
     ResidualPattern,
     doubtful_pattern,
     floor_slope,
     likely_patterns,
-    once_per_turn,
     pattern_parameters,
     roughness,
+    sizes_per_turn,
     still_sure,
     torque_difference,
+    warning_about,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
@@ -108,8 +107,6 @@ PATTERN_WINDOWS = 40.0
 # Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
 # it must last: while it forgets a robot without its payload, a level floor looks sloped too.
 SURE_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
-# Relative difference of the wheels' torque gains from which on one of them has no effect.
-MOST_UNEVEN = 1.0
 # Friction counts as present if it exceeds this many of its standard deviations.
 SURE_FRICTION = 3.0
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
@@ -120,51 +117,6 @@ MOST_HELD = 0.5
 # average out. For longer periods it grows as those errors do: with the period for K7 and K8, with
 # its square for K5 and K6 (benchmarks/trust.py).
 FLOOR, FLOOR_PERIOD = 2e-4, 0.01
-
-
-@dataclass(frozen=True)
-class Prior:
-    """Prior knowledge of the parameters, before the first sample.
-
-    Attributes:
-        values: [K5, K6, K7, K8].
-        relative: Standard deviations of the values, relative to their size, > 0.
-        friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
-        friction_std: Standard deviations of the friction, in its units, > 0.
-    """
-
-    values: Four
-    relative: Four = (0.5, 0.5, 0.5, 0.5)
-    friction: Four = (0.0, 0.0, 0.0, 0.0)
-    friction_std: Four = (math.inf,) * 4
-
-    def of_axes(
-        self, geometry: WheelGeometry, turning: bool = False
-    ) -> tuple[AxisPrior, AxisPrior]:
-        """Return the prior of the parameters of the linear and of the angular axis.
-
-        Friction is known as a torque, but the axes' friction parameters are K7 or K8 times
-        friction: a load that reduces K7 and K8 reduces them as well. The prior therefore couples
-        them to K7 and K8. Where the floor resists turning, nothing is known about the angular
-        axis's parameter of omega.
-        """
-        k, spread = np.array(self.values), np.array(self.relative) * np.abs(self.values)
-        friction, std = np.array(self.friction), np.array(self.friction_std)
-        found = []
-        for product, gain, terms in zip((0, 1), (2, 3), friction_terms(geometry), strict=True):
-            torques = terms @ friction  # per K7 or K8
-            mean = np.concatenate((k[[product, gain]], k[gain] * torques))
-            # Zero coefficients keep an infinite uncertainty out.
-            spreads = k[gain] * terms * np.where(terms != 0.0, std, 0.0)
-            variance = np.square(spreads).sum(axis=1)
-            if turning and gain == 3:
-                variance[1] = math.inf
-            # Each friction parameter obeys: parameter - torque * gain = 0, with this variance.
-            apart = np.column_stack((np.zeros(4), -torques, np.eye(4)))
-            information = apart.T @ (apart / variance[:, None])
-            information[[0, 1], [0, 1]] += 1.0 / spread[[product, gain]] ** 2
-            found.append(AxisPrior(mean, information))
-        return found[0], found[1]
 
 
 class IntegralEstimator:
@@ -439,7 +391,7 @@ class _Regression:
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
         self._sloped_since = math.inf  # windows at the first of all looks that find a slope
         self._difference = (math.nan, math.inf)  # torque_difference and its standard deviation
-        # `_once_per_turn` of the last estimate.
+        # `sizes_per_turn` of the last estimate.
         self._amplitudes: dict[ResidualPattern, tuple[float, float]] = {}
         self._delay = self._told = 0.0  # last estimated and reported torque delay, periods
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
@@ -657,7 +609,8 @@ class _Regression:
         covariance[1::2, 1::2] = angular.covariance[:2, :2]
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
-        self._amplitudes = self._once_per_turn((linear, angular))
+        found = self._found((linear, angular))
+        self._amplitudes = sizes_per_turn(found, values[2:], self._geometry) if found else {}
         rough, friction_factor = self._roughness((linear, angular))
         floor = np.maximum(floor, rough)
         covariance += np.diag((floor * values) ** 2)
@@ -679,7 +632,7 @@ class _Regression:
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
             torque_difference=self._difference,
-            slope=self._slope((linear, angular)),
+            slope=floor_slope(found[SLOPE][0]) if SLOPE in found else None,
             since=self.since,
         ).with_values(values, covariance)
 
@@ -703,28 +656,11 @@ class _Regression:
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
-    def _slope(self, axes: Sequence[AxisFit]) -> tuple[float, float] | None:
-        if SLOPE not in self._patterns:
-            return None
-        found = dict(pattern_parameters(self._patterns, axes, self._known))
-        return floor_slope(found[SLOPE][0])
-
-    def _once_per_turn(self, axes: Sequence[AxisFit]) -> dict[ResidualPattern, tuple[float, float]]:
+    def _found(self, axes: Sequence[AxisFit]) -> dict[ResidualPattern, tuple[Array, Array]]:
+        """Return the parameters of each pattern in dv/dt and in domega/dt."""
         if not self._patterns:
             return {}
-        found = dict(pattern_parameters(self._patterns, axes, self._known))
-        k7, k8 = (float(axis.theta[1]) for axis in axes)
-        geometry = self._geometry
-        left, right, b = geometry.left_radius, geometry.right_radius, geometry.half_track
-        effects = {
-            ECCENTRIC: ((0.5 * left, 0.5 * right), (-0.5 * left / b, 0.5 * right / b)),
-            UNBALANCED: ((k7, k7), (k8, -k8)),
-        }
-        return {
-            pattern: once_per_turn(found[pattern], *effect)
-            for pattern, effect in effects.items()
-            if pattern in found
-        }
+        return dict(pattern_parameters(self._patterns, axes, self._known))
 
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:
         """Return the warnings about an estimate."""
@@ -750,29 +686,12 @@ class _Regression:
             named = still_sure(sums, self._patterns, self._known)
             if estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE:
                 named = tuple(pattern for pattern in named if pattern is not SLOPE)
-            found += [self._warning(pattern, estimate) for pattern in named if pattern.warning]
+            found += [
+                warning_about(pattern, estimate, self._amplitudes)
+                for pattern in named
+                if pattern.warning
+            ]
         return (*found, *self._residuals.warnings())
-
-    def _warning(self, pattern: ResidualPattern, estimate: Estimate) -> str:
-        if pattern is SLOPE and estimate.slope is not None:
-            slope, downhill = map(math.degrees, estimate.slope)
-            return (
-                f"{pattern.warning} (about {slope:.2g} degrees, downhill at {round(downhill)} "
-                "degrees from the first heading)"
-            )
-        if pattern in self._amplitudes:
-            left, right = self._amplitudes[pattern]
-            if pattern is UNBALANCED:
-                return f"{pattern.warning} (left {left:.2g} N m, right {right:.2g} N m)"
-            left, right = math.degrees(left), math.degrees(right)
-            return f"{pattern.warning} (left {left:.2g}, right {right:.2g} degrees)"
-        if pattern is not UNEVEN or not abs(self._difference[0]) < MOST_UNEVEN:
-            return pattern.warning
-        ratio = (1.0 - self._difference[0]) / (1.0 + self._difference[0])
-        said = (
-            f"a torque of the left wheel has {ratio:.3g} times the effect of one of the right wheel"
-        )
-        return f"{pattern.warning} ({said})"
 
     def _best_delay(self) -> TorqueDelay:
         # Gravity resembles a delay by chance, as it changes as slowly as the heading.

@@ -73,11 +73,12 @@ would be too large by several of its standard deviations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from arc_odometry import WheelGeometry
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_ident.torque.axis_fit import (
     ANGULAR,
@@ -88,7 +89,7 @@ from diffbot_ident.torque.axis_fit import (
     fit,
     joined,
 )
-from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.estimate import Array, Estimate
 from diffbot_ident.torque.integral_rows import (
     BENT_DIFFERENCE,
     BENT_SUM,
@@ -419,19 +420,67 @@ def gravity_along(slope: float, downhill: float) -> tuple[float, float]:
     return pull * math.cos(downhill), pull * math.sin(downhill)
 
 
-def once_per_turn(
-    own: tuple[Array, Array], linear: tuple[float, float], angular: tuple[float, float]
-) -> tuple[float, float]:
-    """Return the amplitudes of what varies once per turn of the wheels [left, right].
+def sizes_per_turn(
+    found: Mapping[ResidualPattern, tuple[Array, Array]], gains: Array, geometry: WheelGeometry
+) -> dict[ResidualPattern, tuple[float, float]]:
+    """Return the amplitudes [left, right] of ECCENTRIC (rad) and UNBALANCED (N m) where found.
 
     Args:
-        own: Parameters of ECCENTRIC or UNBALANCED in dv/dt and in domega/dt.
-        linear: Effect of a unit on dv/dt, [left, right].
-        angular: Effect of a unit on domega/dt, [left, right].
+        found: `pattern_parameters` of a fit.
+        gains: [K7, K8] of the fit.
+        geometry: Wheel radii and separation.
     """
-    waves = [np.reshape(each, (2, 2)) / by for each, by in zip(own, (linear, angular), strict=True)]
-    left, right = np.hypot(*(0.5 * (waves[0] + waves[1]))).tolist()
-    return left, right
+    left, right, b = geometry.left_radius, geometry.right_radius, geometry.half_track
+    k7, k8 = gains
+    # Effects of a unit on dv/dt and on domega/dt, [left, right].
+    effects = {
+        ECCENTRIC: ((0.5 * left, 0.5 * right), (-0.5 * left / b, 0.5 * right / b)),
+        UNBALANCED: ((k7, k7), (k8, -k8)),
+    }
+    sizes = {}
+    for pattern in found.keys() & effects.keys():
+        linear, angular = (
+            np.reshape(own, (2, 2)) / effect
+            for own, effect in zip(found[pattern], effects[pattern], strict=True)
+        )
+        at_left, at_right = np.hypot(*(0.5 * (linear + angular))).tolist()
+        sizes[pattern] = at_left, at_right
+    return sizes
+
+
+# Relative difference of the wheels' torque gains from which on one of them has no effect.
+MOST_UNEVEN = 1.0
+
+
+def warning_about(
+    pattern: ResidualPattern,
+    estimate: Estimate,
+    per_turn: Mapping[ResidualPattern, tuple[float, float]],
+) -> str:
+    """Return the warning about a pattern, with its size where that is known.
+
+    Args:
+        pattern: A pattern of the fit.
+        estimate: The estimate of the fit.
+        per_turn: `sizes_per_turn` of the fit.
+    """
+    size = None
+    if pattern is SLOPE and estimate.slope is not None:
+        slope, downhill = map(math.degrees, estimate.slope)
+        size = f"about {slope:.2g} degrees, downhill at {round(downhill)} degrees from the first"
+        size += " heading"
+    elif pattern in per_turn:
+        left, right = per_turn[pattern]
+        if pattern is UNBALANCED:
+            size = f"left {left:.2g} N m, right {right:.2g} N m"
+        else:
+            size = f"left {math.degrees(left):.2g}, right {math.degrees(right):.2g} degrees"
+    elif pattern is UNEVEN and abs(estimate.torque_difference[0]) < MOST_UNEVEN:
+        difference = estimate.torque_difference[0]
+        ratio = (1.0 - difference) / (1.0 + difference)
+        size = f"a torque of the left wheel has {ratio:.3g} times the effect of one of the right"
+        size += " wheel"
+    return pattern.warning if size is None else f"{pattern.warning} ({size})"
 
 
 # Probability from which on a pattern is worth a second fit.
