@@ -115,7 +115,7 @@ def covariance_figure(
 
 
 def excitation_figure(recording: IdentRecording, title: str) -> Figure:
-    """Draw torques and body velocity: the whole run, and its first seconds in detail."""
+    """Draw torques and body velocity: the whole run, and its first seconds, at most half of it."""
     subtitle = "wheel torques that acted and the body velocity that they caused"
     figure = style.new_figure(f"Excitation of {title}", subtitle, 7.0)
     (times, motion), (early, opening) = recording.motion(), recording.opening()
@@ -124,8 +124,9 @@ def excitation_figure(recording: IdentRecording, title: str) -> Figure:
         for chart, column in zip(excitation_charts(times, motion), (2, 3, 0, 1), strict=True)
     ]
     # The opening was recorded with more points.
+    span = (0.0, min(_end(early), 0.5 * _end(times)))
     rows = [
-        (chart, detail, (0.0, _end(early)))
+        (chart, detail, span)
         for chart, detail in zip(whole, excitation_charts(early, opening), strict=True)
     ]
     draw_panels(figure, _end(times), rows, TIME)
