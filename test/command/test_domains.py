@@ -19,7 +19,8 @@ HOLDER = """
 import sys
 from diffbot_bringup import domains
 domains._FIRST_PORT, domains._PORTS, domains.DOMAINS = int(sys.argv[1]), 10, range(1, 6)
-with domains.claim(sys.argv[2], "/results", launch=True) as own:
+with domains.claim(sys.argv[2], launch=True) as own:
+    own.move("/results")
     print(own.domain, flush=True)
     sys.stdin.read()
 """
