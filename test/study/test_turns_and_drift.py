@@ -65,6 +65,14 @@ def test_friction_that_falls_is_named_and_that_of_the_end_is_found():
         assert (np.abs(off) < 3.0 * np.sqrt(found.friction.variances)).all(), seed
 
 
+@pytest.mark.parametrize("seed", [8222, 8224, 8233])
+def test_residuals_of_friction_that_falls_are_white(seed):
+    """With parameters of the mean friction they were not: slopes and slip were suspected, too."""
+    found, _ = identified(replace(draw(seed), warming=0.4), 40.0)
+    assert any("the friction fell" in text for text in found.warnings)
+    assert not any("not white" in text for text in found.warnings)
+
+
 def test_torques_that_weaken_are_named_and_the_gains_are_those_of_the_end():
     """3 % within 20 s, as with a battery; the mean of K7 and K8 is 1.5 % larger."""
     run = record_random(draw(8203), 20.0)
