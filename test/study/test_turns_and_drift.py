@@ -59,7 +59,7 @@ def test_friction_that_falls_is_named_and_that_of_the_end_is_found():
         found, errors = identified(drawn)
         assert np.sqrt(np.mean(np.square(errors))) < 2.5, seed
         start, end = drawn.friction_at(0.0), drawn.friction_at(20.0)
-        fell = 200.0 * (start.coulomb[0] - end.coulomb[0]) / (start.coulomb[0] + end.coulomb[0])
+        fell = 100.0 * (start.coulomb[0] - end.coulomb[0]) / start.coulomb[0]
         assert sizes(FRICTION, found)[0] == pytest.approx(fell, rel=0.3), seed
         off = np.subtract(found.friction.values, (*end.viscous, *end.coulomb))
         assert (np.abs(off) < 3.0 * np.sqrt(found.friction.variances)).all(), seed
@@ -71,6 +71,12 @@ def test_residuals_of_friction_that_falls_are_white(seed):
     found, _ = identified(replace(draw(seed), warming=0.4), 40.0)
     assert any("the friction fell" in text for text in found.warnings)
     assert not any("not white" in text for text in found.warnings)
+
+
+def test_friction_that_nearly_vanishes_does_not_fall_by_more_than_all_of_it():
+    """It fell by 1.7e+02 %, of its mean."""
+    found, _ = identified(replace(draw(9502), warming=0.9, warming_time=12.0), 40.0)
+    assert 80.0 < sizes(FRICTION, found)[0] <= 100.0
 
 
 def test_torques_that_weaken_are_named_and_the_gains_are_those_of_the_end():

@@ -126,8 +126,9 @@ class ForceDrift:
 
 
 def _way(share: float) -> str:
-    """Return a relative change in words."""
-    return f"{'fell' if share < 0.0 else 'rose'} by {100.0 * abs(share):.2g} %"
+    """Return a drift over the run, relative to the mean, in words: relative to the start."""
+    change = max(share / max(1.0 - 0.5 * share, 0.1), -1.0)
+    return f"{'fell' if share < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
 
 
 class ChangeWatch:
