@@ -59,26 +59,44 @@ def test_friction_that_falls_is_named_and_that_of_the_end_is_found():
         found, errors = identified(drawn)
         assert np.sqrt(np.mean(np.square(errors))) < 2.5, seed
         start, end = drawn.friction_at(0.0), drawn.friction_at(20.0)
-        fell = 200.0 * (start.coulomb[0] - end.coulomb[0]) / (start.coulomb[0] + end.coulomb[0])
+        fell = 100.0 * (start.coulomb[0] - end.coulomb[0]) / start.coulomb[0]
         assert sizes(FRICTION, found)[0] == pytest.approx(fell, rel=0.3), seed
         off = np.subtract(found.friction.values, (*end.viscous, *end.coulomb))
         assert (np.abs(off) < 3.0 * np.sqrt(found.friction.variances)).all(), seed
 
 
-def test_torques_that_weaken_are_named_and_the_gains_are_those_of_the_end():
-    """3 % within 20 s, as with a battery; the mean of K7 and K8 is 1.5 % larger."""
+@pytest.mark.parametrize("seed", [8222, 8224, 8233])
+def test_residuals_of_friction_that_falls_are_white(seed):
+    """With parameters of the mean friction they were not: slopes and slip were suspected, too."""
+    found, _ = identified(replace(draw(seed), warming=0.4), 40.0)
+    assert any("the friction fell" in text for text in found.warnings)
+    assert not any("not white" in text for text in found.warnings)
+
+
+def test_friction_that_nearly_vanishes_does_not_fall_by_more_than_all_of_it():
+    """It fell by 1.7e+02 %, of its mean."""
+    found, _ = identified(replace(draw(9502), warming=0.9, warming_time=12.0), 40.0)
+    assert 80.0 < sizes(FRICTION, found)[0] <= 100.0
+
+
+@pytest.mark.parametrize("fall", [0.03, 0.12])
+def test_torques_that_weaken_are_named_and_the_gains_are_those_of_the_end(fall):
+    """Within 20 s, as with a battery; the mean of K7 and K8 is larger by half of it.
+
+    12 % were taken for a payload.
+    """
     run = record_random(draw(8203), 20.0)
     estimator = make_estimator("integral", run.geometry, run.scale)
     for sample in run.samples:
-        share = 1.0 - 0.03 * sample.stamp / 20.0
+        share = 1.0 - fall * sample.stamp / 20.0
         left, right = sample.effort
         # Reports that exceed the acting torques more and more.
         estimator.update(replace(sample, effort=(left / share, right / share)))
     found = estimator.estimate()
-    assert sizes(TORQUES, found)[0] == pytest.approx(3.0, rel=0.2)
-    off = np.array(found.values[2:]) / (0.97 * run.truth[2:]) - 1.0
+    assert sizes(TORQUES, found)[0] == pytest.approx(100.0 * fall, rel=0.2)
+    off = np.array(found.values[2:]) / ((1.0 - fall) * run.truth[2:]) - 1.0
     deviations = np.sqrt(found.variances[2:]) / np.abs(found.values[2:])
-    assert (np.abs(off) < 3.0 * deviations).all() and (deviations < 0.01).all()
+    assert (np.abs(off) < 3.0 * deviations).all() and (deviations < 0.03).all()
 
 
 def test_a_robot_that_stays_as_it_is_does_not_drift():

@@ -535,7 +535,7 @@ class _Regression:
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         extra = self._extra(self._patterns)
-        self._residuals.add(rows, turning & whole, self.sums, self._delay, extra)
+        self._residuals.add(rows, turning & whole, self._fitted, self._delay, extra)
         return True
 
     def _forget(self, rows: Array) -> None:

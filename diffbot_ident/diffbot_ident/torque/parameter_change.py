@@ -126,8 +126,9 @@ class ForceDrift:
 
 
 def _way(share: float) -> str:
-    """Return a relative change in words."""
-    return f"{'fell' if share < 0.0 else 'rose'} by {100.0 * abs(share):.2g} %"
+    """Return a drift over the run, relative to the mean, in words: relative to the start."""
+    change = max(share / max(1.0 - 0.5 * share, 0.1), -1.0)
+    return f"{'fell' if share < 0.0 else 'rose'} by {float(f'{100.0 * abs(change):.2g}'):g} %"
 
 
 class ChangeWatch:
@@ -191,7 +192,11 @@ class ChangeWatch:
             effect, weight = _effects(units, axis, own, solution(seen, axis, own))
             ratio, at = _split(effect, weight)
             # The newest unit may have changed in its midst: the share is at least this.
-            if ratio > SURE_CHANGE and abs(_step(effect, weight, at)) > LEAST_CHANGE:
+            if (
+                ratio > SURE_CHANGE
+                and abs(_step(effect, weight, at)) > LEAST_CHANGE
+                and not _drifts(effect, weight, self._times(), ratio)
+            ):
                 found.append((ratio, at))
         if not found:
             return None
@@ -363,8 +368,23 @@ def _split(effect: Array, weight: Array) -> tuple[float, int]:
             scatter += _scatter(effect[first:], weight[first:])
             if scatter < best:
                 best, at = scatter, first
+    return _likelihood_ratio(effect, weight, best), at
+
+
+def _drifts(effect: Array, weight: Array, time: Array, ratio: float) -> bool:
+    """Return whether a drift explains the units better than a change with this ratio."""
+    middle = float(weight @ time) / float(weight.sum())
+    away = weight * (time - middle)
+    share = float(away @ effect) / float(away @ time)
+    better = _likelihood_ratio(effect, weight, _scatter(effect - share * time, weight)) > ratio
+    return better and abs(share) < MOST_DRIFT
+
+
+def _likelihood_ratio(effect: Array, weight: Array, scatter: float) -> float:
+    """Return that of two parameters that leave this scatter against one level."""
     least = np.finfo(float).tiny
-    return (count - 2) * math.log((_scatter(effect, weight) + least) / (best + least)), at
+    count = np.count_nonzero(weight)
+    return (count - 2) * math.log((_scatter(effect, weight) + least) / (scatter + least))
 
 
 def _scatter(effect: Array, weight: Array) -> float:
