@@ -13,7 +13,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    install_requires=["setuptools", "matplotlib", "numpy", "pyyaml", "rich", "scipy"],
+    install_requires=["setuptools", "matplotlib", "numpy", "rich", "scipy"],
     extras_require={"cluster": ["dask", "distributed", "pyarrow"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
