@@ -184,12 +184,10 @@ class ChangeWatch:
         """
         if len(self._ends) < FEWEST:
             return None
-        spread = is_spread(extra)
-        seen = sums.delayed(delay, spread)
-        units = self._units(delay, spread)
+        units, fits = self._fits(sums, delay, extra)
         found = []
-        for axis, own in zip((LINEAR, ANGULAR), extra, strict=True):
-            effect, weight = _effects(units, axis, own, solution(seen, axis, own))
+        for axis, own, theta in fits:
+            effect, weight = _effects(units, axis, own, theta)
             ratio, at = _split(effect, weight)
             # The newest unit may have changed in its midst: the share is at least this.
             if (
@@ -213,14 +211,10 @@ class ChangeWatch:
         """
         if len(self._ends) < FEWEST:
             return None
-        spread = is_spread(extra)
-        seen, units = sums.delayed(delay, spread), self._units(delay, spread)
-        theta = [
-            solution(seen, axis, own) for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
-        ]
+        units, fits = self._fits(sums, delay, extra)
         information, weighted = np.zeros((3, 3)), np.zeros(3)
-        for axis, own, known in zip((LINEAR, ANGULAR), extra, theta, strict=True):
-            value, own_information = _trends(units, self._times(), axis, own, known)
+        for axis, own, theta in fits:
+            value, own_information = _trends(units, self._times(), axis, own, theta)
             information += own_information
             weighted += own_information @ value
         found = _likely_drifts(information, weighted)
@@ -229,11 +223,11 @@ class ChangeWatch:
         shares, deviations, sure = found
         correction = np.zeros_like(self._so_far[0])
         torques, viscous, coulomb = shares
-        for axis, known in zip((LINEAR, ANGULAR), theta, strict=True):
-            weights = delay_weights(delay, self._fine)
-            correction[axis.torque, axis.output] = -torques * known[1] * weights
-            correction[[V, OMEGA], axis.output] = -viscous * known[2:4]
-            correction[[SIGN_LEFT, SIGN_RIGHT], axis.output] = -coulomb * known[4:6]
+        weights = delay_weights(delay, self._fine)
+        for axis, _, theta in fits:
+            correction[axis.torque, axis.output] = -torques * theta[1] * weights
+            correction[[V, OMEGA], axis.output] = -viscous * theta[2:4]
+            correction[[SIGN_LEFT, SIGN_RIGHT], axis.output] = -coulomb * theta[4:6]
         return ForceDrift(shares, deviations, sure, correction)
 
     def steady(self, sums: RowSums, drift: ForceDrift) -> RowSums:
@@ -259,10 +253,17 @@ class ChangeWatch:
         found: Array = middles / (ends[-1] - ends[0])
         return found
 
-    def _units(self, delay: float, spread: bool) -> Array:
-        """Return the moments of the units, with the torques as in `RowSums.delayed`."""
+    def _fits(
+        self, sums: RowSums, delay: float, extra: ExtraColumns
+    ) -> tuple[Array, list[tuple[Axis, Sequence[int], Array]]]:
+        """Return the moments of the units, and each axis with its extra columns and parameters."""
+        spread = is_spread(extra)
+        seen = sums.delayed(delay, spread)
         moments = np.array([own[0] for own in self._products])
-        return delayed_products(moments, delay, spread, self._fine)
+        return delayed_products(moments, delay, spread, self._fine), [
+            (axis, own, solution(seen, axis, own))
+            for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
+        ]
 
 
 def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:
