@@ -198,6 +198,11 @@ class IntegralEstimator:
         left, right = (math.remainder(after[i] - before[i], math.tau) / period for i in (1, 2))
         return self._geometry.body_velocity(left, right)
 
+    @property
+    def explains_more(self) -> bool:
+        """Whether the fit has more than K5..K8, friction and a delay, such as a slope."""
+        return self._regression is not None and self._regression.explains_more
+
     def update(self, sample: JointSample) -> bool:
         """Process one joint sample; see Estimator.update."""
         if not self._check.passes(sample):
@@ -440,6 +445,11 @@ class _Regression:
     def samples_since_change(self) -> int | None:
         """Number of samples since the last change of the robot; None: it has not changed."""
         return None if self._changed is None else self._taken - self._forgotten
+
+    @property
+    def explains_more(self) -> bool:
+        """See IntegralEstimator.explains_more."""
+        return bool(self._patterns) or self._drift is not None
 
     @property
     def has_rows(self) -> bool:

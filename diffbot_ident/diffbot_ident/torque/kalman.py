@@ -300,6 +300,12 @@ def _cholesky(a: float, b: float, c: float) -> Array:
     return np.array([[1.0 / first, 0.0], [-b / (a * second), 1.0 / second]])
 
 
+LACKING = (
+    "estimator kalman has no states for what is found besides friction and a delay: the values are "
+    "those of estimator integral"
+)
+
+
 class KalmanEstimator:
     """Estimates K5..K8 and the wheels' friction from joint samples.
 
@@ -442,11 +448,18 @@ class KalmanEstimator:
         return False
 
     def estimate(self) -> Estimate:
-        """Return the current estimate; the companion's until the filter has started."""
+        """Return the current estimate.
+
+        It is the companion's until the filter has started, and while the companion finds what the
+        filter has no states for: on a slope of 1 degree the filter's K5 to K7 are 8 of their
+        standard deviations off.
+        """
         companion = self._companion.estimate()
         warnings = (*companion.warnings, *self._warnings())
         if self.filter is None:
             return replace(companion, warnings=warnings)
+        if self._companion.explains_more:
+            return replace(companion, warnings=(*warnings, LACKING))
         theta = self.filter.state[4:]
         v, omega = np.sqrt(self.filter.errors).tolist()
         found = replace(
