@@ -107,7 +107,7 @@ def test_time_jumps_are_refused_and_not_bridged(jump):
     moved = [JointSample(s.stamp - 0.01 + jump, s.position, s.velocity, s.effort) for s in samples]
     with pytest.raises(ValueError, match="time step"):
         estimator.update(moved[300])
-    assert estimator.estimate() == before
+    assert repr(estimator.estimate()) == repr(before)  # equal in Python 3.13, too, with NaN
     if math.isfinite(jump):
         for sample in moved[301:]:
             estimator.update(sample)
