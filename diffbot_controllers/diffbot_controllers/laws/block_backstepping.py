@@ -102,7 +102,8 @@ class BlockBackstepping:
         limited = self.drivetrain.slew_limited(limited, limits.torque, dt)
         if still:
             rests = self.drivetrain.rests(ahead, turn, u)
-            limited = np.where(rests, self.drivetrain.resting_torque(), limited)
+            if rests.any():
+                limited = np.where(rests, self.drivetrain.resting_torque(), limited)
         else:
             self.drivetrain.leave()
         self.drivetrain.command(limited)

@@ -62,7 +62,7 @@ class Drivetrain:
             else VelocityEstimate(dynamics, mean)
         )
         self._predictor = ReferencePredictor()
-        self._bias = self._push = REST
+        self._push = REST  # acceleration that the model cannot explain
         self._acted = self._commanded = NO_TORQUE
         self._last_nonzero = NO_TORQUE  # last torque of each wheel that was not 0
 
@@ -94,7 +94,7 @@ class Drivetrain:
         """Forget the past: the robot was at rest, without torque."""
         self._estimate.reset()
         self._predictor.reset()
-        self._bias = self._push = REST
+        self._push = REST
         self._acted = self._commanded = NO_TORQUE
         self._last_nonzero = NO_TORQUE
         if self._feedforward is not None and self._standstill is not None:
@@ -131,7 +131,6 @@ class Drivetrain:
             state = replace(state, torque=self._acted)
         now = self._estimate.motion(state, dt)
         self._push = now.bias
-        self._bias = now.bias if self._integral else REST
         if isinstance(self._estimate, MotionObserver) and self._estimate.wheels.delay > 0.0:
             return self._estimate.predicted(now)
         return now
@@ -159,7 +158,7 @@ class Drivetrain:
             dt: Control period, s.
             unbounded: Acceleration before the law's limits; None: the law has no limits.
         """
-        bias = self._bias
+        bias = self._push if self._integral else REST
         drift = Velocity(drift.v + bias.v, drift.omega + bias.omega)
         torque = self.dynamics.torque(acceleration, drift)
         if self._feedforward is None:

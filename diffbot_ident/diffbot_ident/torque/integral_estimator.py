@@ -515,14 +515,14 @@ class _Regression:
         """
         if self._watch is None or not self.has_rows:
             return
-        change = self._watch.change(self.sums, self._delay, self._extra(self._patterns))
+        extra = self._extra(self._patterns)
+        change = self._watch.change(self.sums, self._delay, extra)
         if change is not None:
             self._changed, self.since, self._forgotten = change, stamp, self._taken
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
             return
-        extra = self._extra(self._patterns)
         self._drift, self._steady = self._watch.drift(self.sums, self._delay, extra), None
 
     def change_in_words(self) -> str | None:
