@@ -87,6 +87,18 @@ def test_noise_variances_are_recovered_and_errors_are_as_stated(noise):
     assert 0.5 < np.mean(np.square(normalised)) < 1.7
 
 
+@pytest.mark.parametrize("ratio", [0.0, 50.0, 150.0])
+def test_torque_noise_is_seen_through_coarse_encoders(ratio):
+    """20 seeds, 3000 rows: the mean of the torques' variance to 25 %, none below 0.15 of it.
+
+    With readings 150 times as noisy as the speed gained in a period, the residuals hardly differ
+    from those without torque noise, but slow regressors are as uncertain as it makes them. Over
+    100 other seeds the means were 0.94 to 1, the least 0.23, the largest 2.05.
+    """
+    noises = [fitted(LINEAR, (0.001, 0.001 * ratio), seed).noise[0] for seed in range(20)]
+    assert 0.15e-6 < min(noises) and np.mean(noises) == pytest.approx(1e-6, rel=0.25)
+
+
 @pytest.mark.parametrize("delay", range(DELAYS))
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
 def test_residuals_are_least_at_the_true_delay(axis, delay):
@@ -97,8 +109,7 @@ def test_residuals_are_least_at_the_true_delay(axis, delay):
 def test_missing_motion_leaves_a_huge_variance_and_nothing_else():
     """Without torque the gain is unknown by any measure; nothing is infinite or NaN."""
     sums = simulated(LINEAR, (0.02, 0.02), 6)
-    sums.moments[SUM, :] = sums.moments[:, SUM] = 0.0
-    sums.lagged[:, SUM, :] = sums.lagged[:, :, SUM] = 0.0
+    sums.squares[:, SUM, :] = sums.squares[:, :, SUM] = 0.0
     sums.torque[SUM, :] = sums.torque[:, SUM] = 0.0
     sums.reading[SUM, :] = sums.reading[:, SUM] = 0.0
     found = fit(sums.delayed(0.0), LINEAR)

@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.integral_rows import TORQUES, TURNING_WEIGHT, RowSums, kernels
+from diffbot_ident.torque.integral_rows import (
+    AVERAGED_PARTS,
+    GAP_WEIGHT,
+    TORQUES,
+    TURNING_WEIGHT,
+    RowSums,
+    kernels,
+)
 from diffbot_ident.torque.torque_delay import delay_columns
 
 COLUMNS = TORQUES + 2 * delay_columns(1)
-SUMS = ("moments", "lagged", "pairs", "torque", "reading")
+SUMS = ("squares", "weights", "torque", "reading")
 
 
 def make_rows(count, seed=1):
@@ -38,17 +45,23 @@ def test_the_size_of_blocks_does_not_matter(sizes, smoothing):
 
 
 def test_sums_are_those_of_loops():
-    """Against plain loops over rows and lags, with rows in which a wheel turns round."""
-    rows, turning = make_rows(30)
-    sums = summed([(rows, turning)])
-    weights = np.where(turning, 1.0, TURNING_WEIGHT)
+    """Against plain loops, with rows in which a wheel reverses, a sample was lost, or all is 0."""
+    rows, turning = make_rows(60)
+    rows[45] = 0.0
+    whole = np.arange(60) != 20
+    sums = RowSums(4, 2, 0.01)
+    sums.add(rows, turning, whole)
+    weights = np.where(turning, 1.0, TURNING_WEIGHT) * np.where(whole, 1.0, GAP_WEIGHT)
+    weights[45] = 0.0
     moments = sum(w * np.outer(z, z) for w, z in zip(weights, rows, strict=True))
     np.testing.assert_allclose(sums.moments, moments, atol=1e-9)
-    for i, lag in enumerate(sums.lags):
-        both = [(weights[k] * weights[k + lag]) ** 0.5 for k in range(30 - lag)]
-        lagged = sum(w * np.outer(rows[k], rows[k + lag]) for k, w in enumerate(both))
-        np.testing.assert_allclose(sums.lagged[i], lagged, atol=1e-9)
-        assert sums.pairs[i] == pytest.approx(sum(both))
+    assert sums.part == 2
+    within = [slice(k, k + 2 * AVERAGED_PARTS) for k in range(0, 60 - 2 * AVERAGED_PARTS + 1, 2)]
+    means = [rows[part].mean(axis=0) for part in within]
+    least = [weights[part].min() for part in within]
+    smooth = sum(2.0 * w * np.outer(z, z) for w, z in zip(least, means, strict=True))
+    np.testing.assert_allclose(sums.squares, [moments, smooth], atol=1e-9)
+    np.testing.assert_allclose(sums.weights, [sum(weights), 2.0 * sum(least)])
 
 
 @pytest.mark.parametrize(("window", "smoothing"), [(4, 2), (10, 5), (3, 1), (4, 4)])
@@ -99,7 +112,7 @@ def test_forgetting_weighs_the_past_down():
     sums.interrupt()
     sums.add(*second)
     one, two = summed([first]), summed([second])
-    for name in ("moments", "lagged", "pairs", "rows"):
+    for name in ("squares", "weights", "rows"):
         expected = 0.5 * getattr(one, name) + getattr(two, name)
         np.testing.assert_allclose(getattr(sums, name), expected, atol=1e-9)
     for name in ("torque", "reading"):
@@ -107,10 +120,10 @@ def test_forgetting_weighs_the_past_down():
         np.testing.assert_allclose(getattr(sums, name), expected, atol=1e-9)
 
 
-def test_interruption_pairs_nothing_across_it():
+def test_interruption_averages_nothing_across_it():
     first, second = make_rows(20, 1), make_rows(20, 2)
     sums = summed([first])
     sums.interrupt()
     sums.add(*second)
     one, two = summed([first]), summed([second])
-    np.testing.assert_allclose(sums.lagged, one.lagged + two.lagged, atol=1e-9)
+    np.testing.assert_allclose(sums.squares, one.squares + two.squares, atol=1e-9)

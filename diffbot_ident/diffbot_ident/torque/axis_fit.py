@@ -22,6 +22,7 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
 from diffbot_ident.torque.integral_rows import (
+    AVERAGED_PARTS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -51,6 +52,11 @@ WEAK_PRIOR = 1e-9
 # A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
 MIN_DETERMINANT = 1e-12
 TINY = float(np.finfo(float).tiny)
+# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
+# settle.
+ROUNDS = 4
+# Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
+FAR = 30.0
 
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
@@ -262,10 +268,10 @@ def fit(
     b = seen[0, :-1, -1] / scale
     shape = scale[:, None] * scale
     weak = _weak_prior(size)
-    spread = seen[4:, :-1, :-1] / shape
+    spread = seen[2:, :-1, :-1] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, seen[1:4], theta / scale, p @ spread @ p, shape)
+    noise, variance = _noise(sums, seen[:2], theta / scale, p @ spread @ p, shape)
     omega = (noise[0] * spread[0] + noise[1] * spread[1]) * _small_sample(sums, size)
     # Noise variance at which uncorrelated rows would give the same precision.
     per_row = max(float(np.sum(p * omega)) / size, TINY)
@@ -287,18 +293,18 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
     It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
-    independent = float(sums.pairs[0]) / (sums.window + sums.smoothing)
+    independent = float(sums.weights[0]) / (sums.window + sums.smoothing)
     return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
 
 
 def _noise(
-    sums: RowSums, lagged: Array, theta: Array, spread: Array, shape: Array
+    sums: RowSums, squares: Array, theta: Array, spread: Array, shape: Array
 ) -> tuple[tuple[float, float], float]:
-    """Estimate the variances of the two noises from the autocovariances of the residuals.
+    """Estimate the variances of the two noises from the squares of the residuals.
 
     Args:
         sums: Sums of the rows.
-        lagged: Lagged products of the regressors and the output, shape (3, p + 1, p + 1).
+        squares: Products of the regressors and the output, `RowSums.squares`, (2, p + 1, p + 1).
         theta: Parameters, shape (p,).
         spread: Covariance of the scaled parameters per unit of each noise, shape (2, p, p).
         shape: Products of the parameters' scales, shape (p, p).
@@ -307,44 +313,113 @@ def _noise(
         Variances [torque, reading] of the noises, and the variance of the residuals.
     """
     full = np.append(-theta, 1.0)
-    found = lagged @ full @ full
-    # Part of the autocovariances that the fit has removed: tr(spread_j lagged_i).
-    own = (lagged[:, :-1, :-1] / shape).reshape(len(lagged), -1)
+    found = squares @ full @ full
+    # Part of the squares that the fit has removed: tr(spread_j squares_i).
+    own = (squares[:, :-1, :-1] / shape).reshape(2, -1)
     taken = own @ spread.transpose(0, 2, 1).reshape(2, -1).T
-    pairs = sums.pairs
-    expected = _correlations(sums.window, sums.smoothing, sums.lags) * pairs[:, None] - taken
-    variance = float(found[0] / pairs[0]) if pairs[0] else np.inf
-    return _nonnegative(expected, found), max(variance, 0.0)
+    # The readings' noise in the parameters comes from fast changes, which means of rows lack: there
+    # it adds to the squares.
+    taken[1, 1] *= -1.0
+    seen = _seen_noise(sums.window, sums.smoothing, sums.part)
+    weights = sums.weights
+    variance = float(found[0] / weights[0]) if weights[0] else np.inf
+    expected = seen.powers * weights[:, None] - taken
+    noise = _likely_noise(expected.tolist(), found.tolist(), seen, weights.tolist())
+    return noise, max(variance, 0.0)
+
+
+@dataclass(frozen=True)
+class _SeenNoise:
+    """How the noises [torque, reading] of variance 1 appear in rows (1) and in means of rows (2).
+
+    Attributes:
+        powers: Their variances, shape (2, 2).
+        rows, both, means: Sums over all lags of the products of two covariances, those of 1 with 1,
+            of 1 with 2 and of 2 with 2: of the torques' with itself, of either, of the readings'.
+    """
+
+    powers: Array
+    rows: tuple[float, float, float]
+    both: tuple[float, float, float]
+    means: tuple[float, float, float]
 
 
 @lru_cache
-def _correlations(window: int, smoothing: int, lags: tuple[int, ...]) -> Array:
-    """Return the autocorrelations of the two noises' kernels at these lags, shape (lags, 2)."""
-    return np.array(
-        [
-            [kernel[lag:] @ kernel[: len(kernel) - lag] for kernel in kernels(window, smoothing)]
-            for lag in lags
-        ]
-    )
+def _seen_noise(window: int, smoothing: int, part: int) -> _SeenNoise:
+    count = AVERAGED_PARTS * part
+    seen = [(own, np.convolve(own, np.ones(count)) / count) for own in kernels(window, smoothing)]
+    size = 2 * (window + smoothing + count) + 1
+
+    def products(one: int, other: int) -> tuple[float, float, float]:
+        covariances = np.zeros((2, size))
+        for covariance, each in zip(covariances, seen, strict=True):
+            first = size // 2 - len(each[other]) + 1
+            lagged = np.correlate(each[one], each[other], "full")
+            covariance[first : first + len(lagged)] = lagged
+        (torque, either), (_, reading) = (covariances @ covariances.T).tolist()
+        return torque, either, reading
+
+    powers = np.array([[own @ own for own in each] for each in seen]).T
+    return _SeenNoise(powers, products(0, 0), products(0, 1), products(1, 1))
 
 
-def _nonnegative(matrix: Array, found: Array) -> tuple[float, float]:
-    """Solve a least squares problem with two non-negative unknowns.
+def _likely_noise(
+    expected: list[list[float]], found: list[float], seen: _SeenNoise, weights: list[float]
+) -> tuple[float, float]:
+    """Return the variances [torque, reading] that are likely, given the squares of the residuals.
+
+    The squares scatter about their expected values, by Bartlett's formula. The torques' variance is
+    the mean of a normal distribution that is cut off at 0: where it is uncertain, the best estimate
+    is often 0, and the intervals would be too short.
 
     Args:
-        matrix: Coefficients, shape (n, 2).
-        found: Right-hand side, shape (n,).
+        expected: Sums of squares per unit of each noise, shape (2, 2).
+        found: Sums of squares, shape (2,).
+        seen: How the noises appear.
+        weights: `RowSums.weights`.
     """
-    (aa, ab), (_, bb) = (matrix.T @ matrix).tolist()
-    ay, by = (matrix.T @ found).tolist()
-    determinant = aa * bb - ab * ab
-    if determinant > MIN_DETERMINANT * aa * bb:
-        best = (bb * ay - ab * by) / determinant, (aa * by - ab * ay) / determinant
-        if min(best) >= 0.0:
-            return best
-    # Only one of them is positive: the one that explains more.
-    first, second = (max(y, 0.0) / max(square, TINY) for y, square in ((ay, aa), (by, bb)))
-    return (first, 0.0) if first * first * aa >= second * second * bb else (0.0, second)
+    (a, b), (c, d) = expected
+    x, y = found
+    determinant = a * d - b * c
+    if not (weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)):
+        # Nothing tells the noises apart; that of the torques makes the wider intervals.
+        return max(x, 0.0) / max(a, TINY), 0.0
+    best_torque, best_reading = (d * x - b * y) / determinant, (a * y - c * x) / determinant
+    torque, reading = max(best_torque, 0.0), max(best_reading, 0.0)
+    for _ in range(ROUNDS):
+        before = torque
+        xx, xy, yy = (
+            2.0 * n * (p * torque * torque + 2.0 * q * torque * reading + r * reading * reading)
+            for n, (p, q, r) in (
+                (weights[0], seen.rows),
+                (math.sqrt(weights[0] * weights[1]), seen.both),
+                (weights[1], seen.means),
+            )
+        )
+        # Covariances of the two estimates, times the square of the determinant.
+        of_torque = d * d * xx - 2.0 * b * d * xy + b * b * yy
+        of_reading = c * c * xx - 2.0 * a * c * xy + a * a * yy
+        mean = best_torque
+        if best_reading < 0.0 < of_reading:
+            # The readings' variance is taken as 0: the torques' is that under this condition.
+            shared = (a * d + b * c) * xy - c * d * xx - a * b * yy
+            mean -= shared / of_reading * best_reading
+            of_torque -= shared * shared / of_reading
+        torque = _mean_above_zero(mean, math.sqrt(max(of_torque, 0.0)) / -determinant)
+        if torque == before:
+            break
+    return torque, reading
+
+
+def _mean_above_zero(mean: float, std: float) -> float:
+    """Return the mean of a normal distribution that is cut off below 0."""
+    if mean >= FAR * std:
+        return max(mean, 0.0)
+    ratio = mean / std
+    if ratio <= -FAR:
+        return -std / ratio
+    density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
+    return mean + std * density / (0.5 * math.erfc(-ratio / math.sqrt(2.0)))
 
 
 # Friction coefficients are separable if the smallest eigenvalue of their correlation matrix is
@@ -575,7 +650,7 @@ class ResidualCorrelation:
         ):
             full = np.append(-own, 1.0)
             products = seen.moments[_block((*axis.regressors, *extra, axis.output))]
-            if mean > POOR * float(full @ products @ full) / float(seen.pairs[0]):
+            if mean > POOR * float(full @ products @ full) / float(seen.weights[0]):
                 self.forget(0.0)
                 self.interrupt()
                 return

@@ -562,6 +562,9 @@ TURNING_WEIGHT, TURNING_PERIOD = 0.5, 0.02
 # whole period. With full weight and 1 % of the samples lost, intervals were 2.5 to 5 times as wide.
 # It is not 0, because with one lost sample in five there is hardly any other row.
 GAP_WEIGHT = 1e-4
+# Parts of half a window over which rows are averaged to tell the noises apart. The more, the less
+# the readings' noise matters, but the fewer independent means there are.
+AVERAGED_PARTS = 9
 
 
 class RowSums:
@@ -576,6 +579,11 @@ class RowSums:
 
     where psi is the regressors weighted by the kernel of a single period or reading.
 
+    The two variances follow from the squares of the residuals of rows, and of means of successive
+    rows: errors of the angles hardly remain in the means, those of the torques do. With coarse
+    encoders and short periods the rows alone do not tell the torques' part, on which the intervals
+    of K5 and K6 depend.
+
     Args:
         window: Control periods from one end of a window to the other.
         smoothing: Control periods over which each end is averaged.
@@ -583,9 +591,9 @@ class RowSums:
         fine: Samples per control period.
 
     Attributes:
-        products: `moments`, `lagged` (3), `torque` and `reading`, shape (6, columns, columns).
-        lags: Lags in rows at which `lagged` is kept: 0, half a window, a window.
-        pairs: Sums of the products of the square roots of the weights at these lags, shape (3,).
+        products: `moments`, `smooth`, `torque` and `reading`, shape (4, columns, columns).
+        part: Rows of a part; see AVERAGED_PARTS.
+        weights: Sums of the weights of rows, and of means of successive rows, shape (2,).
         rows: Number of rows, reduced by forgetting.
     """
 
@@ -594,10 +602,10 @@ class RowSums:
         self.smoothing = smoothing
         self.fine = fine
         self._turning_weight = TURNING_WEIGHT * min(1.0, TURNING_PERIOD / period) ** 2
-        self.lags = (0, window // 2, window)
+        self.part = max(window // 2, 1)
         size = self._columns = TORQUES + 2 * delay_columns(fine)
-        self.products = np.zeros((6, size, size))
-        self.pairs = np.zeros(3)
+        self.products = np.zeros((4, size, size))
+        self.weights = np.zeros(2)
         self.rows = 0.0
         self.interrupt()
 
@@ -608,15 +616,15 @@ class RowSums:
         return moments
 
     @property
-    def lagged(self) -> Array:
-        """Sums of z(k) z(k + lag)', z rows times root of weight, (3, columns, columns)."""
-        lagged: Array = self.products[1:4]
-        return lagged
+    def squares(self) -> Array:
+        """Weighted sums of z z' over the rows z and over their means, (2, columns, columns)."""
+        squares: Array = self.products[:2]
+        return squares
 
     @property
     def torque(self) -> Array:
         """Sum of psi_t psi_t', (columns, columns), per unit gain of v or omega in a period."""
-        torque: Array = self.products[4]
+        torque: Array = self.products[2]
         return torque
 
     @property
@@ -625,13 +633,14 @@ class RowSums:
 
         It is per unit of the mean path or turn at one reading, divided by a period.
         """
-        reading: Array = self.products[5]
+        reading: Array = self.products[3]
         return reading
 
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
-        self._plain = np.zeros((self.window, self._columns))
-        self._roots = np.zeros(self.window)
+        self._rest, self._rest_weight = np.empty((0, self._columns)), np.empty(0)
+        self._means = np.zeros((AVERAGED_PARTS - 1, self._columns))
+        self._least = np.zeros(AVERAGED_PARTS - 1)
         self._weighted = np.zeros((self.window + self.smoothing, self._columns))
 
     def delayed(self, delay: float, spread: bool = False) -> RowSums:
@@ -652,10 +661,10 @@ class RowSums:
 
     def forget(self, factor: float) -> None:
         """Scale the weight of everything so far by this factor (0 to 1)."""
-        self.products[:4] *= factor
+        self.products[:2] *= factor
         # Sums of squares of weighted rows: a weight counts twice.
-        self.products[4:] *= factor * factor
-        self.pairs *= factor
+        self.products[2:] *= factor * factor
+        self.weights *= factor
         self.rows *= factor
 
     def add(self, rows: Array, turning: Flags, whole: Flags | None = None) -> None:
@@ -674,19 +683,28 @@ class RowSums:
         weighted = weight * rows
         self.products[0] += weighted.T @ rows
         self.rows += int(told.sum())
-        root = np.sqrt(weight)
-        self._add_lagged(root * rows, root[:, 0])
+        self.weights[0] += weight.sum()
+        self._add_means(rows, weight[:, 0])
         self._add_noise(weighted)
 
-    def _add_lagged(self, rows: Array, root: Array) -> None:
-        plain = np.concatenate((self._plain, rows))
-        roots = np.concatenate((self._roots, root))
-        first = self.window
-        for i, lag in enumerate(self.lags):
-            before = slice(first - lag, len(plain) - lag)
-            self.products[1 + i] += plain[before].T @ rows
-            self.pairs[i] += roots[before] @ root
-        self._plain, self._roots = plain[-self.window :], roots[-self.window :]
+    def _add_means(self, rows: Array, weight: Array) -> None:
+        """Add means of AVERAGED_PARTS successive parts, each with the least weight of its rows."""
+        rows = np.concatenate((self._rest, rows))
+        weight = np.concatenate((self._rest_weight, weight))
+        size, count = self.part, len(rows) // self.part
+        end = count * size
+        self._rest, self._rest_weight = rows[end:], weight[end:]
+        if not count:
+            return
+        means = rows[:end].reshape(count, size, -1).sum(axis=1) / (size * AVERAGED_PARTS)
+        least = weight[:end].reshape(count, size).min(axis=1)
+        means, least = np.concatenate((self._means, means)), np.concatenate((self._least, least))
+        self._means, self._least = means[count:], least[count:]
+        means = moving_sum(means, AVERAGED_PARTS)
+        least = np.min([least[k : k + count] for k in range(AVERAGED_PARTS)], axis=0)
+        # Each of them stands for the rows of a part.
+        self.products[1] += (size * least[:, None] * means).T @ means
+        self.weights[1] += size * least.sum()
 
     def _add_noise(self, weighted: Array) -> None:
         tail = self.window + self.smoothing
@@ -696,12 +714,12 @@ class RowSums:
         for length in (self.window, self.smoothing):
             through = moving_sum(through, length)
         through = through[-len(weighted) :] / self.smoothing
-        self.products[4] += through.T @ through
+        self.products[2] += through.T @ through
         count = len(weighted)
         p, m = self.smoothing, self.window
         seen = x[tail:] - x[tail - p : tail - p + count] - x[tail - m : tail - m + count]
         seen = (seen + x[:count]) / p
-        self.products[5] += seen.T @ seen
+        self.products[3] += seen.T @ seen
 
 
 @lru_cache
