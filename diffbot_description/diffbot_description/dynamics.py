@@ -118,6 +118,11 @@ class FrictionLaw(Generic[Number]):
                 "over which it falls to Coulomb friction; give it, or no static"
             )
 
+    def lost(self, torque: Number) -> Number:
+        """Return the part of a torque of the motor that the gears lose, g |torque|, N m."""
+        lost: Number = self.gear_loss * abs(torque)
+        return lost
+
     def under(self, torque: Number) -> FrictionLaw[Number]:
         """Return the law while the motor gives this torque: dry friction larger by g |torque|.
 
@@ -126,7 +131,7 @@ class FrictionLaw(Generic[Number]):
         """
         if isinstance(self.gear_loss, float) and self.gear_loss == 0.0:
             return self
-        more = self.gear_loss * abs(torque)
+        more = self.lost(torque)
         back, static = self.coulomb_backward, self.static
         return FrictionLaw(
             self.viscous,
@@ -159,6 +164,21 @@ class FrictionLaw(Generic[Number]):
             return coulomb
         ratio = speed / self.stribeck_velocity
         return coulomb + (self.static - coulomb) * _exponential(-ratio * ratio)
+
+    def starting(self, direction: Number) -> Number:
+        """Return the smallest torque, N m, of a motor that starts the wheel, S / (1 - g)."""
+        return self.breakaway(direction) / (1.0 - self.gear_loss)
+
+    def motor_torque(self, output: Number, direction: Number) -> Number:
+        """Return the torque tau of the motor, N m, of which the gears leave `output`.
+
+        It inverts output = tau - direction g |tau|.
+
+        Args:
+            output: Torque of the motor less the gears' loss, N m.
+            direction: Direction of the wheel; between -1 and 1 the loss is that share of g.
+        """
+        return output / (1.0 - direction * _sign(output) * self.gear_loss)
 
     def torque(self, speed: Number) -> Number:
         """Return T_f of a turning wheel, N m; 0 at rest, where it depends on the other torques.

@@ -100,6 +100,22 @@ def test_law_under_a_torque_has_the_gears_loss_as_further_dry_friction():
     assert np.asarray(many.breakaway(np.ones(2))) == pytest.approx([0.5, 0.8])
 
 
+@given(st.floats(-5.0, 5.0), st.floats(-1.0, 1.0), st.floats(0.0, 0.9))
+def test_the_motor_s_torque_leaves_the_output_that_was_asked_for(output, direction, loss):
+    law = replace(STICKY, gear_loss=loss)
+    motor = law.motor_torque(output, direction)
+    assert motor - direction * loss * abs(motor) == pytest.approx(output, abs=1e-12)
+    many = law.motor_torque(np.array([output, -output]), np.array([direction, direction]))
+    assert many == pytest.approx([motor, law.motor_torque(-output, direction)])
+
+
+def test_a_geared_wheel_starts_where_the_torque_equals_the_friction_under_it():
+    law = replace(STICKY, gear_loss=0.2)
+    assert law.starting(1.0) == pytest.approx(0.5 / 0.8)
+    for way in (1.0, -1.0):
+        assert law.under(law.starting(way)).breakaway(way) == pytest.approx(law.starting(way))
+
+
 def test_wheels_get_the_gear_loss_of_their_robot():
     robot = load_robot("agv")
     geared = replace(robot, friction=replace(robot.friction, gear_loss=(0.1, 0.2)))

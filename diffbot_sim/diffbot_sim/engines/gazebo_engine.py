@@ -147,6 +147,7 @@ class GazeboSimulator(ContactEngine):
                 *map(law.sliding, directions),
                 *map(law.breakaway, directions),
                 law.stribeck_velocity or 0.0,
+                law.gear_loss,
             )
             yield protocol.request(protocol.FRICTION, *friction, steps=side)
 

@@ -91,7 +91,7 @@ class IdealSimulator:
                 remaining,
                 self._friction.functions,
             )
-            end, wheel = self._next_event(series, dynamics, min(series.span, remaining))
+            end, wheel = self._next_event(series, dynamics, min(series.span, remaining), torque)
             self._advance(series, end)
             if wheel is not None:
                 self._change_mode(wheel, series.combine(dynamics.holding[wheel]), end, torque)
@@ -143,7 +143,11 @@ class IdealSimulator:
         self._friction = WheelFriction(self._robot)
 
     def _next_event(
-        self, series: MotionSeries, dynamics: PlanarDynamics, end: float
+        self,
+        series: MotionSeries,
+        dynamics: PlanarDynamics,
+        end: float,
+        torque: tuple[float, float],
     ) -> tuple[float, int | None]:
         """Return time (s) and wheel of the first stop or release up to `end`; None: no wheel.
 
@@ -158,11 +162,11 @@ class IdealSimulator:
                 friction = series.combine(row)
                 margins = [[-f for f in friction], list(friction)]
                 for margin, push in zip(margins, (1.0, -1.0), strict=True):
-                    margin[0] += self._friction.limit(wheel, push)
+                    margin[0] += self._friction.limit(wheel, push, torque)
             else:
                 margins = [[mode * term for term in series.combine(row)]]
             for margin in margins:
-                time = end_of_margin(margin, self._sizes(series, row, wheel), end)
+                time = end_of_margin(margin, self._sizes(series, row, wheel, torque), end)
                 if time is not None:
                     end, event = time, wheel
         for function in self._friction.functions:
@@ -172,11 +176,13 @@ class IdealSimulator:
                     end, event = time, None
         return end, event
 
-    def _sizes(self, series: MotionSeries, row: Row, wheel: int) -> Iterator[float]:
+    def _sizes(
+        self, series: MotionSeries, row: Row, wheel: int, torque: tuple[float, float]
+    ) -> Iterator[float]:
         """Yield, term by term, the magnitudes that scale the rounding error of a wheel's margin."""
         at, more = 0, 0.0
         if self._modes[wheel] == HOLDING:
-            more = max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
+            more = max(self._friction.limit(wheel, push, torque) for push in (1.0, -1.0))
         elif wheel == FLOOR:
             # At release the floor's friction and the torques cancel, so that the remaining
             # acceleration is rounding error of either.

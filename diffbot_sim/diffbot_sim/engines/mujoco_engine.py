@@ -298,8 +298,9 @@ class WheelJointFriction:
             x: Position of the payload ahead of the axle, m.
         """
         self._laws = wheel_friction(self._robot, mass, x)
-        self._set_limits((0.0, 0.0))
-        if not self._model.dof_frictionloss.any():
+        self._set_limits((0.0, 0.0), (0.0, 0.0))
+        geared = any(law.gear_loss for law in self._laws)
+        if not geared and not self._model.dof_frictionloss.any():
             return
         self._model.opt.tolerance = SOLVER_TOLERANCE
         half, radius = self._robot.wheels.half_track, self._robot.wheels.radius
@@ -312,6 +313,8 @@ class WheelJointFriction:
 
     def step(self, data: mujoco.MjData, torque: tuple[float, float], count: int) -> None:
         """Do `count` inner steps with torques [left, right] in N m."""
+        if any(law.gear_loss for law in self._laws):
+            self._set_limits((0.0, 0.0), torque)
         if all(law.static is None for law in self._laws):
             data.qfrc_applied[self._dofs] = [
                 tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
@@ -323,17 +326,18 @@ class WheelJointFriction:
             # Speed at the middle of the step, extrapolated by the last step's acceleration.
             middle = data.qvel[self._dofs] + half_step * data.qacc[self._dofs]
             left, right = middle.tolist()
-            self._set_limits((left, right))
+            self._set_limits((left, right), torque)
             data.qfrc_applied[self._dofs] = [
                 tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
             ]
             mujoco.mj_step(self._model, data)
 
-    def _set_limits(self, speeds: tuple[float, float]) -> None:
-        """Set dry friction in both directions for speeds [left, right] in rad/s."""
+    def _set_limits(self, speeds: tuple[float, float], torque: tuple[float, float]) -> None:
+        """Set dry friction in both directions for speeds (rad/s) and torques (N m) [left, right]."""
         offsets = []
-        for dof, law, speed in zip(self._dofs, self._laws, speeds, strict=True):
-            forward, backward = law.dry(speed, 1.0), law.dry(speed, -1.0)
+        for dof, law, speed, tau in zip(self._dofs, self._laws, speeds, torque, strict=True):
+            acting = law.under(tau)
+            forward, backward = acting.dry(speed, 1.0), acting.dry(speed, -1.0)
             self._model.dof_frictionloss[dof] = 0.5 * (forward + backward)
             offsets.append(0.5 * (forward - backward))
         self._offsets = offsets

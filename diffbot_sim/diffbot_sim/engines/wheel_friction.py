@@ -96,7 +96,10 @@ class WheelFriction:
         self._starting = self._input
         self._coupling = _coupling(parameters, model, radii)
         self._input = self._coupling @ self._input
-        self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in self._laws]
+        self._geared = any(law.gear_loss for law in laws)
+        self.holds = [
+            max(law.breakaway(1.0), law.breakaway(-1.0), law.gear_loss) > 0.0 for law in self._laws
+        ]
         self.floor_acceleration = drag.turning.breakaway(1.0) / drag.inertia
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
         self.functions: list[StateFunction] = [
@@ -120,6 +123,13 @@ class WheelFriction:
         own = self._by_modes.get(tuple(modes))
         if own is None:
             own = self._by_modes[tuple(modes)] = self._equations(modes)
+        if self._geared:
+            # The loss of a constant torque is constant, and acts as a smaller torque.
+            left, right = (
+                tau - mode * law.lost(tau)
+                for tau, mode, law in zip(torque, modes, self._laws, strict=False)
+            )
+            torque = left, right
         rows = []
         for row, (by_left, by_right) in own:
             row = row.copy()
@@ -163,7 +173,8 @@ class WheelFriction:
         for side in (0, 1):
             # Range of floor moments with which this wheel holds.
             ends = [
-                (push * self.limit(side, push) + torque[side]) / share[side] for push in (-1.0, 1.0)
+                (push * self.limit(side, push, torque) + torque[side]) / share[side]
+                for push in (-1.0, 1.0)
             ]
             least, most = max(least, min(ends)), min(most, max(ends))
         moment = min(max(0.0, least), most) if least <= most else 0.5 * (least + most)
@@ -192,7 +203,7 @@ class WheelFriction:
             wheel_acceleration = self._wheels @ (np.array(dynamics.acceleration) @ basis)
             friction = np.array(dynamics.holding) @ basis
             if all(
-                abs(friction[i]) <= self.limit(i, friction[i]) * (1.0 + ROUNDING)
+                abs(friction[i]) <= self.limit(i, friction[i], torque) * (1.0 + ROUNDING)
                 if candidate[i] == HOLDING
                 else candidate[i] * wheel_acceleration[i] > 0.0
                 for i in range(len(modes))
@@ -207,14 +218,16 @@ class WheelFriction:
             return list(modes)
         return [HOLDING if holds else mode for mode, holds in zip(modes, self.holds, strict=True)]
 
-    def limit(self, wheel: int, friction: float) -> float:
+    def limit(self, wheel: int, friction: float, torque: tuple[float, float]) -> float:
         """Return the largest magnitude of the torque that holds a wheel, N m.
 
         Args:
             wheel: 0 left, 1 right, 2 the floor against turning.
             friction: A torque of its sign; backward friction keeps a wheel from turning forward.
+            torque: Torque of the motors [left, right], N m; the gears hold more under load.
         """
-        return self._laws[wheel].breakaway(-friction)
+        law = self._laws[wheel]
+        return (law.under(torque[wheel]) if self._geared and wheel < 2 else law).breakaway(-friction)
 
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
@@ -233,7 +246,7 @@ class WheelFriction:
                     return turn, modes
         for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
             free = self._starting @ [
-                tau - mode * law.breakaway(mode)
+                tau - mode * law.under(tau).breakaway(mode)
                 for tau, mode, law in zip(torque, modes, self._laws, strict=True)
             ]
             start = self.drag.after(float(free[0]), float(free[1]), 1.0)
@@ -252,7 +265,7 @@ class WheelFriction:
         b = self._half_track
         v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
         net = list(torque)
-        net[turning] -= mode * self._laws[turning].breakaway(mode)
+        net[turning] -= mode * self._laws[turning].under(torque[turning]).breakaway(mode)
         mass, inertia = self.drag.mass, self.drag.inertia
         force, moment = (self._starting @ net * (mass, inertia)).tolist()
         for x, y, limit in self.drag.casters:
@@ -264,7 +277,7 @@ class WheelFriction:
             return None
         start = Velocity(size * v, size * omega)
         holding = (mass * start.v - force) / (mass * self.parameters.k7)
-        return start if abs(holding) <= self.limit(held, holding) else None
+        return start if abs(holding) <= self.limit(held, holding, torque) else None
 
 
 def _coupling(
