@@ -146,9 +146,9 @@ def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
     if not most <= LARGEST_FRICTION * torque_limit:
         geared = " with gear losses" if any(law.gear_loss for law in wheels.friction) else ""
         raise ValueError(
-            f"Coulomb friction{geared} = {most:g} N m: must be <= {LARGEST_FRICTION:g} of the torque limit "
-            f"of {torque_limit:g} N m, else the robot hardly moves; raise torque_limit, or correct "
-            "the friction in the robot's YAML"
+            f"Coulomb friction{geared} = {most:g} N m: must be <= {LARGEST_FRICTION:g} of the "
+            f"torque limit of {torque_limit:g} N m, else the robot hardly moves; raise "
+            "torque_limit, or correct the friction in the robot's YAML"
         )
     return most
 

@@ -3,8 +3,8 @@
 
 The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robot;
 wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
-friction is only viscous and Coulomb friction and gear losses of the wheels. Laws that need more must be simulated
-one by one.
+friction is only viscous and Coulomb friction and gear losses of the wheels. Laws that need more
+must be simulated one by one.
 """
 
 from __future__ import annotations
