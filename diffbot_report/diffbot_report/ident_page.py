@@ -89,7 +89,7 @@ def ident_page(
     physical = physical_quantities(estimate, robot.model, recording.true_parameters.last)
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
-    notes = [*state_notes(parameters), *friction_notes(recording, robot.model)]
+    notes = [*state_notes(parameters), *friction_notes(recording, robot)]
     notes += confidence_notes(estimate, recording.verdict, recording.verification)
     notes += [f"incomplete: {sentence}" for sentence in summary["missing"]]
     sections = [
@@ -250,7 +250,8 @@ def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
     estimate = recording.estimate
     taken = None
     if estimate is not None and estimate.friction is not None:
-        taken = friction_torques(estimate.friction, motion[:, :2], robot.model)
+        losses = robot.friction.gear_loss
+        taken = friction_torques(estimate.friction, motion, robot.model, losses)
     plane = Curve("seen", motion[:, 0], motion[:, 1], dots=True)
     return [
         *excitation_charts(times, motion, taken),

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from diffbot_description import Robot, RobotModel
+from diffbot_description import Robot
 from diffbot_ident.parameter_file import floor_section
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
@@ -51,18 +51,18 @@ FRICTION = {
 
 
 def identification_table(
-    recording: IdentRecording, model: RobotModel, width: int, title: str = ""
+    recording: IdentRecording, robot: Robot, width: int, title: str = ""
 ) -> RenderableType:
     """Return the current parameters of a run as a table `width` columns wide."""
     estimate, verdict = recording.estimate, recording.verdict
     parameters = parameter_quantities(estimate, recording.true_parameters.last)
     return parameter_table(
         parameters,
-        meanings(parameters, physical_quantities(estimate, model)),
+        meanings(parameters, physical_quantities(estimate, robot.model)),
         title,
         [
             *state_notes(parameters),
-            *friction_notes(recording, model),
+            *friction_notes(recording, robot),
             *confidence_notes(estimate, verdict, recording.verification),
         ],
         width,
@@ -89,7 +89,7 @@ def identification_findings(
     estimate, truth = recording.estimate, recording.true_parameters.last
     parameters = parameter_quantities(estimate, truth)
     more: dict[str, Any] = {} if estimate is None else confidence_keys(estimate)
-    if effect := FrictionEffect.of(recording, model):
+    if effect := FrictionEffect.of(recording, model, robot.friction.gear_loss):
         more |= effect.keys()
     if state := recording.state:
         achieved, predicted = state.information
@@ -110,7 +110,7 @@ def identification_findings(
         duration=recording.elapsed,
         # Before the robot has moved, show only how the run ended.
         table=lambda title: (
-            identification_table(recording, model, width, title)
+            identification_table(recording, robot, width, title)
             if len(recording.motion()[0])
             else Text(title)
         ),
@@ -179,9 +179,10 @@ def state_notes(parameters: Sequence[Quantity]) -> list[str]:
     return [f"{', '.join(symbols)} {text}" for text, symbols in found.items()]
 
 
-def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
+def friction_notes(recording: IdentRecording, robot: Robot) -> list[str]:
     """Return a line on the effect of friction in the run, if that is known."""
-    estimate, effect = recording.estimate, FrictionEffect.of(recording, model)
+    estimate = recording.estimate
+    effect = FrictionEffect.of(recording, robot.model, robot.friction.gear_loss)
     note = effect.note(estimate) if effect and estimate else None
     return [] if note is None else [note]
 

@@ -162,14 +162,22 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
     return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
 
 
-def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantity:
-    """Return the equal torque of both wheels that just moves the robot, (f_l + f_r) / 2.
+def smallest_torque(
+    friction: FrictionEstimate, state: EstimateState, gear_loss: tuple[float, float]
+) -> Quantity:
+    """Return the equal torque of both wheels that just moves the robot, (f_l + f_r) / (2 e).
+
+    e is the mean efficiency of the gears, 1 - gear_loss.
 
     Args:
         friction: Identified friction; both Coulomb frictions need an interval.
         state: State of the estimate.
+        gear_loss: [left, right] share of the torque that the gears lose.
     """
-    return _reported(identified_smallest_torque(friction.values, friction.variances), state)
+    efficiency = 1.0 - 0.5 * sum(gear_loss)
+    values = [value / efficiency for value in friction.values]
+    variances = [variance / efficiency**2 for variance in friction.variances]
+    return _reported(identified_smallest_torque(values, variances), state)
 
 
 def _reported(

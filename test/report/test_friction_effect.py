@@ -26,8 +26,8 @@ class Recorded:
         return np.arange(len(self._motion)), self._motion
 
 
-def effect_of(motion, **more):
-    return FrictionEffect.of(Recorded(motion, **more), MODEL)
+def effect_of(motion, gear_loss=(0.0, 0.0), **more):
+    return FrictionEffect.of(Recorded(motion, **more), MODEL, gear_loss)
 
 
 def test_share_of_a_straight_drive():
@@ -53,6 +53,19 @@ def test_smallest_torque_and_its_interval():
     # The largest standard deviation that any correlation allows: 1e-3 N m.
     assert entry["interval95"] == pytest.approx([value - 1.96e-3, value + 1.96e-3], rel=1e-4)
     assert entry["unit"] == "N m"
+
+
+def test_gears_take_their_share_of_any_torque():
+    """At 10 rad/s, driving and braking; equal torques start the robot by its mean efficiency."""
+    c_l, c_r, f_l, f_r = FRICTION
+    found = effect_of([[0.75, 0.0, 1.0, -2.0], [-0.75, 0.0, -1.0, 2.0]], gear_loss=(0.1, 0.3))
+    assert found.left == pytest.approx(10.0 * c_l + f_l + 0.1)
+    assert found.right == pytest.approx((10.0 * c_r + f_r) / 2.0 + 0.3)
+    entry = found.keys()["smallest_torque"]
+    value = (f_l + f_r) / (0.9 + 0.7)
+    assert entry["value"] == pytest.approx(value)
+    assert entry["interval95"][1] == pytest.approx(value + 1.96e-3 / 0.8, rel=1e-4)
+    assert f"from {f_l / 0.9:.2g} + {f_r / 0.7:.2g} N m on" in found.note(example_estimate(20.0))
 
 
 def test_note_names_both_wheels():
