@@ -135,7 +135,6 @@ class Reference:
 
     def after(self, speed: float, torque: float, sign: float, time: float) -> float:
         """Return the speed (m/s) after a time (s) with a torque per wheel (N m)."""
-
         efficiency = 1.0 - self._case.gear_loss * math.copysign(1.0, torque * sign)
 
         def rate(_: float, v: Any) -> list[float]:

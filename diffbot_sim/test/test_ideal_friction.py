@@ -90,9 +90,7 @@ def test_gears_never_drive_and_take_at_least_their_share_of_the_work(twil, coulo
 
     def energy():
         v, omega = sim.velocity()
-        return 0.5 * (
-            twil.model.equivalent_mass * v**2 + twil.model.equivalent_inertia * omega**2
-        )
+        return 0.5 * (twil.model.equivalent_mass * v**2 + twil.model.equivalent_inertia * omega**2)
 
     for left, right, duration in motion:
         before, angles = energy(), sim.wheel_angles()

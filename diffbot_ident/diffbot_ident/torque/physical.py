@@ -356,19 +356,18 @@ def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQua
 def smallest_torque(
     values: Sequence[float], variances: Sequence[float], gear_loss: Sequence[float] = (0.0, 0.0)
 ) -> PhysicalQuantity:
-    """Return the minimum equal torque of both wheels that moves the robot.
+    """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
 
-    It is (f_l + f_r) / 2, each divided by 1 - g with the share g that the gear loses. Its standard
-    deviation is the maximum over all correlations of the two frictions, with g as exact.
+    e is the mean efficiency of the gears, 1 - gear_loss, and counts as exact. The standard deviation
+    is the maximum over all correlations of the two frictions.
 
     Args:
         values: As in `friction_quantities`.
         variances: Variances of the values.
-        gear_loss: g of the wheels [left, right], < 1.
+        gear_loss: Share of its torque that each wheel's gear loses [left, right].
     """
     if not all(map(math.isfinite, (*values[2:], *variances[2:]))):
         return nothing("f", "N m")
-    left, right = (1.0 / (1.0 - loss) for loss in gear_loss)
-    std = left * math.sqrt(max(variances[2], 0.0)) + right * math.sqrt(max(variances[3], 0.0))
-    least = 0.5 * (left * values[2] + right * values[3])
-    return normal("f", "N m", least, (0.5 * std) ** 2, TRANSFORMED)
+    both = 2.0 - sum(gear_loss)
+    std = (math.sqrt(max(variances[2], 0.0)) + math.sqrt(max(variances[3], 0.0))) / both
+    return normal("f", "N m", (values[2] + values[3]) / both, std**2, TRANSFORMED)

@@ -6,8 +6,9 @@ arrays whose last axis is the robots'. A step is one series for all of them; rob
 stops, starts or reverses within it continue in ever smaller groups, piece by piece. The results
 differ from IdealSimulator by rounding: test_robot_blocks.py requires 1e-9 after 10 s.
 
-Friction is viscous and Coulomb friction, the latter per direction, and losses of gears. Static friction with the
-Stribeck effect and dragging casters are supported only by the engine for one robot.
+Friction is viscous and Coulomb friction, the latter per direction, and losses of gears. Static
+friction with the Stribeck effect and dragging casters are supported only by the engine for one
+robot.
 """
 
 from __future__ import annotations

@@ -333,7 +333,7 @@ class WheelJointFriction:
             mujoco.mj_step(self._model, data)
 
     def _set_limits(self, speeds: tuple[float, float], torque: tuple[float, float]) -> None:
-        """Set dry friction in both directions for speeds (rad/s) and torques (N m) [left, right]."""
+        """Set dry friction in both directions for speeds, rad/s, and torques, N m, of both."""
         offsets = []
         for dof, law, speed, tau in zip(self._dofs, self._laws, speeds, torque, strict=True):
             acting = law.under(tau)

@@ -227,7 +227,9 @@ class WheelFriction:
             torque: Torque of the motors [left, right], N m; the gears hold more under load.
         """
         law = self._laws[wheel]
-        return (law.under(torque[wheel]) if self._geared and wheel < 2 else law).breakaway(-friction)
+        if self._geared and wheel < 2:
+            law = law.under(torque[wheel])
+        return law.breakaway(-friction)
 
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
