@@ -358,7 +358,7 @@ def smallest_torque(
 ) -> PhysicalQuantity:
     """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
 
-    e is the mean efficiency of the gears, 1 - gear_loss, and counts as exact. The standard deviation
+    e is the mean efficiency of the gears, 1 - gear_loss, and counts as exact. The deviation
     is the maximum over all correlations of the two frictions.
 
     Args:
