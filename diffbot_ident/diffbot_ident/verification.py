@@ -687,7 +687,7 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
             return (
                 f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}, by "
                 f"the robot's description with {nominal:.3g} {unit}: must not be worse; identify "
-                "for longer"
+                "for longer, and a robot with gears with torques of several sizes (levels:=4)"
             )
         if not one["model"][i] <= one["none"][i]:
             return (

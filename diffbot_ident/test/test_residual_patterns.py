@@ -182,6 +182,7 @@ def test_motors_that_follow_with_a_lag_do_not_shift_the_gains(lag):
         wrong = np.array(found.values[2:]) - (K7, K8)
         errors.append(wrong / np.sqrt(found.variances[2:]))
         assert lag < 0.01 or LAG.warning in found.warnings
+        assert not any(warning.startswith(GEAR_LOSS.warning) for warning in found.warnings)
         np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=8e-3)
         assert np.sqrt(found.variances[2]) < 0.01 * K7
     # Eight normal errors: their rms is beyond 1.7 less than once in 200.
