@@ -113,10 +113,15 @@ class GazeboSimulator(ContactEngine):
         return v, self._state.angular[2]
 
     def _do_steps(
-        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+        self,
+        count: int,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        drag: tuple[float, float] = (0.0, 0.0),
     ) -> None:
+        values = (*torque, self._inner_step, *drag, *push)
         self._state = self._server.exchange(
-            protocol.request(protocol.STEP, *torque, self._inner_step, *drag, steps=count), count
+            protocol.request(protocol.STEP, *values, steps=count), count
         )
 
     def _is_lost(self) -> bool:

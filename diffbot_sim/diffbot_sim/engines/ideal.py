@@ -38,7 +38,13 @@ from diffbot_sim.engines.motion_series import (
     motion_series,
 )
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
-from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
+from diffbot_sim.simulator import (
+    NO_PUSH,
+    check_duration,
+    check_payload,
+    check_pose,
+    check_torque,
+)
 
 # Index of the floor's contact against turning, after the two wheels.
 FLOOR = 2
@@ -72,9 +78,16 @@ class IdealSimulator:
         drags = bool(self._friction.drag.casters)
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
+    def step(
+        self,
+        torque: tuple[float, float],
+        duration: float,
+        push: tuple[float, float] = NO_PUSH,
+    ) -> None:
         """See Simulator.step."""
-        torque = check_torque(torque)
+        torque, push = check_torque(torque), check_torque(push)
+        self._friction.load_gears(torque)
+        torque = torque[0] + push[0], torque[1] + push[1]
         remaining = check_duration(duration)
         self._choose_modes(torque)
         for _ in range(MOST_PIECES):
@@ -91,7 +104,7 @@ class IdealSimulator:
                 remaining,
                 self._friction.functions,
             )
-            end, wheel = self._next_event(series, dynamics, min(series.span, remaining), torque)
+            end, wheel = self._next_event(series, dynamics, min(series.span, remaining))
             self._advance(series, end)
             if wheel is not None:
                 self._change_mode(wheel, series.combine(dynamics.holding[wheel]), end, torque)
@@ -143,11 +156,7 @@ class IdealSimulator:
         self._friction = WheelFriction(self._robot)
 
     def _next_event(
-        self,
-        series: MotionSeries,
-        dynamics: PlanarDynamics,
-        end: float,
-        torque: tuple[float, float],
+        self, series: MotionSeries, dynamics: PlanarDynamics, end: float
     ) -> tuple[float, int | None]:
         """Return time (s) and wheel of the first stop or release up to `end`; None: no wheel.
 
@@ -162,11 +171,11 @@ class IdealSimulator:
                 friction = series.combine(row)
                 margins = [[-f for f in friction], list(friction)]
                 for margin, push in zip(margins, (1.0, -1.0), strict=True):
-                    margin[0] += self._friction.limit(wheel, push, torque)
+                    margin[0] += self._friction.limit(wheel, push)
             else:
                 margins = [[mode * term for term in series.combine(row)]]
             for margin in margins:
-                time = end_of_margin(margin, self._sizes(series, row, wheel, torque), end)
+                time = end_of_margin(margin, self._sizes(series, row, wheel), end)
                 if time is not None:
                     end, event = time, wheel
         for function in self._friction.functions:
@@ -176,13 +185,11 @@ class IdealSimulator:
                     end, event = time, None
         return end, event
 
-    def _sizes(
-        self, series: MotionSeries, row: Row, wheel: int, torque: tuple[float, float]
-    ) -> Iterator[float]:
+    def _sizes(self, series: MotionSeries, row: Row, wheel: int) -> Iterator[float]:
         """Yield, term by term, the magnitudes that scale the rounding error of a wheel's margin."""
         at, more = 0, 0.0
         if self._modes[wheel] == HOLDING:
-            more = max(self._friction.limit(wheel, push, torque) for push in (1.0, -1.0))
+            more = max(self._friction.limit(wheel, push) for push in (1.0, -1.0))
         elif wheel == FLOOR:
             # At release the floor's friction and the torques cancel, so that the remaining
             # acceleration is rounding error of either.

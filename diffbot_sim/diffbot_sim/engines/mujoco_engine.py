@@ -154,7 +154,11 @@ class MujocoSimulator(ContactEngine):
         self._theta = theta
 
     def _do_steps(
-        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+        self,
+        count: int,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        drag: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         if self._drag.exists:
             force, moment = drag
@@ -164,7 +168,7 @@ class MujocoSimulator(ContactEngine):
             # moment in the body's frame.
             lever = -self._bare.wheel_radius * force
             self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
-        self._friction.step(self._data, torque, count)
+        self._friction.step(self._data, torque, push, count)
 
     def _is_lost(self) -> bool:
         return bool(self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
@@ -311,13 +315,20 @@ class WheelJointFriction:
         """Set the time constant so that friction stops a wheel within one inner step, s."""
         self._model.dof_solref[self._dofs] = (2.0 * inner_step, 1.0)
 
-    def step(self, data: mujoco.MjData, torque: tuple[float, float], count: int) -> None:
-        """Do `count` inner steps with torques [left, right] in N m."""
+    def step(
+        self,
+        data: mujoco.MjData,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        count: int,
+    ) -> None:
+        """Do `count` inner steps with the torques of Simulator.step."""
+        total = torque[0] + push[0], torque[1] + push[1]
         if any(law.gear_loss for law in self._laws):
             self._set_limits((0.0, 0.0), torque)
         if all(law.static is None for law in self._laws):
             data.qfrc_applied[self._dofs] = [
-                tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
+                tau - offset for tau, offset in zip(total, self._offsets, strict=True)
             ]
             mujoco.mj_step(self._model, data, nstep=count)
             return
@@ -328,7 +339,7 @@ class WheelJointFriction:
             left, right = middle.tolist()
             self._set_limits((left, right), torque)
             data.qfrc_applied[self._dofs] = [
-                tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
+                tau - offset for tau, offset in zip(total, self._offsets, strict=True)
             ]
             mujoco.mj_step(self._model, data)
 

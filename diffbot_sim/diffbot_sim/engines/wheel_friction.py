@@ -96,7 +96,7 @@ class WheelFriction:
         self._starting = self._input
         self._coupling = _coupling(parameters, model, radii)
         self._input = self._coupling @ self._input
-        self._geared = any(law.gear_loss for law in laws)
+        self._lost = (0.0, 0.0, 0.0)  # by the gears of each contact, N m
         self.holds = [
             max(law.breakaway(1.0), law.breakaway(-1.0), law.gear_loss) > 0.0 for law in self._laws
         ]
@@ -112,6 +112,14 @@ class WheelFriction:
             [0.0, 0.0, *speeds, *(0.0,) * (self._columns - 4)] for speeds in self._wheels.tolist()
         ]
 
+    def load_gears(self, torque: tuple[float, float]) -> None:
+        """Set the motors' torques [left, right], N m, of which the gears lose a share from now on.
+
+        The loss of a constant torque is constant, as Coulomb friction is.
+        """
+        left, right = self._laws[:2]
+        self._lost = left.lost(torque[0]), right.lost(torque[1]), 0.0
+
     def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
         """Return the equations of motion for these modes of the wheels [left, right]."""
         if modes.count(HOLDING) == 3:
@@ -123,17 +131,11 @@ class WheelFriction:
         own = self._by_modes.get(tuple(modes))
         if own is None:
             own = self._by_modes[tuple(modes)] = self._equations(modes)
-        if self._geared:
-            # The loss of a constant torque is constant, and acts as a smaller torque.
-            left, right = (
-                tau - mode * law.lost(tau)
-                for tau, mode, law in zip(torque, modes, self._laws, strict=False)
-            )
-            torque = left, right
+        left, right = torque[0] - modes[0] * self._lost[0], torque[1] - modes[1] * self._lost[1]
         rows = []
         for row, (by_left, by_right) in own:
             row = row.copy()
-            row[4] += by_left * torque[0] + by_right * torque[1]
+            row[4] += by_left * left + by_right * right
             rows.append(row)
         return PlanarDynamics((rows[0], rows[1]), tuple(rows[2:]))
 
@@ -173,8 +175,7 @@ class WheelFriction:
         for side in (0, 1):
             # Range of floor moments with which this wheel holds.
             ends = [
-                (push * self.limit(side, push, torque) + torque[side]) / share[side]
-                for push in (-1.0, 1.0)
+                (push * self.limit(side, push) + torque[side]) / share[side] for push in (-1.0, 1.0)
             ]
             least, most = max(least, min(ends)), min(most, max(ends))
         moment = min(max(0.0, least), most) if least <= most else 0.5 * (least + most)
@@ -203,7 +204,7 @@ class WheelFriction:
             wheel_acceleration = self._wheels @ (np.array(dynamics.acceleration) @ basis)
             friction = np.array(dynamics.holding) @ basis
             if all(
-                abs(friction[i]) <= self.limit(i, friction[i], torque) * (1.0 + ROUNDING)
+                abs(friction[i]) <= self.limit(i, friction[i]) * (1.0 + ROUNDING)
                 if candidate[i] == HOLDING
                 else candidate[i] * wheel_acceleration[i] > 0.0
                 for i in range(len(modes))
@@ -218,18 +219,14 @@ class WheelFriction:
             return list(modes)
         return [HOLDING if holds else mode for mode, holds in zip(modes, self.holds, strict=True)]
 
-    def limit(self, wheel: int, friction: float, torque: tuple[float, float]) -> float:
+    def limit(self, wheel: int, friction: float) -> float:
         """Return the largest magnitude of the torque that holds a wheel, N m.
 
         Args:
             wheel: 0 left, 1 right, 2 the floor against turning.
             friction: A torque of its sign; backward friction keeps a wheel from turning forward.
-            torque: Torque of the motors [left, right], N m; the gears hold more under load.
         """
-        law = self._laws[wheel]
-        if self._geared and wheel < 2:
-            law = law.under(torque[wheel])
-        return law.breakaway(-friction)
+        return self._laws[wheel].breakaway(-friction) + self._lost[wheel]
 
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
@@ -248,8 +245,8 @@ class WheelFriction:
                     return turn, modes
         for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
             free = self._starting @ [
-                tau - mode * law.under(tau).breakaway(mode)
-                for tau, mode, law in zip(torque, modes, self._laws, strict=True)
+                tau - mode * (law.breakaway(mode) + lost)
+                for tau, mode, law, lost in zip(torque, modes, self._laws, self._lost, strict=False)
             ]
             start = self.drag.after(float(free[0]), float(free[1]), 1.0)
             speeds = self._wheels @ start
@@ -267,7 +264,7 @@ class WheelFriction:
         b = self._half_track
         v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
         net = list(torque)
-        net[turning] -= mode * self._laws[turning].under(torque[turning]).breakaway(mode)
+        net[turning] -= mode * (self._laws[turning].breakaway(mode) + self._lost[turning])
         mass, inertia = self.drag.mass, self.drag.inertia
         force, moment = (self._starting @ net * (mass, inertia)).tolist()
         for x, y, limit in self.drag.casters:
@@ -279,7 +276,7 @@ class WheelFriction:
             return None
         start = Velocity(size * v, size * omega)
         holding = (mass * start.v - force) / (mass * self.parameters.k7)
-        return start if abs(holding) <= self.limit(held, holding, torque) else None
+        return start if abs(holding) <= self.limit(held, holding) else None
 
 
 def _coupling(

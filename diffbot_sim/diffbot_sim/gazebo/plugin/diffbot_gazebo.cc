@@ -125,7 +125,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     for (int side : {0, 1}) {
       // Speed at the middle of the step, extrapolated by the last step's change.
       const double middle = w[side] + 0.5 * (w[side] - rate_before_[side]);
-      net[side] = torque_[side] - friction_[side].viscous * middle;
+      net[side] = torque_[side] + push_[side] - friction_[side].viscous * middle;
       const double lost = friction_[side].gear_loss * std::abs(torque_[side]);
       forward[side] = friction_[side].Dry(middle, 0) + lost;
       backward[side] = friction_[side].Dry(middle, 1) + lost;
@@ -232,12 +232,13 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     return false;
   }
 
-  // Values: torques left and right (N m), length of a step (s), force (N) and moment (N m) of
-  // the casters' drag.
+  // Values: torques of the motors left and right (N m), length of a step (s), force (N) and moment
+  // (N m) of the casters' drag, further torques of the wheels left and right (N m).
   void Begin(const Request &request) {
     auto physics = world_->Physics();
     torque_ = {request.values[0], request.values[1]};
     drag_ = {request.values[3], request.values[4]};
+    push_ = {request.values[5], request.values[6]};
     remaining_ = request.steps;
     {
       std::lock_guard<std::mutex> lock(pausing_);
@@ -346,7 +347,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool moving_ = false;
   bool pause_wanted_ = false;
   bool settled_ = false;  // whether the contacts are those of the robot's present pose
-  std::array<double, 2> torque_{}, drag_{};
+  std::array<double, 2> torque_{}, drag_{}, push_{};
   std::array<Friction, 2> friction_;
   Model model_;
   std::array<double, 2> rate_before_{};
