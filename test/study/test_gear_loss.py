@@ -21,7 +21,8 @@ from diffbot_ident.verification import HeldOutMotion, Model
 from diffbot_study.random_robots import draw
 
 NAMED = re.compile(r"gears lose a share.*left ([\d.]+) %, right ([\d.]+) %")
-SEEDS = range(5100, 5105)
+# On the last robot the torque of one wheel hardly varies, as its guard brakes it most of the time.
+SEEDS = (*range(5100, 5104), 3403018)
 
 
 def estimate_of(drawn, turning=False):

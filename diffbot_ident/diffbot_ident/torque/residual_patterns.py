@@ -267,8 +267,8 @@ GEAR_LOSS = ResidualPattern(
 ONCE_PER_TURN = (ECCENTRIC, UNBALANCED)
 PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN, GEAR_LOSS, *ONCE_PER_TURN)
 # Least share of the power of a wheel's torque size, times the sign of its speed, beyond that of a
-# constant size: with less, a gear loss cannot be told from Coulomb friction.
-LEAST_VARIED = 0.02
+# constant size: with less, a gear loss cannot be told from Coulomb friction. Binary torques have 0.
+LEAST_VARIED = 0.005
 # Largest mean of a wheel's direction (a vector of length 1) with which what happens once per turn
 # is looked for; 1 for a wheel that hardly turns.
 MOST_ONE_SIDED = 0.5
