@@ -22,6 +22,7 @@ The cases:
     static        0.45 N m at rest, falling to 0.30 N m over 0.3 rad/s
     rolling       a rolling resistance of 0.02
     caster        casters that drag with a coefficient of 0.2
+    gears         as coulomb, and gears that lose 0.2 of the torque
 
     ./diffbot python benchmarks/friction.py [--engines ideal mujoco gazebo]
 """
@@ -61,6 +62,7 @@ class Case:
     width: float = 1.0
     rolling: float = 0.0
     caster: float = 0.0
+    gear_loss: float = 0.0
 
     def changes(self) -> dict[str, Any]:
         """Return sections of a robot file."""
@@ -68,6 +70,7 @@ class Case:
             "viscous": [self.viscous] * 2,
             "coulomb": [self.coulomb] * 2,
             "rolling_resistance": self.rolling,
+            "gear_loss": [self.gear_loss] * 2,
         }
         if self.backward is not None:
             friction["coulomb_backward"] = [self.backward] * 2
@@ -83,6 +86,7 @@ CASES = {
     "static": Case(viscous=0.055, coulomb=0.30, static=0.45, width=0.3),
     "rolling": Case(viscous=0.055, rolling=0.02),
     "caster": Case(caster=0.2),
+    "gears": Case(viscous=0.055, coulomb=0.325, gear_loss=0.2),
 }
 
 
@@ -107,7 +111,7 @@ class Reference:
         self._drag = case.caster * on_casters
 
     def friction(self, speed: float, sign: float) -> float:
-        """Return |T_f|, N m, of a wheel at a speed (rad/s) in a direction."""
+        """Return |T_f|, N m, of a wheel without torque at a speed (rad/s) in a direction."""
         case = self._case
         sliding = case.coulomb
         if sign < 0.0 and case.backward is not None:
@@ -115,6 +119,13 @@ class Reference:
         above = 0.0 if case.static is None else case.static - sliding
         dry = sliding + above * math.exp(-((speed / case.width) ** 2))
         return dry + self._rolling + case.viscous * abs(speed)
+
+    def torque(self, output: float, speed: float, sign: float) -> float:
+        """Return |torque|, N m, with which `output` remains to speed a wheel up.
+
+        What the gears leave of it, the share 1 - gear_loss, is `output` and the friction.
+        """
+        return (output + self.friction(speed, sign)) / (1.0 - self._case.gear_loss)
 
     def braking(self, speed: float, sign: float) -> float:
         """Return the deceleration without torque, m/s^2."""
@@ -124,9 +135,10 @@ class Reference:
 
     def after(self, speed: float, torque: float, sign: float, time: float) -> float:
         """Return the speed (m/s) after a time (s) with a torque per wheel (N m)."""
+        efficiency = 1.0 - self._case.gear_loss * math.copysign(1.0, torque * sign)
 
         def rate(_: float, v: Any) -> list[float]:
-            push = 2.0 * torque / (self.radius * self.mass)
+            push = 2.0 * efficiency * torque / (self.radius * self.mass)
             return [push - sign * self.braking(v[0], sign)]
 
         return float(solve_ivp(rate, (0.0, time), [speed], rtol=1e-11, atol=1e-13).y[0, -1])
@@ -167,11 +179,11 @@ def speed_up(sim: Simulator, reference: Reference, speed: float) -> float:
     push = reference.torque_of(abs(speed), 0.5)
     while abs(sim.velocity()[0]) < abs(speed):
         v = sim.velocity()[0]
-        run(sim, sign * (push + reference.friction(v / reference.radius, sign)), 0.01)
+        run(sim, sign * reference.torque(push, v / reference.radius, sign), 0.01)
         push = max(push, 0.05)
     # Let the contacts settle.
     v = sim.velocity()[0]
-    return run(sim, sign * reference.friction(v / reference.radius, sign), 0.2)
+    return run(sim, sign * reference.torque(0.0, v / reference.radius, sign), 0.2)
 
 
 def rest(sim: Simulator) -> None:
@@ -205,7 +217,7 @@ def stop(sim: Simulator, reference: Reference) -> tuple[float, float]:
 
 def start(sim: Simulator, reference: Reference, sign: float) -> float:
     """Return the error of the friction at the start, % of the breakaway torque."""
-    breakaway = reference.friction(0.0, sign)
+    breakaway = reference.torque(0.0, 0.0, sign)
     time, torque = 0.4, 1.05 * breakaway
     rest(sim)
     found, expected = (
@@ -220,7 +232,7 @@ def steady(sim: Simulator, reference: Reference) -> float:
     time, errors = 0.1, []
     for speed in (0.01, 0.02, 0.05, 0.2, 0.6):
         before = speed_up(sim, reference, speed)
-        torque = reference.friction(before / reference.radius, 1.0)
+        torque = reference.torque(0.0, before / reference.radius, 1.0)
         lost = reference.torque_of(before - run(sim, torque, time), time)
         errors.append(100.0 * lost / torque)
     return max(errors, key=abs)
@@ -231,7 +243,7 @@ def creep(sim: Simulator, reference: Reference) -> float:
     fastest = 0.0
     for sign in SIGNS.values():
         rest(sim)
-        torque = sign * 0.999 * reference.friction(0.0, sign)
+        torque = sign * 0.999 * reference.torque(0.0, 0.0, sign)
         # Increase slowly: a torque step makes the body pitch, which turns the wheels.
         for share in range(1, 501):
             run(sim, torque * share / 500, STEP)

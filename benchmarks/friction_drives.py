@@ -9,6 +9,10 @@ laws that know its friction from the file (factor 1), 30 % too little or too muc
 at all ("unknown"), that use friction and K5..K8 identified by `ident` in 20 s with 2 % torque noise
 ("identified"), and with robots without friction ("none").
 
+With `--gear-loss LOW HIGH` the gears of each wheel also lose a share of the torque between these.
+The law knows it ("known"), or counts it as Coulomb friction ("as Coulomb"): larger by gear_loss x
+amplitude, which an identification with a binary excitation of that amplitude reports.
+
 Errors are those of the true pose, followed by the part that the law observes (error of the odometry
 pose) and the part that it does not (odometry pose minus true pose).
 
@@ -21,13 +25,14 @@ limit in 10 s gives 2 %. `--counts 0` repeats the drive with perfect sensors, wi
     ./diffbot python benchmarks/friction_drives.py park --robots 20 --starts 5 --counts 2048
         [--friction known]
     ./diffbot python benchmarks/friction_drives.py delay --robots 6
+    ./diffbot python benchmarks/friction_drives.py eight --robots 12 --gear-loss 0.05 0.3
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -61,6 +66,9 @@ EIGHT = make_trajectory("figure_eight", amplitude_x=1.0, amplitude_y=1.0, period
 KNOWLEDGE = {
     "unknown": None, "x 0.7": 0.7, "known": 1.0, "x 1.3": 1.3, "identified": 1.0, "none": 1.0
 }  # fmt: skip
+# Gear losses that count as Coulomb friction, and the rows of a table of robots with gear losses.
+AS_COULOMB = "as Coulomb"
+WITH_GEARS = ("known", AS_COULOMB, "none")
 # Identification: robot time, s, and standard deviation of the acting torque, relative to it.
 LEARNING, TORQUE_NOISE = 20.0, 0.02
 GRAVITY = 9.81  # m/s^2
@@ -139,6 +147,24 @@ def random_robot(seed: int, folder: Path, friction: bool, counts: int) -> Robot:
     return load_robot(str(path))
 
 
+def with_gears(robot: Robot, seed: int, losses: Sequence[float] | None) -> Robot:
+    """Return the robot of a seed with gear losses of its wheels, drawn from a range; None: none."""
+    if losses is None:
+        return robot
+    left, right = np.random.default_rng([seed, 18]).uniform(*losses, 2).tolist()
+    return replace(robot, friction=replace(robot.friction, gear_loss=(left, right)))
+
+
+def gears_as_coulomb(robot: Robot) -> Robot:
+    """Return the robot as its identification by a binary excitation describes it."""
+    friction, amplitude = robot.friction, robot.excitation.amplitude
+    left, right = (
+        coulomb + loss * amplitude
+        for coulomb, loss in zip(friction.coulomb, friction.gear_loss, strict=True)
+    )
+    return replace(robot, friction=replace(friction, coulomb=(left, right), gear_loss=(0.0, 0.0)))
+
+
 def wheels_of(
     robot: Robot, factor: float | None, counts: int, delay: float = 0.0
 ) -> KnownWheels | None:
@@ -155,6 +181,8 @@ def told(
 ) -> tuple[DynamicParameters, KnownWheels | None]:
     """Return K5..K8 and a law's knowledge of the wheels, by the name of KNOWLEDGE."""
     counts = arguments.counts
+    if name == AS_COULOMB:
+        return engine.parameters(), wheels_of(gears_as_coulomb(robot), 1.0, counts)
     if name != "identified":
         return engine.parameters(), wheels_of(robot, KNOWLEDGE[name], counts)
     found = simulate_identification(
@@ -234,6 +262,8 @@ def eights_of(arguments: argparse.Namespace, seed: int) -> Drives:
     with TemporaryDirectory() as folder:
         for friction in (True, False):
             robot = random_robot(seed, Path(folder), friction, counts)
+            if friction:
+                robot = with_gears(robot, seed, arguments.gear_loss)
             with closing(make_simulator(arguments.engine, robot)) as engine:
                 for name in arguments.friction:
                     if friction == (name != "none"):
@@ -253,7 +283,7 @@ def print_rows(names: Iterable[str], drives: list[Drives]) -> None:
 def eights(cluster: Cluster, arguments: argparse.Namespace) -> None:
     """Print the table of figure-8s."""
     drives = cluster.map(partial(eights_of, arguments), arguments.seeds)
-    print_rows([name for name in KNOWLEDGE if name in arguments.friction], drives)
+    print_rows([name for name in (*KNOWLEDGE, AS_COULOMB) if name in arguments.friction], drives)
     if {"known", "none"} <= {*arguments.friction}:
         ratios = [
             runs["known"].true.settling_time / runs["none"].true.settling_time for runs, _ in drives
@@ -293,6 +323,8 @@ def park(arguments: argparse.Namespace, law: str, name: str, seed: int) -> list[
     counts, found = arguments.counts, []
     with TemporaryDirectory() as folder:
         robot = random_robot(seed, Path(folder), name != "none", counts)
+        if name != "none":
+            robot = with_gears(robot, seed, arguments.gear_loss)
         with closing(make_simulator(arguments.engine, robot)) as engine:
             dynamics, wheels = told(name, engine, robot, arguments, seed)
             for k in range(arguments.starts):
@@ -386,12 +418,20 @@ def main() -> None:
     parser.add_argument(
         "--friction",
         nargs="+",
-        choices=KNOWLEDGE,
-        default=list(KNOWLEDGE),
-        help="rows of the table; default: all",
+        choices=(*KNOWLEDGE, AS_COULOMB),
+        help=f"rows; default: {', '.join(KNOWLEDGE)}; with gear losses {', '.join(WITH_GEARS)}",
+    )
+    parser.add_argument(
+        "--gear-loss",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="range of the share of the torque that the gears lose; default: none",
     )
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
+    if arguments.friction is None:
+        arguments.friction = list(KNOWLEDGE if arguments.gear_loss is None else WITH_GEARS)
     arguments.seeds = range(arguments.seed, arguments.seed + arguments.robots)
     print(f"engine {arguments.engine}, {arguments.robots} robots, {arguments.counts} counts")
     with Cluster(arguments.scheduler, arguments.workers) as cluster:

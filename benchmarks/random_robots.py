@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,9 +87,10 @@ def outcome(
     friction: bool,
     unmodelled: str | None,
     turning: bool,
+    levels: int,
 ) -> Outcome:
     """Record the robot of a seed and identify it."""
-    drawn = draw(seed)
+    drawn = replace(draw(seed), levels=levels)
     if engine != "ideal":
         drawn = drawn.written(folder)
     if not friction:
@@ -139,6 +140,7 @@ def table(
     friction: bool = True,
     unmodelled: str | None = None,
     turning: bool = False,
+    levels: int = 2,
 ) -> Iterator[str]:
     """Yield the table lines for the robots of these seeds."""
     with TemporaryDirectory() as folder:
@@ -150,6 +152,7 @@ def table(
             friction=friction,
             unmodelled=unmodelled,
             turning=turning,
+            levels=levels,
         )
         runs = cluster.map(work, seeds)
     bad = [run for run in runs if run.estimate.state is not EstimateState.ESTIMATED]

@@ -44,6 +44,7 @@ from made_recordings.excited_runs import RecordedRun, RunSetting, record, record
 from made_recordings.random_runs import UNMODELLED
 from random_robots import table
 
+from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.judgement import Wiring
@@ -249,6 +250,7 @@ def print_random(arguments: argparse.Namespace) -> None:
                 friction=not arguments.frictionless,
                 unmodelled=arguments.unmodelled,
                 turning=arguments.turning,
+                levels=arguments.levels,
             )
             for line in lines:
                 print(line, flush=True)
@@ -281,6 +283,9 @@ def main() -> None:
         "--frictionless", action="store_true", help="random robots without friction"
     )
     parser.add_argument("--turning", action="store_true", help="random robots with skid steer")
+    parser.add_argument(
+        "--levels", type=int, default=2, choices=LEVELS, help="torque levels of random robots"
+    )
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
     arguments.times = tuple(arguments.times)

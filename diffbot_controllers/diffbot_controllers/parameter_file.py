@@ -17,7 +17,7 @@ import yaml
 from diffbot_description import DynamicParameters, Sigma
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
-from diffbot_ident.torque.estimate import FRICTION_NAMES, TURNING_NAMES, Four
+from diffbot_ident.torque.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
 FRICTION_SIGMAS = 4.0  # friction may be below 0 by this many standard deviations
@@ -122,6 +122,31 @@ def read_friction(path: str) -> tuple[float | None, ...]:
             uncertainty.
     """
     return _read_resistance(path, "friction", FRICTION_NAMES)
+
+
+def read_gear_loss(path: str) -> tuple[float, float] | None:
+    """Read the share of its torque that each wheel's gear loses from a file of read_dynamics.
+
+    Args:
+        path: Path of the file; `~` is expanded.
+
+    Returns:
+        [left, right]; 0 where the file has none, as its Coulomb friction then includes it; None
+        without any friction.
+
+    Raises:
+        ValueError: As raised by read_friction, or a share is 1 or more.
+    """
+    if "friction" not in read_section(path, NAMES, ADVICE):
+        return None
+    left, right = (loss or 0.0 for loss in _read_resistance(path, "friction", GEAR_NAMES))
+    for name, loss in zip(GEAR_NAMES, (left, right), strict=True):
+        if loss >= 1.0:
+            raise ValueError(
+                f"parameters '{path}': friction {name} = {loss:g}: must be < 1, a share of the "
+                f"torque; {ADVICE}"
+            )
+    return left, right
 
 
 def read_turning(path: str) -> tuple[float | None, ...]:

@@ -134,19 +134,21 @@ def servo_limits(
 
 
 def friction_at_rest(torque_limit: float, wheels: KnownWheels | None) -> float:
-    """Return the torque of a wheel that dry friction takes, N m.
+    """Return the torque of a wheel that dry friction takes, N m, and its gears at the limit.
 
     Raises:
         ValueError: Friction takes so much that hardly any torque is left for driving.
     """
     if wheels is None:
         return 0.0
-    most = max(law.sliding(way) for law in wheels.friction for way in (1.0, -1.0))
+    laws = [law.under(torque_limit) for law in wheels.friction]
+    most = max(law.sliding(way) for law in laws for way in (1.0, -1.0))
     if not most <= LARGEST_FRICTION * torque_limit:
+        geared = " with gear losses" if any(law.gear_loss for law in wheels.friction) else ""
         raise ValueError(
-            f"Coulomb friction = {most:g} N m: must be <= {LARGEST_FRICTION:g} of the torque limit "
-            f"of {torque_limit:g} N m, else the robot hardly moves; raise torque_limit, or correct "
-            "the friction in the robot's YAML"
+            f"Coulomb friction{geared} = {most:g} N m: must be <= {LARGEST_FRICTION:g} of the "
+            f"torque limit of {torque_limit:g} N m, else the robot hardly moves; raise "
+            "torque_limit, or correct the friction in the robot's YAML"
         )
     return most
 

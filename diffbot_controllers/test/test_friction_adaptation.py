@@ -15,7 +15,12 @@ from diffbot_controllers.friction_adaptation import (
     friction_values,
 )
 from diffbot_controllers.nodes.live_dynamics import estimate_of
-from diffbot_controllers.parameter_file import read_friction, read_torque_delay, read_turning
+from diffbot_controllers.parameter_file import (
+    read_friction,
+    read_gear_loss,
+    read_torque_delay,
+    read_turning,
+)
 from diffbot_description import FrictionLaw
 from diffbot_msgs import msg
 
@@ -115,6 +120,18 @@ def test_a_file_s_friction_is_read_and_what_is_not_identified_left_out(tmp_path)
     }
     assert read_friction(written(tmp_path, friction=entries)) == (0.05, None, 0.0, None)
     assert read_friction(written(tmp_path)) == (None,) * 4
+
+
+def test_gear_losses_of_a_file_are_read_and_without_them_its_friction_includes_them(tmp_path):
+    losses = {
+        "gear_loss_left": {"value": 0.12, "variance": 1e-6},
+        "gear_loss_right": {"value": -0.001, "variance": 1e-6},
+    }
+    assert read_gear_loss(written(tmp_path, friction=losses)) == (0.12, 0.0)
+    assert read_gear_loss(written(tmp_path, friction={"coulomb_left": 0.1})) == (0.0, 0.0)
+    assert read_gear_loss(written(tmp_path)) is None
+    with pytest.raises(ValueError, match="friction gear_loss_left = 1: must be < 1"):
+        read_gear_loss(written(tmp_path, friction={"gear_loss_left": 1.0}))
 
 
 def test_resistance_against_turning_comes_from_the_file_of_an_identification(tmp_path):

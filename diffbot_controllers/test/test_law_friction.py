@@ -91,6 +91,41 @@ def test_a_wheel_that_stays_stuck_gets_more_up_to_a_bound_and_none_once_it_moves
     assert moving == pytest.approx(0.35, rel=0.05)
 
 
+GEARED = FrictionLaw(viscous=0.05, coulomb=0.35, gear_loss=0.2)
+
+
+@pytest.mark.parametrize("torque", [2.0, -2.0, 0.1, -0.1])
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_gears_get_more_to_drive_and_less_to_brake(torque, way):
+    """What friction and gears leave of the motor's torque is the torque that was asked for."""
+    u = Velocity(way, 0.0)
+    added = FrictionFeedforward(wheels(GEARED, GEARED)).add((torque,) * 2, u, u, REST, 0.01)
+    for tau in added:
+        lost = 0.2 * abs(tau) + 0.35 + 0.05 / 0.08
+        assert tau - way * lost == pytest.approx(torque)
+
+
+def test_gears_are_compensated_without_other_friction_too():
+    only = FrictionLaw(viscous=0.0, coulomb=0.0, gear_loss=0.2)
+    added = FrictionFeedforward(wheels(only, only)).add((1.0, -1.0), FAST, FAST, REST, 0.01)
+    assert added == pytest.approx((1.0 / 0.8, -1.0 / 1.2))
+
+
+def test_a_geared_wheel_that_must_start_gets_the_torque_that_starts_it():
+    wanted = Velocity(0.01, 0.0)
+    added = FrictionFeedforward(wheels(GEARED, GEARED)).add((0.0, 0.0), REST, wanted, REST, 0.01)
+    assert 0.35 / 0.8 < added[0] < 0.35 / 0.8 * 1.05
+
+
+def test_the_floor_s_moment_passes_through_the_gears():
+    floor, turn = FrictionLaw(viscous=0.0, coulomb=3.0), Velocity(0.0, 1.0)
+    known = wheels(GEARED, GEARED, turning=floor)
+    left, right = FrictionFeedforward(known).add((0.0, 0.0), turn, turn, REST, 0.01)
+    speed = 0.21 / 0.08
+    needed = 0.08 * 3.0 / 0.42 + 0.35 + 0.05 * speed
+    assert (left, right) == pytest.approx((-needed / 0.8, needed / 0.8))
+
+
 def test_without_friction_nothing_is_added():
     none = FrictionLaw(viscous=0.0, coulomb=0.0)
     assert FrictionFeedforward(wheels(none, none)).add((0.1, 0.2), FAST, FAST, REST, 0.01) == (
@@ -200,6 +235,16 @@ def test_friction_at_rest_that_no_torque_breaks_away_from_is_refused_at_the_star
     with pytest.raises(ValueError, match="left wheel at rest = 100 N m"):
         law.friction = (stuck, LAW)
     assert law.friction == (LAW, LAW)
+
+
+def test_gears_that_leave_too_little_of_the_torque_are_refused():
+    # 2 N m of 5 start an ungeared wheel, but not one whose gears lose 70 %.
+    stuck = FrictionLaw(viscous=0.0, coulomb=2.0, gear_loss=0.7)
+    with pytest.raises(ValueError, match=r"left wheel at rest = 6\.66667 N m: .* gear_loss"):
+        wheels(stuck, LAW)
+    half = FrictionLaw(viscous=0.0, coulomb=1.4, gear_loss=0.5)
+    with pytest.raises(ValueError, match=r"with gear losses = 3\.4 N m: must be <= 0\.8"):
+        tuned_backstepping(K, 4.0, mean_velocity=True, wheels=wheels(half, half))
 
 
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose, LinearizingController])

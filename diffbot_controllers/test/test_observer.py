@@ -128,6 +128,35 @@ def test_the_model_is_doubted_with_torque_speed_and_what_it_does_not_explain():
     assert MotionObserver(ROBOT_K, wheels(0)).unknown((0.0, 0.0)).v == pytest.approx(full)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_its_model_has_the_gears_of_the_engine(known):
+    """Velocities by the rates alone, with periods of 1 ms: driving, braking, reversing, resting.
+
+    Largest error of v: 0.0007 m/s, and 0.15 m/s of a model without the gears.
+    """
+    losses, coulomb = (0.2, 0.3), (0.1, 0.15)
+    friction = replace(ROBOT.friction, viscous=(0.0, 0.0), coulomb=coulomb, gear_loss=losses)
+    engine = make_simulator("ideal", replace(ROBOT, friction=friction))
+    laws = tuple(
+        FrictionLaw(0.0, c, gear_loss=g if known else 0.0)
+        for c, g in zip(coulomb, losses, strict=True)
+    )
+    observer, u = MotionObserver(engine.parameters(), wheels(0, laws)), Velocity(0.0, 0.0)
+    most, period = 0.0, 0.001
+    for k in range(3000):
+        time = k * period
+        torque = (0.6 * math.sin(10.0 * time), 0.6 * math.sin(13.0 * time))
+        if time >= 1.5:
+            # 0.125 and 0.214 N m start the wheels.
+            torque = (0.0, 0.0) if time < 2.5 else (0.12, 0.2)
+        rate, held = observer.rate(u, torque, period)
+        u = Velocity(u.v + period * rate.v, u.omega + period * rate.omega)
+        engine.step(torque, period)
+        most = max(most, abs(u.v - engine.velocity()[0]))
+    assert (most < 2e-3) == known, most
+    assert held == known
+
+
 def test_wheels_that_slip_are_followed_by_their_counts():
     # The model knows of no torque, and the wheels turn all the same.
     observer = MotionObserver(ROBOT_K, wheels(2048))

@@ -7,9 +7,11 @@ axle's midpoint and the wheel torques tau; with friction of the wheels, T replac
     v'     = K5 omega^2 + K7 (T_left + T_right)
     omega' = K6 v omega + K8 (T_left - T_right)
     T = tau - T_f(w),      w_left, w_right = (v -+ b omega) / r
-    T_f(w) = viscous w + sign(w) (C + (S - C) exp(-(w / w_s)^2))
+    T_f(w, tau) = viscous w + sign(w) (C + g |tau| + (S - C) exp(-(w / w_s)^2))
 
-At rest, T_f balances the torque that acts on the wheel, up to S; see FrictionLaw.
+At rest, T_f balances the torque that acts on the wheel, up to S + g |tau|; see FrictionLaw. g is
+the gear loss, 1 less the efficiency of the gears: dry friction that grows with the load, as in
+Hamon, Gautier and Garrec (IROS 2010). tau is the motor's torque at the wheel.
 
 A robot whose wheels slide sideways as it turns (skid steer) has an additional resistance:
 
@@ -95,6 +97,8 @@ class FrictionLaw(Generic[Number]):
         coulomb_backward: C of a wheel that turns backward, N m; None: as forward.
         static: Breakaway torque S, N m, >= both C; None: C of that direction.
         stribeck_velocity: Stribeck velocity w_s, rad/s, > 0; required with static.
+        gear_loss: Share g of the motor's torque that the gears lose, >= 0, < 1; it is friction that
+            the other methods do not contain: they describe the law of `under`.
 
     Raises:
         ValueError: static is given without stribeck_velocity.
@@ -105,6 +109,7 @@ class FrictionLaw(Generic[Number]):
     coulomb_backward: Number | None = None
     static: Number | None = None
     stribeck_velocity: Number | None = None
+    gear_loss: Number | float = 0.0
 
     def __post_init__(self) -> None:
         if self.static is not None and self.stribeck_velocity is None:
@@ -112,6 +117,29 @@ class FrictionLaw(Generic[Number]):
                 f"friction: static = {self.static} N m needs stribeck_velocity, rad/s: the speed "
                 "over which it falls to Coulomb friction; give it, or no static"
             )
+
+    def lost(self, torque: Number) -> Number:
+        """Return the part of a torque of the motor that the gears lose, g |torque|, N m."""
+        lost: Number = self.gear_loss * abs(torque)
+        return lost
+
+    def under(self, torque: Number) -> FrictionLaw[Number]:
+        """Return the law while the motor gives this torque: dry friction larger by g |torque|.
+
+        Args:
+            torque: Torque of the motor at the wheel, tau, N m.
+        """
+        if isinstance(self.gear_loss, float) and self.gear_loss == 0.0:
+            return self
+        more = self.lost(torque)
+        back, static = self.coulomb_backward, self.static
+        return FrictionLaw(
+            self.viscous,
+            self.coulomb + more,
+            None if back is None else back + more,
+            None if static is None else static + more,
+            self.stribeck_velocity,
+        )
 
     def sliding(self, direction: Number) -> Number:
         """Return C, N m, of a direction (> 0 forward, otherwise backward)."""
@@ -136,6 +164,21 @@ class FrictionLaw(Generic[Number]):
             return coulomb
         ratio = speed / self.stribeck_velocity
         return coulomb + (self.static - coulomb) * _exponential(-ratio * ratio)
+
+    def starting(self, direction: Number) -> Number:
+        """Return the smallest torque, N m, of a motor that starts the wheel, S / (1 - g)."""
+        return self.breakaway(direction) / (1.0 - self.gear_loss)
+
+    def motor_torque(self, output: Number, direction: Number) -> Number:
+        """Return the torque tau of the motor, N m, of which the gears leave `output`.
+
+        It inverts output = tau - direction g |tau|.
+
+        Args:
+            output: Torque of the motor less the gears' loss, N m.
+            direction: Direction of the wheel; between -1 and 1 the loss is that share of g.
+        """
+        return output / (1.0 - direction * _sign(output) * self.gear_loss)
 
     def torque(self, speed: Number) -> Number:
         """Return T_f of a turning wheel, N m; 0 at rest, where it depends on the other torques.
@@ -174,6 +217,7 @@ def wheel_friction(
             coulomb_backward=added[0],
             static=added[1],
             stribeck_velocity=None if speed is None else speed[side],
+            gear_loss=friction.gear_loss[side],
         )
 
     return law(0), law(1)

@@ -167,6 +167,7 @@ def write_identified_robot(
     k8: float,
     friction: Sequence[float | None] = (None, None, None, None),
     notes: Iterable[str] = (),
+    gear_loss: Sequence[float] | None = None,
 ) -> tuple[Path, Path]:
     """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
 
@@ -183,6 +184,8 @@ def write_identified_robot(
             described value. Identified Coulomb friction applies to both directions, includes the
             rolling resistance and raises a static friction below it.
         notes: Lines for the comments of both files, such as intervals.
+        gear_loss: Share of its torque that each wheel's gear loses [left, right]; None keeps the
+            described ones.
 
     Raises:
         ValueError: No robot can have these parameters; nothing is written.
@@ -193,6 +196,8 @@ def write_identified_robot(
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
         _patch(data, body, friction, rolling_torques(robot))
+        if gear_loss is not None:
+            _set_gear_loss(data["friction"], gear_loss)
         patched = robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(
@@ -245,6 +250,12 @@ def _patch(
             _set_coulomb(described, side, float(coulomb))
     if any(coulomb is not None for coulomb in friction[2:]):
         _drop_rolling_resistance(described, friction[2:], rolling)
+
+
+def _set_gear_loss(friction: dict[str, Any], losses: Sequence[float]) -> None:
+    friction.pop("gear_loss", None)
+    if any(losses):
+        friction["gear_loss"] = [float(loss) for loss in losses]
 
 
 def _set_coulomb(friction: dict[str, Any], side: int, coulomb: float) -> None:

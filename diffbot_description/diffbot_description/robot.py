@@ -203,7 +203,7 @@ class Joints:
 class Friction:
     """Friction of each wheel, [left, right]: parameters of `dynamics.FrictionLaw`.
 
-    Effects that a robot does not have may be absent: None, or 0 for the rolling resistance.
+    Effects that a robot does not have may be absent: None, or 0 for rolling resistance and gears.
     """
 
     viscous: Annotated[
@@ -229,6 +229,15 @@ class Friction:
     rolling_resistance: Annotated[
         float, number("", "rolling resistance coefficient of the wheels", minimum=0, maximum=1)
     ] = 0.0
+    gear_loss: Annotated[
+        Pair,
+        number(
+            "",
+            "share of the motor's torque that its gears lose, 1 - efficiency [left, right]",
+            minimum=0,
+            maximum=0.9,
+        ),
+    ] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ def friction_rows(robot: Robot) -> list[Row]:
             rows.append((f"backward_{side}", law.sliding(-1.0), "N m", "the same, backward"))
         if law.static is not None:
             rows.append((f"static_{side}", law.static, "N m", "torque that starts the wheel"))
+        rows.append((f"gear_loss_{side}", law.gear_loss, "", "share of the torque lost in gears"))
     for side, band in zip(("left", "right"), robot.drive.dead_band, strict=True):
         rows.append((f"dead_band_{side}", band, "N m", "a smaller commanded torque gives none"))
     drag = robot.contact.caster_friction * sum(ground_loads(robot).casters)

@@ -86,6 +86,42 @@ def test_law_of_many_wheels_is_that_of_each():
         assert released[i] == one.breakaway(float(speed[i]))
 
 
+def test_law_under_a_torque_has_the_gears_loss_as_further_dry_friction():
+    """By hand: gears that lose 20 % of 1.5 N m, of either sign, take 0.3 N m from every wheel."""
+    geared = replace(STICKY, gear_loss=0.2)
+    assert geared.under(0.0) == STICKY and STICKY.under(1.5) is STICKY
+    for torque in (1.5, -1.5):
+        law = geared.under(torque)
+        assert law.torque(30.0) - STICKY.torque(30.0) == pytest.approx(0.3)
+        assert law.torque(-2.0) - STICKY.torque(-2.0) == pytest.approx(-0.3)
+        assert law.breakaway(1.0) == law.breakaway(-1.0) == pytest.approx(0.8)
+        assert law.viscous == STICKY.viscous and not law.gear_loss
+    many = replace(STICKY, gear_loss=np.array([0.0, 0.2])).under(np.array([1.5, 1.5]))
+    assert np.asarray(many.breakaway(np.ones(2))) == pytest.approx([0.5, 0.8])
+
+
+@given(st.floats(-5.0, 5.0), st.floats(-1.0, 1.0), st.floats(0.0, 0.9))
+def test_the_motor_s_torque_leaves_the_output_that_was_asked_for(output, direction, loss):
+    law = replace(STICKY, gear_loss=loss)
+    motor = law.motor_torque(output, direction)
+    assert motor - direction * loss * abs(motor) == pytest.approx(output, abs=1e-12)
+    many = law.motor_torque(np.array([output, -output]), np.array([direction, direction]))
+    assert many == pytest.approx([motor, law.motor_torque(-output, direction)])
+
+
+def test_a_geared_wheel_starts_where_the_torque_equals_the_friction_under_it():
+    law = replace(STICKY, gear_loss=0.2)
+    assert law.starting(1.0) == pytest.approx(0.5 / 0.8)
+    for way in (1.0, -1.0):
+        assert law.under(law.starting(way)).breakaway(way) == pytest.approx(law.starting(way))
+
+
+def test_wheels_get_the_gear_loss_of_their_robot():
+    robot = load_robot("agv")
+    geared = replace(robot, friction=replace(robot.friction, gear_loss=(0.1, 0.2)))
+    assert [law.gear_loss for law in wheel_friction(geared)] == [0.1, 0.2]
+
+
 def test_rolling_resistance_is_a_coulomb_torque_of_the_load():
     robot = load_robot("agv")
     friction = replace(

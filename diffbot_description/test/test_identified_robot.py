@@ -65,6 +65,7 @@ def test_identified_coulomb_friction_agrees_with_what_is_described_besides(tmp_p
         "static": [0.45, 0.45],
         "stribeck_velocity": [0.2, 0.2],
         "rolling_resistance": 0.01,
+        "gear_loss": [0.1, 0.2],
     }
     described = tmp_path / "described.yaml"
     described.write_text(yaml.safe_dump(data), encoding="utf-8")
@@ -75,6 +76,7 @@ def test_identified_coulomb_friction_agrees_with_what_is_described_besides(tmp_p
     path, _ = write_identified_robot(robot, tmp_path, k.k5, k.k7, k.k8, friction)
     left, right = wheel_friction(load_robot(path))
     assert (left.sliding(1.0), left.sliding(-1.0), left.static) == (0.5, 0.5, 0.5)
+    assert (left.gear_loss, right.gear_loss) == (0.1, 0.2)
     for direction in (1.0, -1.0):
         assert right.sliding(direction) == pytest.approx(before.sliding(direction))
         assert right.breakaway(direction) == pytest.approx(before.breakaway(direction))

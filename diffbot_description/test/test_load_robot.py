@@ -101,6 +101,7 @@ STICKY = {
     "static": [0.2, 0.3],
     "stribeck_velocity": [0.3, 0.4],
     "rolling_resistance": 0.01,
+    "gear_loss": [0.1, 0.2],
 }
 
 
@@ -108,7 +109,7 @@ def test_friction_and_drive_may_be_left_out(tmp_path):
     robot = load_robot("twil")
     friction = robot.friction
     assert (friction.static, friction.stribeck_velocity, friction.coulomb_backward) == (None,) * 3
-    assert friction.rolling_resistance == 0.0
+    assert friction.rolling_resistance == 0.0 and friction.gear_loss == (0.0, 0.0)
     assert robot.drive.dead_band == (0.0, 0.0)
     data = changed("friction", STICKY) | {"drive": {"dead_band": [0.1, 0.2]}}
     robot = load_robot(write(tmp_path, data))
@@ -116,6 +117,7 @@ def test_friction_and_drive_may_be_left_out(tmp_path):
     assert robot.friction.stribeck_velocity == (0.3, 0.4)
     assert robot.friction.coulomb_backward == (0.15, 0.2)
     assert robot.friction.rolling_resistance == 0.01
+    assert robot.friction.gear_loss == (0.1, 0.2)
     assert robot.drive.dead_band == (0.1, 0.2)
 
 
@@ -148,6 +150,8 @@ WRONG_FRICTION = [
         r"velocity\[0\] = 0\.0 rad/s must be above",
     ),
     (STICKY | {"rolling_resistance": -0.1}, r"rolling_resistance = -0\.1 must be at least 0"),
+    (STICKY | {"gear_loss": [0.1, 0.95]}, r"gear_loss\[1\] = 0\.95 must be at most 0\.9"),
+    (STICKY | {"gear_loss": [-0.1, 0.1]}, r"gear_loss\[0\] = -0\.1 must be at least 0"),
     (STICKY | {"static": None}, r"static = None must be a list of 2 entries"),
     (
         without("coulomb"),

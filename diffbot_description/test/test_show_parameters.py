@@ -59,6 +59,7 @@ def test_prints_the_friction_that_there_is(tmp_path, capsys):
         "coulomb_backward": [0.03, 0.04],
         "static": [0.05, 0.06],
         "stribeck_velocity": [0.3, 0.3],
+        "gear_loss": [0.0, 0.2],
     }
     assert main([write(tmp_path, changed("friction", friction))]) == 0
     found = capsys.readouterr().out.split("\n\n")[1].splitlines()[2:]
@@ -70,6 +71,7 @@ def test_prints_the_friction_that_there_is(tmp_path, capsys):
         "coulomb_right": 0.03,
         "backward_right": 0.04,
         "static_right": 0.06,
+        "gear_loss_right": 0.2,
     }
 
 

@@ -22,6 +22,7 @@ from arc_odometry import JointSample
 from arc_odometry.joints import RateLimit
 from diffbot_ident.excitation.excitations import KINDS, Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena
+from diffbot_ident.excitation.signals import LEVELS
 from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
@@ -95,6 +96,13 @@ class IdentParameters(EffortParameters):
     hold: int = parameter(0, "control periods that a torque lasts; 0: the robot's own", minimum=0)
     register: int = parameter(
         0, "bits of the PRBS shift register, 7 to 15; 0: the robot's own", minimum=0
+    )
+    levels: int = parameter(
+        2,
+        "torque levels of prbs: 2, the amplitude with either sign, or 4, half of it for a quarter "
+        "of the bits, which tells what gears lose under load from Coulomb friction",
+        minimum=min(LEVELS),
+        maximum=max(LEVELS),
     )
     period: float = parameter(0.01, "control period, s", minimum=0.001, maximum=0.05)
     seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
@@ -235,6 +243,7 @@ class IdentNode(EffortNode[IdentParameters]):
             arena=self._arena,
             prior=self._prior,
             period=values.period,
+            levels=values.levels,
         )
 
     def waits_for(self) -> str:

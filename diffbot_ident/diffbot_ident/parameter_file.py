@@ -22,16 +22,19 @@ from diffbot_ident.torque.dimensions import effective_track
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,
     FRICTION_UNITS,
+    GEAR_NAMES,
     NAMES,
     NORMAL_95,
     UNITS,
     Estimate,
     EstimateState,
     FrictionEstimate,
+    Pair,
 )
 from diffbot_ident.torque.physical import (
     PhysicalQuantity,
     friction_quantities,
+    gear_quantities,
     physical_quantities,
     smallest_torque,
     turning_quantities,
@@ -40,8 +43,8 @@ from diffbot_ident.verification import Verification, VerificationState
 
 HEADER = """\
 # Dynamic parameters of a differential-drive robot, for dv/dt = k5 w^2 + k7 (Tl + Tr),
-# dw/dt = k6 v w + k8 (Tl - Tr), T = tau - viscous * wheel speed - coulomb * sign(wheel speed):
-# {units}.
+# dw/dt = k6 v w + k8 (Tl - Tr), T = tau - viscous * wheel speed - coulomb * sign(wheel speed),
+# and with a gear_loss less gear_loss * |tau| * sign(wheel speed): {units}.
 # covariance_diagonal holds their variances in units squared, .inf where a parameter is not
 # identifiable (parameter_reasons says why); covariance is what the data say, row by row.
 # torque_delay is in control periods, control_period in s.
@@ -89,8 +92,7 @@ def parameter_document(
         section["gyro"] = {key: float(value) for key, value in asdict(estimate.gyro).items()}
     if estimate.friction is not None:
         section["friction"] = _friction(estimate.friction)
-        least = smallest_torque(estimate.friction.values, estimate.friction.variances)
-        section["smallest_torque"] = _physical(least)
+        section["smallest_torque"] = _physical(_smallest_torque(estimate.friction))
     turning = turning_quantities(estimate.turning)
     if turning:
         section["turning"] = {key: _physical(quantity) for key, quantity in turning.items()}
@@ -114,11 +116,20 @@ def _floats(values: Iterable[float]) -> list[float]:
 
 
 def _friction(friction: FrictionEstimate) -> dict[str, Any]:
-    entries = zip(FRICTION_NAMES, FRICTION_UNITS, friction.values, friction.variances, strict=True)
+    entries = [
+        *zip(FRICTION_NAMES, FRICTION_UNITS, friction.values, friction.variances, strict=True)
+    ]
+    if gear_quantities(friction):
+        units = ("", "")
+        entries += zip(GEAR_NAMES, units, friction.gear_loss, friction.gear_variances, strict=True)
     return {
         name: {"value": float(value), "variance": float(variance), "unit": unit}
         for name, unit, value, variance in entries
     }
+
+
+def _smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
+    return smallest_torque(friction.values, friction.variances, friction.gear_loss)
 
 
 def _physical(quantity: PhysicalQuantity) -> dict[str, Any]:
@@ -169,6 +180,8 @@ LABELS = {
     "viscous_right": "viscous friction, right wheel",
     "coulomb_left": "Coulomb friction, left wheel",
     "coulomb_right": "Coulomb friction, right wheel",
+    "gear_loss_left": "share of the torque that the gear loses, left wheel",
+    "gear_loss_right": "share of the torque that the gear loses, right wheel",
     "turning_viscous": "resistance against turning per yaw rate",
     "turning_coulomb": "resistance against turning, always there",
     "smallest_torque": "torque of each wheel from which on the robot moves",
@@ -231,7 +244,8 @@ def export_results(
         )
     friction = usable_friction(estimate.friction, robot)
     try:
-        files = write_identified_robot(robot, directory, k5, k7, k8, friction, notes)
+        gears = usable_gear_loss(estimate.friction)
+        files = write_identified_robot(robot, directory, k5, k7, k8, friction, notes, gears)
     except ValueError as error:
         return Export((path,), str(error))
     return Export((path, *files))
@@ -267,6 +281,17 @@ def _usable(quantity: PhysicalQuantity, negligible: float) -> float | None:
     return quantity.value
 
 
+def usable_gear_loss(friction: FrictionEstimate | None) -> Pair | None:
+    """Return the gear losses for a description, >= 0; None if the friction was not identified.
+
+    A loss that was not found is 0: the identified Coulomb friction then includes it.
+    """
+    if friction is None:
+        return None
+    left, right = (max(loss, 0.0) for loss in friction.gear_loss)
+    return left, right
+
+
 def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequence[str]:
     """Return lines with the identified quantities and their 95 % intervals."""
     lines = ["95 % intervals:"]
@@ -278,7 +303,8 @@ def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequ
     found = dict(physical)
     if estimate.friction is not None:
         friction = (estimate.friction.values, estimate.friction.variances)
-        found |= friction_quantities(*friction) | {"smallest_torque": smallest_torque(*friction)}
+        found |= friction_quantities(*friction) | gear_quantities(estimate.friction)
+        found |= {"smallest_torque": _smallest_torque(estimate.friction)}
     found |= turning_quantities(estimate.turning)
     lines += [
         _line(LABELS[key], quantity.unit, quantity.value, quantity.interval)

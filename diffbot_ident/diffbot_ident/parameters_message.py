@@ -43,6 +43,9 @@ def fill(
     friction = estimate.friction
     message.friction[:] = (math.nan,) * 4 if friction is None else friction.values
     message.friction_variance[:] = (math.inf,) * 4 if friction is None else friction.variances
+    lost = friction is not None and math.isfinite(sum(friction.gear_variances))
+    message.gear_loss[:] = friction.gear_loss if friction and lost else (math.nan,) * 2
+    message.gear_loss_variance[:] = (math.inf,) * 2 if friction is None else friction.gear_variances
     turning = estimate.turning
     message.turning[:] = (math.nan,) * 2 if turning is None else turning.values
     message.turning_variance[:] = (math.inf,) * 2 if turning is None else turning.variances

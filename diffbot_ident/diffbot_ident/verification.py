@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
-from diffbot_ident.torque.estimate import Array, Estimate, Four
+from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
 from diffbot_ident.torque.integral_rows import Heading, turns, wraps
 from diffbot_ident.torque.torque_delay import delayed
 
@@ -40,14 +40,15 @@ class Model:
     Attributes:
         values: [K5, K6, K7, K8].
         friction: [viscous left, right in N m s/rad, Coulomb left, right in N m].
+        gear_loss: Share of its torque that each wheel's gear loses, [left, right].
         delay: Control periods between a torque's report and its action, >= 0; d + a, d whole, means
             that (1 - a) tau[k - d] + a tau[k - d - 1] acts in period k.
         turning: Resistance of the floor against turning, [c_w in N m s/rad, f_w in N m].
         sloped: Whether the floor is not level. The gravity along it is then fitted to the motion to
             be predicted.
         gravity: That gravity along the x and the y axis of the motion's first heading, m/s^2.
-        doubts: Changes of [values, friction] by one standard deviation of the estimate in each of n
-            independent directions, shape (n, 8); () if unknown.
+        doubts: Changes of [values, friction, gear_loss] by one standard deviation of the estimate
+            in each of n independent directions, shape (n, 10); () if unknown.
     """
 
     values: Four
@@ -57,6 +58,7 @@ class Model:
     sloped: bool = False
     gravity: tuple[float, float] = (0.0, 0.0)
     doubts: tuple[tuple[float, ...], ...] = ()
+    gear_loss: Pair = (0.0, 0.0)
 
     @classmethod
     def described(cls, values: Four, robot: Robot) -> Model:
@@ -66,6 +68,7 @@ class Model:
             values,
             (*friction.viscous, *friction.coulomb),
             turning=(floor.viscous, floor.coulomb),
+            gear_loss=friction.gear_loss,
         )
 
     @classmethod
@@ -75,8 +78,9 @@ class Model:
         Friction may be negative: such an error compensates an excess of another friction, which
         would be wrong alone.
         """
-        friction = (0.0, 0.0, 0.0, 0.0)
+        friction, gear_loss = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0)
         if estimate.friction is not None:
+            gear_loss = estimate.friction.gear_loss
             a, b, c, d = (
                 value if math.isfinite(variance) else 0.0
                 for value, variance in zip(
@@ -96,19 +100,26 @@ class Model:
             turning = (a, b)
         sloped = estimate.slope is not None
         return cls(
-            estimate.values, friction, delay, turning, sloped=sloped, doubts=_doubts(estimate)
+            estimate.values,
+            friction,
+            delay,
+            turning,
+            sloped=sloped,
+            doubts=_doubts(estimate),
+            gear_loss=gear_loss,
         )
 
     def moved(self, deviations: Array) -> Model:
         """Return the model moved by so many deviations along each of the doubts, shape (n,)."""
         change = np.array(deviations) @ np.array(self.doubts)
-        k5, k6, k7, k8, left, right, coulomb_left, coulomb_right = (
-            np.array((*self.values, *self.friction)) + change
+        k5, k6, k7, k8, left, right, coulomb_left, coulomb_right, gear_left, gear_right = (
+            np.array((*self.values, *self.friction, *self.gear_loss)) + change
         ).tolist()
         return replace(
             self,
             values=(k5, k6, k7, k8),
             friction=(left, right, coulomb_left, coulomb_right),
+            gear_loss=(gear_left, gear_right),
         )
 
     def _acceleration(
@@ -116,10 +127,11 @@ class Model:
     ) -> Array:
         """Return [dv/dt, domega/dt], shape (2, n), m/s^2 and rad/s^2."""
         v, omega = velocity
-        viscous, coulomb = np.array(self.friction[:2]), np.array(self.friction[2:])
+        viscous, coulomb = np.reshape(self.friction, (2, 2, 1))
+        coulomb = coulomb + np.array(self.gear_loss)[:, None] * np.abs(torque)
         speed: Array = np.array(geometry.wheel_velocity(v, omega))
         sign = np.tanh(speed / FADE)
-        left, right = acting_torque(torque, speed, viscous[:, None], coulomb[:, None], sign)
+        left, right = acting_torque(torque, speed, viscous, coulomb, sign)
         found = np.array(accelerations(np.array(self.values), v, omega, left, right))
         if self.turning[0]:
             found[1] -= self.turning[0] / self._inertia(geometry) * omega
@@ -204,16 +216,21 @@ class Model:
 
 def _doubts(estimate: Estimate) -> tuple[tuple[float, ...], ...]:
     """Return Model.doubts of an estimate, of its finite variances."""
-    covariance = np.zeros((8, 8))
-    covariance[:4, :4] = estimate.covariance
-    if (friction := estimate.friction) is not None:
-        rows = np.diag(friction.variances) if friction.covariance is None else friction.covariance
-        covariance[4:, 4:] = rows
+    friction = estimate.friction
+    rows = np.zeros((4, 4))
+    if friction is not None:
+        variances = (*friction.variances, *friction.gear_variances)
+        rows = np.array(np.diag(variances) if friction.covariance is None else friction.covariance)
+    size = 4 + len(rows)
+    covariance = np.zeros((size, size))
+    covariance[:4, :4], covariance[4:, 4:] = estimate.covariance, rows
     known = np.isfinite(covariance.diagonal())
     covariance[~known], covariance[:, ~known] = 0.0, 0.0
     sizes, directions = np.linalg.eigh(_scaled(covariance))
     deviations = np.sqrt(covariance.diagonal())[:, None] * directions * np.sqrt(sizes.clip(0.0))
-    return tuple(map(tuple, deviations.T[sizes > 0.0].tolist()))
+    found = np.zeros((np.count_nonzero(sizes > 0.0), 10))
+    found[:, :size] = deviations.T[sizes > 0.0]
+    return tuple(map(tuple, found.tolist()))
 
 
 def _scaled(covariance: Array) -> Array:
@@ -341,7 +358,6 @@ MIN_PREDICTIONS = 20
 # scale.
 MIN_CHANGE = 0.02
 
-Pair = tuple[float, float]
 Errors = Callable[[Model | None], Array]
 """Errors of the predictions of a model, or without one, shape (2, n)."""
 
@@ -671,7 +687,7 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
             return (
                 f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}, by "
                 f"the robot's description with {nominal:.3g} {unit}: must not be worse; identify "
-                "for longer"
+                "for longer, and a robot with gears with torques of several sizes (levels:=4)"
             )
         if not one["model"][i] <= one["none"][i]:
             return (

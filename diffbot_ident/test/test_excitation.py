@@ -28,6 +28,25 @@ def test_bits_are_held_at_the_amplitude(seed, hold, register):
     assert all(change % hold == 0 for change in changes)
 
 
+@pytest.mark.parametrize("register", [7, 10, 15])
+def test_four_levels_halve_a_quarter_of_the_bits(register):
+    """Signs are those of two levels; sizes depend neither on them nor on the other wheel's."""
+    binary, four = (
+        torques(GuardedPrbs(1.0, 1, register, 10.0, 3, levels), 2000) for levels in (2, 4)
+    )
+    assert (np.sign(four) == binary).all() and set(np.abs(four).ravel()) == {0.5, 1.0}
+    halved = np.abs(four) < 1.0
+    # Of 2000 random bits 4 standard deviations are 0.04.
+    assert np.abs(halved.mean(axis=0) - 0.25).max() < 0.04
+    assert abs(np.corrcoef(halved.T)[0, 1]) < 0.1
+    assert np.abs(np.corrcoef(np.hstack((halved, binary)).T)[:2, 2:]).max() < 0.1
+
+
+def test_there_are_two_or_four_levels():
+    with pytest.raises(ValueError, match="levels = 3: must be 2, all bits"):
+        GuardedPrbs(1.0, 1, 10, 10.0, 0, levels=3)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_wheels_are_uncorrelated_within_half_a_period(seed):
     bits = torques(GuardedPrbs(1.0, 1, 10, 10.0, seed), 511)

@@ -23,31 +23,36 @@ def test_unknown_friction_is_none():
     assert Model.of(Estimate(VALUES)).friction == (0.0,) * 4
 
 
-def test_doubts_are_the_covariance_of_what_is_known():
+@pytest.mark.parametrize("count", [4, 6], ids=["friction", "gear losses"])
+def test_doubts_are_the_covariance_of_what_is_known(count):
     rng = np.random.default_rng(3)
-    known, friction = (rows @ rows.T for rows in rng.standard_normal((2, 4, 4)))
+    known, friction = (
+        rows @ rows.T for rows in (rng.standard_normal((size, size)) for size in (4, count))
+    )
     known *= np.outer(VALUES, VALUES) * 1e-4
     estimate = Estimate(
         VALUES,
         tuple(map(tuple, known.tolist())),
-        friction=FrictionEstimate.of(np.full(4, 0.01), 1e-8 * friction),
+        friction=FrictionEstimate.of(np.full(count, 0.01), 1e-8 * friction),
     )
     doubts = np.array(Model.of(estimate).doubts)
-    expected = np.zeros((8, 8))
-    expected[:4, :4], expected[4:, 4:] = known, 1e-8 * friction
+    expected = np.zeros((10, 10))
+    expected[:4, :4], expected[4 : 4 + count, 4 : 4 + count] = known, 1e-8 * friction
     sizes = np.sqrt(expected.diagonal())
+    sizes[sizes == 0.0] = 1.0
     shape = np.outer(sizes, sizes)
     assert doubts.T @ doubts / shape == pytest.approx(expected / shape, abs=1e-9)
     model = Model.of(estimate)
-    moved = [model.moved(one) for one in np.eye(8)]
-    changes = [(*each.values, *each.friction) for each in moved]
-    assert np.array(changes) - (*VALUES, *(0.01,) * 4) == pytest.approx(doubts)
+    moved = [model.moved(one) for one in np.eye(4 + count)]
+    changes = [(*each.values, *each.friction, *each.gear_loss) for each in moved]
+    base = (*VALUES, *(0.01,) * count, *(0.0,) * (6 - count))
+    assert np.array(changes) - base == pytest.approx(doubts)
 
 
 def test_no_doubt_is_of_what_is_not_known():
     friction = FrictionEstimate((0.0,) * 4, (1e-6, math.inf, 0.0, 4e-6))
     doubts = np.array(Model.of(Estimate(VALUES, friction=friction)).doubts)
-    assert sorted(doubts.sum(axis=0)) == pytest.approx([0.0] * 6 + [1e-3, 2e-3])
+    assert sorted(doubts.sum(axis=0)) == pytest.approx([0.0] * 8 + [1e-3, 2e-3])
 
 
 @pytest.mark.parametrize(

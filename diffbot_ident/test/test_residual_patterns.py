@@ -19,6 +19,8 @@ from diffbot_ident.torque.integral_rows import (
     DRAG_OMEGA,
     DRAG_V,
     DV,
+    GEAR_LEFT,
+    GEAR_RIGHT,
     NEXT_BENT_DIFFERENCE,
     NEXT_BENT_SUM,
     ONE,
@@ -34,6 +36,7 @@ from diffbot_ident.torque.residual_patterns import (
     BREAKAWAY,
     DIRECTION,
     DRAG,
+    GEAR_LOSS,
     LAG,
     MIN_PROBABILITY,
     UNEVEN,
@@ -45,7 +48,12 @@ from diffbot_ident.torque.residual_patterns import (
 from diffbot_ident.torque.torque_delay import delay_columns
 
 WINDOW, SMOOTHING = 10, 5
-PATTERNS = {DIRECTION: (ONE,), BREAKAWAY: (SLOW_LEFT, SLOW_RIGHT), DRAG: (DRAG_V, DRAG_OMEGA)}
+PATTERNS = {
+    DIRECTION: (ONE,),
+    BREAKAWAY: (SLOW_LEFT, SLOW_RIGHT),
+    DRAG: (DRAG_V, DRAG_OMEGA),
+    GEAR_LOSS: (GEAR_LEFT, GEAR_RIGHT),
+}
 COUNT = 2.0 * np.pi / 4096  # of the encoders, rad
 
 
@@ -55,9 +63,12 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     columns = TORQUES + 2 * delay_columns(1)
     later = (NEXT_BENT_SUM, NEXT_BENT_DIFFERENCE, COS_HEADING, SIN_HEADING)
     white = np.empty((columns, count + 39))
-    others = np.setdiff1d(np.arange(columns), later)
+    gears = (GEAR_LEFT, GEAR_RIGHT)
+    others = np.setdiff1d(np.arange(columns), (*later, *gears))
     white[others] = generator.standard_normal((len(others), count + 39))
-    white[[*later]] = np.random.default_rng([seed, 1]).standard_normal((4, count + 39))
+    for column, own in enumerate((later, gears), 1):
+        draws = np.random.default_rng([seed, column]).standard_normal((len(own), count + 39))
+        white[[*own]] = draws
     rows = np.array([np.convolve(w, np.ones(40) / 40.0**0.5, "valid") for w in white]).T
     rows[:, ONE] = 1.0
     for axis in (LINEAR, ANGULAR):
@@ -70,7 +81,7 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     for column in pattern:
         for output, others in ((DV, DRAG_OMEGA), (DOMEGA, DRAG_V)):
             # What slows the right wheel turns the robot the other way.
-            way = -1.0 if (output, column) == (DOMEGA, SLOW_RIGHT) else 1.0
+            way = -1.0 if output == DOMEGA and column in (SLOW_RIGHT, GEAR_RIGHT) else 1.0
             rows[:, output] -= way * size * rows[:, column] * (column != others)
     found = RowSums(WINDOW, SMOOTHING, 0.01)
     found.add(rows, np.ones(count, dtype=bool))
@@ -171,6 +182,7 @@ def test_motors_that_follow_with_a_lag_do_not_shift_the_gains(lag):
         wrong = np.array(found.values[2:]) - (K7, K8)
         errors.append(wrong / np.sqrt(found.variances[2:]))
         assert lag < 0.01 or LAG.warning in found.warnings
+        assert not any(warning.startswith(GEAR_LOSS.warning) for warning in found.warnings)
         np.testing.assert_allclose(found.values[2:], (K7, K8), rtol=8e-3)
         assert np.sqrt(found.variances[2]) < 0.01 * K7
     # Eight normal errors: their rms is beyond 1.7 less than once in 200.
@@ -272,7 +284,7 @@ def test_nothing_is_found_where_nothing_is():
     assert not any(LAG in still_sure(sums(seed), (LAG,)) for seed in range(20))
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=["direction", "breakaway", "drag"])
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["direction", "breakaway", "drag", "gears"])
 def test_a_pattern_is_found_and_taken_out(pattern):
     """Its columns make the fit right again: errors of the torque's gain as stated, 5 seeds."""
     normalised = []

@@ -525,7 +525,9 @@ class WheelStandstill:
         self._own = k.k7 / r - b * k.k8 / r
         self._cross = abs(k.k7 / r + b * k.k8 / r) / self._own
         self._coupling = abs(k.k5) / r / self._own, b * abs(k.k6) / r / self._own
-        self._friction = max(HELD * limit, FRICTION_ERROR * robot.friction.coulomb[side])
+        friction = robot.friction
+        most = friction.coulomb[side] + friction.gear_loss[side] * limit
+        self._friction = max(HELD * limit, FRICTION_ERROR * most)
         self._side = side
         self.reset()
 

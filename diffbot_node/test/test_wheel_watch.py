@@ -214,6 +214,9 @@ def test_an_encoder_that_never_moved_may_be_a_coarse_one():
 def test_friction_that_the_yaml_tells_is_believed():
     sticky = replace(ROBOT, friction=replace(ROBOT.friction, coulomb=(0.8, 0.8)))
     assert first(WheelWatch(sticky), held(straight(lambda t: 1.0), (0, 1), 0.0)) is None
+    # Gears that lose 0.75 of the torque hold as much as the torque of the motor.
+    geared = replace(ROBOT, friction=replace(ROBOT.friction, gear_loss=(0.75, 0.75)))
+    assert first(WheelWatch(geared), held(straight(lambda t: 1.0), (0, 1), 0.0)) is None
 
 
 def test_a_driver_that_repeats_angles_at_20_hz_is_let_drive():

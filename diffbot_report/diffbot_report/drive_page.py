@@ -259,14 +259,23 @@ def command_charts(results: DriveResults, robot: Robot) -> list[Chart]:
 
 
 def _friction(run: DriveRun, robot: Robot) -> Array | None:
-    """Return the friction torques [left, right], N m, (n, 2), or None without friction."""
+    """Return the friction torques [left, right], N m, (n, 2), or None without friction.
+
+    Gears lose a share of the commanded torque.
+    """
     v, omega = run.best_velocity.T
     speeds = np.column_stack(robot.geometry.wheel_velocity(v, omega))
     laws = wheel_friction(robot)
-    if all(law.viscous == law.coulomb == 0.0 for law in laws):
+    if all(law.viscous == law.coulomb == law.gear_loss == 0.0 for law in laws):
         return None
-    return np.array(
-        [[law.torque(float(w)) for law, w in zip(laws, pair, strict=True)] for pair in speeds]
+    return np.column_stack(
+        [
+            [
+                law.under(tau).torque(w)
+                for w, tau in zip(speed.tolist(), torque.tolist(), strict=True)
+            ]
+            for law, speed, torque in zip(laws, speeds.T, run.command.T, strict=True)
+        ]
     )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effect of friction in an identification: its share of the torque, and the breakaway torque.
 
-The friction is the identified one; the torques and velocities are those of the run. A wheel at
-standstill counts as frictionless, because the friction that holds it is unknown.
+The friction is the identified one, with what gears lose where that was found; the torques and
+velocities are those of the run. A wheel at standstill counts as frictionless, because the friction
+that holds it is unknown.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from diffbot_description import RobotModel
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
+from diffbot_report.run_end import Pair
 
 Array = NDArray[np.float64]
 Share = float | None
@@ -33,8 +35,9 @@ class FrictionEffect:
         right: Same for the right wheel.
         both: Same for both wheels together.
         smallest_torque: Torque per wheel from which two equal wheel torques move the robot: (f_l +
-            f_r) / 2, N m.
+            f_r) / 2, N m; with gears more.
         coulomb: [left, right] Coulomb friction, N m.
+        gear_loss: [left, right] share of the torque that the gears lose; 0 where none was found.
     """
 
     left: Share
@@ -42,6 +45,7 @@ class FrictionEffect:
     both: Share
     smallest_torque: Quantity
     coulomb: tuple[Quantity, Quantity]
+    gear_loss: Pair
 
     @classmethod
     def of(cls, recording: IdentRecording, model: RobotModel) -> FrictionEffect | None:
@@ -62,6 +66,7 @@ class FrictionEffect:
             _share(float(taken.sum()), float(given.sum())),
             smallest_torque(estimate.friction, estimate.state),
             (found["coulomb_left"], found["coulomb_right"]),
+            estimate.friction.gear_loss,
         )
 
     def keys(self) -> dict[str, Any]:
@@ -86,24 +91,26 @@ class FrictionEffect:
         # An interval that contains 0 means no significant friction.
         low, _ = self.smallest_torque.interval95
         if len(values) == len(self.coulomb) and low is not None and low > 0.0:
-            both = " + ".join(significant(value, 2) for value in values)
+            starting = (v / (1.0 - loss) for v, loss in zip(values, self.gear_loss, strict=True))
+            both = " + ".join(significant(value, 2) for value in starting)
             found.append(f"the robot moves from {both} N m on")
         return "; ".join(found) or None
 
 
-def friction_torques(friction: FrictionEstimate, velocity: Array, model: RobotModel) -> Array:
+def friction_torques(friction: FrictionEstimate, motion: Array, model: RobotModel) -> Array:
     """Return the friction torques [left, right], N m, shape (n, 2); NaN if unknown.
 
     Args:
         friction: Identified friction.
-        velocity: [v, omega], m/s and rad/s, shape (n, 2).
+        motion: [v, omega, left, right torque], m/s, rad/s and N m, shape (n, 4).
         model: The robot's model, for its wheels and track.
     """
-    turn = model.half_track * velocity[:, 1]
-    speed = np.column_stack((velocity[:, 0] - turn, velocity[:, 0] + turn)) / model.wheel_radius
+    turn = model.half_track * motion[:, 1]
+    speed = np.column_stack((motion[:, 0] - turn, motion[:, 0] + turn)) / model.wheel_radius
     known = np.isfinite(friction.variances)
     viscous, coulomb = np.where(known, friction.values, math.nan).reshape(2, 2)
-    torque: Array = viscous * speed + coulomb * np.sign(speed)
+    dry = coulomb + friction.gear_loss * np.abs(motion[:, 2:4])
+    torque: Array = viscous * speed + dry * np.sign(speed)
     return torque
 
 
@@ -114,7 +121,7 @@ def _mean_squares(
     motion = motion[np.isfinite(motion).all(axis=1)]
     if not len(motion):
         return np.full(2, math.nan), np.full(2, math.nan)
-    torque = friction_torques(friction, motion[:, :2], model)
+    torque = friction_torques(friction, motion, model)
     return np.mean(np.square(torque), axis=0), np.mean(np.square(motion[:, 2:4]), axis=0)
 
 

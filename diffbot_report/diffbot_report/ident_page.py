@@ -250,7 +250,7 @@ def _excitation(recording: IdentRecording, robot: Robot) -> list[Part]:
     estimate = recording.estimate
     taken = None
     if estimate is not None and estimate.friction is not None:
-        taken = friction_torques(estimate.friction, motion[:, :2], robot.model)
+        taken = friction_torques(estimate.friction, motion, robot.model)
     plane = Curve("seen", motion[:, 0], motion[:, 1], dots=True)
     return [
         *excitation_charts(times, motion, taken),

@@ -45,6 +45,8 @@ FRICTION = {
     "c_r": "viscous friction, right wheel",
     "f_l": "Coulomb friction, left wheel",
     "f_r": "Coulomb friction, right wheel",
+    "g_l": "gear loss, left wheel",
+    "g_r": "gear loss, right wheel",
     "c_w": "viscous floor resistance to turning",
     "f_w": "constant floor resistance to turning",
 }

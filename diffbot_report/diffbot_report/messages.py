@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -129,10 +130,20 @@ def estimate_of(message: DynamicParameters) -> Estimate:
         coverage=tuple(message.coverage.tolist()),
         delay=message.torque_delay,
         period=message.control_period,
-        friction=_known(FrictionEstimate, message.friction, message.friction_variance),
+        friction=_friction(message),
         turning=_known(TurningEstimate, message.turning, message.turning_variance),
         slope=(slope, downhill) if slope > 0.0 else None,  # neither 0 nor NaN
     )
+
+
+def _friction(message: DynamicParameters) -> FrictionEstimate | None:
+    """Return the friction of the wheels, with gear losses where they were found."""
+    friction = _known(FrictionEstimate, message.friction, message.friction_variance)
+    losses, variances = message.gear_loss.tolist(), message.gear_loss_variance.tolist()
+    # Publishers that do not know the field leave it 0.
+    if friction is None or not (np.isfinite(losses).all() and any(variances)):
+        return friction
+    return replace(friction, gear_loss=tuple(losses), gear_variances=tuple(variances))
 
 
 def _known(kind: type[T], values: Any, variances: Any) -> T | None:

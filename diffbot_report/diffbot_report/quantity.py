@@ -18,7 +18,7 @@ import numpy as np
 from diffbot_description import RobotModel
 from diffbot_description.files import finite
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
-from diffbot_ident.torque.physical import PhysicalQuantity, turning_quantities
+from diffbot_ident.torque.physical import PhysicalQuantity, gear_quantities, turning_quantities
 from diffbot_ident.torque.physical import friction_quantities as identified_friction
 from diffbot_ident.torque.physical import physical_quantities as identified_quantities
 from diffbot_ident.torque.physical import smallest_torque as identified_smallest_torque
@@ -151,25 +151,26 @@ def physical_quantities(
 
 
 def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
-    """Return wheel friction, viscous_left to coulomb_right, and the floor's friction in turning.
+    """Return wheel friction, viscous_left to gear_loss_right, and the floor's friction in turning.
 
     Empty if friction is not modelled.
     """
     if estimate is None or estimate.friction is None:
         return {}
     found = identified_friction(estimate.friction.values, estimate.friction.variances)
-    found |= turning_quantities(estimate.turning)
+    found |= gear_quantities(estimate.friction) | turning_quantities(estimate.turning)
     return {key: _reported(quantity, estimate.state) for key, quantity in found.items()}
 
 
 def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantity:
-    """Return the equal torque of both wheels that just moves the robot, (f_l + f_r) / 2.
+    """Return the equal torque of both wheels that just moves the robot.
 
     Args:
         friction: Identified friction; both Coulomb frictions need an interval.
         state: State of the estimate.
     """
-    return _reported(identified_smallest_torque(friction.values, friction.variances), state)
+    least = identified_smallest_torque(friction.values, friction.variances, friction.gear_loss)
+    return _reported(least, state)
 
 
 def _reported(

@@ -16,6 +16,10 @@ SETTLING_TIME = 0.5
 LARGEST_TILT = math.radians(3.0)
 
 
+# No other torques on the wheels [left, right] than those of the motors, N m.
+NO_PUSH = (0.0, 0.0)
+
+
 class Simulator(Protocol):
     """A differential-drive robot on a level floor, driven by wheel torques.
 
@@ -36,8 +40,18 @@ class Simulator(Protocol):
             ValueError: The pose is not three finite numbers.
         """
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
+    def step(
+        self,
+        torque: tuple[float, float],
+        duration: float,
+        push: tuple[float, float] = NO_PUSH,
+    ) -> None:
         """Advance by duration (s, in (0, 1]) with constant wheel torques (left, right) in N m.
+
+        Args:
+            torque: Torques of the motors, of which gears lose a share.
+            duration: Duration, s.
+            push: Torques that act besides on the wheels, such as gravity's on a slope.
 
         Raises:
             ValueError: A torque or the duration is not finite or outside its range; nothing moved.

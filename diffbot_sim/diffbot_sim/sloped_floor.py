@@ -7,7 +7,8 @@ downhill (theta_0):
     F = m g sin(slope) cos(theta_0 - theta)         N, along the robot
     M = m_b d g sin(slope) sin(theta_0 - theta)     N m, counter-clockwise
 
-While the wheels roll without slip, F and M act like additional wheel torques. They act through dry
+While the wheels roll without slip, F and M act like additional wheel torques, of which gears lose
+nothing: they lose a share of the motor's torque, which climbs the slope. They act through dry
 friction as well: a robot whose wheels are held by friction stays where it is. Height, pitch and the
 load of the casters are those of a level floor.
 """
@@ -64,7 +65,7 @@ class SlopedFloor:
             own_left, own_right = self._geometry.wheel_torque(
                 mass * self._pull * math.cos(away), moment * self._pull * math.sin(away)
             )
-            engine.step((left + own_left, right + own_right), part)
+            engine.step((left, right), part, (own_left, own_right))
 
     def _loads(self, engine: Simulator) -> tuple[float, float]:
         """Return mass (kg) and first moment about the axle (kg m), including the payload."""

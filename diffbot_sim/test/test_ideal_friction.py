@@ -19,10 +19,10 @@ part = st.floats(-1, 1)
 
 
 @lru_cache
-def simulator(viscous, coulomb):
+def simulator(viscous, coulomb, gear_loss=(0.0, 0.0)):
     """The ideal twil with friction [left, right]; kept, as a URDF takes 0.3 s to make."""
     robot = load_robot("twil")
-    friction = replace(robot.friction, viscous=viscous, coulomb=coulomb)
+    friction = replace(robot.friction, viscous=viscous, coulomb=coulomb, gear_loss=gear_loss)
     return IdealSimulator(replace(robot, friction=friction))
 
 
@@ -44,6 +44,62 @@ def test_moves_just_above_the_limit():
     sim.reset()
     sim.step((0.1001, 0.1501), 0.05)
     assert min(sim.wheel_velocities()) > 0.0
+
+
+GEARS = (0.2, 0.3)
+
+
+@given(part, part, st.floats(1e-4, 0.05))
+def test_gears_hold_at_rest_up_to_the_limit_without_torque_over_their_efficiency(
+    left, right, duration
+):
+    sim = simulator((0.0, 0.0), (0.1, 0.15), GEARS)
+    sim.reset((1.0, 2.0, 3.0))
+    for sign in (1, -1, 1):
+        sim.step((sign * 0.1 / 0.8 * left, sign * 0.15 / 0.7 * right), duration)
+    assert state(sim).tolist() == [0, 0, 1.0, 2.0, 3.0, 0, 0]
+    sim.step((0.1001 / 0.8, 0.1501 / 0.7), 0.05)
+    assert min(sim.wheel_velocities()) > 0.0
+
+
+@pytest.mark.parametrize("coulomb", [0.0, 0.1])
+def test_gears_take_their_share_of_the_torque_that_drives_and_add_it_to_the_one_that_brakes(
+    coulomb, twil
+):
+    """Straight run without viscous friction: accelerations and the time to rest by hand."""
+    sim = simulator((0.0, 0.0), (coulomb, coulomb), (0.2, 0.2))
+    k7, sign = sim.parameters().k7, -1.0
+    sim.reset()
+    sim.step((sign * 0.5, sign * 0.5), 0.1)
+    speed = 2.0 * k7 * (0.8 * 0.5 - coulomb) * 0.1
+    assert sim.velocity()[0] == pytest.approx(sign * speed, rel=1e-12)
+    # It brakes to rest, and starts into the other direction within the same step.
+    brake, other = 2.0 * k7 * (1.2 * 0.3 + coulomb), 2.0 * k7 * (0.8 * 0.3 - coulomb)
+    stop = speed / brake
+    sim.step((-sign * 0.3, -sign * 0.3), stop + 0.02)
+    assert sim.velocity()[0] == pytest.approx(-sign * other * 0.02, rel=1e-10)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(part, part, st.floats(1e-3, 0.05)), min_size=1, max_size=8))
+@pytest.mark.parametrize("coulomb", [(0.0, 0.0), (0.1, 0.15)])
+def test_gears_never_drive_and_take_at_least_their_share_of_the_work(twil, coulomb, motion):
+    """Energy: work of the motors less its increase is at least the loss of the net rotation."""
+    sim = simulator((0.01, 0.0), coulomb, GEARS)
+    sim.reset()
+
+    def energy():
+        v, omega = sim.velocity()
+        return 0.5 * (twil.model.equivalent_mass * v**2 + twil.model.equivalent_inertia * omega**2)
+
+    for left, right, duration in motion:
+        before, angles = energy(), sim.wheel_angles()
+        sim.step((left, right), duration)
+        turned = np.subtract(sim.wheel_angles(), angles)
+        torque = np.array([left, right])
+        taken = torque @ turned - (energy() - before)
+        least = (np.array(coulomb) + GEARS * np.abs(torque)) @ np.abs(turned)
+        assert taken >= least - 1e-12 * (1.0 + before)
 
 
 def test_coasts_to_rest_where_the_exact_solution_says(twil):
@@ -97,10 +153,11 @@ def test_a_held_wheel_gives_way_as_the_turn_speeds_up(twil):
 
 @settings(max_examples=10)
 @given(st.lists(st.tuples(part, part, st.floats(1e-3, 0.05)), min_size=1, max_size=6))
-def test_agrees_with_smoothed_friction(motion):
+@pytest.mark.parametrize("gear_loss", [(0.0, 0.0), GEARS])
+def test_agrees_with_smoothed_friction(gear_loss, motion):
     """An independent integrator with sign(w) smoothed over 1e-3 rad/s (error below 2e-3 rad/s)."""
     viscous, coulomb, eps = (0.01, 0.02), (0.1, 0.15), 1e-3
-    sim = simulator(viscous, coulomb)
+    sim = simulator(viscous, coulomb, gear_loss)
     sim.reset()
     wheels = load_robot("twil").wheels
     k, r, b = sim.parameters(), wheels.radius, wheels.half_track
@@ -112,8 +169,8 @@ def test_agrees_with_smoothed_friction(motion):
             v, w = u
             wheels = (v - b * w) / r, (v + b * w) / r
             net = [
-                t - d * s - c * math.tanh(s / eps)
-                for t, d, c, s in zip(torque, viscous, coulomb, wheels, strict=True)
+                t - d * s - (c + g * abs(t)) * math.tanh(s / eps)
+                for t, d, c, g, s in zip(torque, viscous, coulomb, gear_loss, wheels, strict=True)
             ]
             return [
                 k.k5 * w * w + k.k7 * (net[0] + net[1]),
@@ -228,21 +285,24 @@ def test_backward_friction_is_its_own(twil):
         assert sim.velocity()[0] - before == pytest.approx(change, rel=1e-12)
 
 
-def dragging(coulomb):
+def dragging(coulomb, gear_loss=(0.0, 0.0)):
     robot = load_robot("agv").without_friction()
     return replace(
         robot,
-        friction=replace(robot.friction, coulomb=coulomb),
+        friction=replace(robot.friction, coulomb=coulomb, gear_loss=gear_loss),
         contact=replace(robot.contact, caster_friction=0.3),
     )
 
 
 @settings(max_examples=10)
 @given(st.lists(st.tuples(part, part, st.floats(5e-3, 0.05)), min_size=1, max_size=4))
-@pytest.mark.parametrize("coulomb", [(0.0, 0.0), (0.4, 0.6)])
-def test_dragging_casters_agree_with_smoothed_ones(coulomb, motion):
+@pytest.mark.parametrize(
+    ("coulomb", "gear_loss"),
+    [((0.0, 0.0), (0.0, 0.0)), ((0.4, 0.6), (0.0, 0.0)), ((0.4, 0.6), (0.2, 0.1))],
+)
+def test_dragging_casters_agree_with_smoothed_ones(coulomb, gear_loss, motion):
     """Starts, turns and stops; directions smoothed over 1e-5 m/s and rad/s."""
-    robot = dragging(coulomb)
+    robot = dragging(coulomb, gear_loss)
     sim = IdealSimulator(robot)
     k, r, half, eps = sim.parameters(), robot.wheels.radius, robot.wheels.half_track, 1e-5
     casters = [
@@ -259,7 +319,8 @@ def test_dragging_casters_agree_with_smoothed_ones(coulomb, motion):
             v, w = u
             speeds = (v - half * w) / r, (v + half * w) / r
             net = [
-                t - c * math.tanh(s / eps) for t, c, s in zip(torque, coulomb, speeds, strict=True)
+                t - (c + g * abs(t)) * math.tanh(s / eps)
+                for t, c, g, s in zip(torque, coulomb, gear_loss, speeds, strict=True)
             ]
             dv = k.k5 * w * w + k.k7 * (net[0] + net[1])
             dw = k.k6 * v * w + k.k8 * (net[0] - net[1])

@@ -35,6 +35,22 @@ def test_it_rolls_downhill_with_the_share_of_gravity_that_the_wheels_inertia_lea
     assert found.velocity()[1] == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("engine", ["ideal", "mujoco"])
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_gears_lose_a_share_of_the_torque_that_climbs_and_none_of_gravity(engine, way):
+    """Up and down the slope from rest; the acceleration by hand."""
+    geared = replace(TWIL, friction=replace(TWIL.friction, gear_loss=(0.2, 0.2)))
+    simulator, floor = make_simulator(engine, geared), SlopedFloor(geared, 2.0, 180.0)
+    for _ in range(50):
+        floor.step(simulator, (way * 0.5, way * 0.5), 0.01)
+    model = TWIL.model
+    weight = G * math.sin(math.radians(2.0)) * (model.mass_body + 2.0 * model.wheel_mass)
+    driven = 2.0 * way * 0.8 * 0.5 / model.wheel_radius
+    expected = 0.5 * (driven - weight) / model.equivalent_mass
+    tolerance = 1e-9 if engine == "ideal" else 2e-3
+    assert simulator.velocity()[0] == pytest.approx(expected, rel=tolerance)
+
+
 def test_across_the_slope_its_centre_of_mass_turns_downhill():
     """At first domega/dt = -K6 g sin(slope), to the left if the floor falls to the left."""
     found = rolled(TWIL, 2.0, 90.0, 0.01)

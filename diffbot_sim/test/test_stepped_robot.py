@@ -126,9 +126,14 @@ def test_a_robot_that_something_holds_does_not_move_at_any_torque(section, value
 def test_what_these_simulators_lack_is_named():
     robot = load_robot("twil")
     assert left_out(robot, "gz") == left_out(robot, "gazebo_ros") == []
-    friction = replace(robot.friction, coulomb_backward=(0.1, 0.1), rolling_resistance=0.01)
+    friction = replace(
+        robot.friction,
+        coulomb_backward=(0.1, 0.1),
+        rolling_resistance=0.01,
+        gear_loss=(0.0, 0.1),
+    )
     robot = replace(robot, friction=friction, drive=MotorDrive(dead_band=(0.1, 0.1)))
-    names = ["friction.coulomb_backward", "friction.rolling_resistance"]
+    names = ["friction.coulomb_backward", "friction.rolling_resistance", "friction.gear_loss"]
     assert left_out(robot, "gz") == names
     assert left_out(robot, "gazebo_ros") == [*names, "drive.dead_band"]
 

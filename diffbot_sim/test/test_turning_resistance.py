@@ -18,11 +18,14 @@ K = closed_form(TWIL.model)
 INERTIA = TWIL.model.equivalent_inertia
 
 
-def robot(turning_viscous=0.0, turning_coulomb=0.0, viscous=(0.0, 0.0), coulomb=(0.0, 0.0)):
+GEARS = pytest.mark.parametrize("gear_loss", [(0.0, 0.0), (0.1, 0.3)], ids=["direct", "gears"])
+
+
+def robot(turning_viscous=0.0, turning_coulomb=0.0, viscous=(0.0, 0.0), coulomb=(0.0, 0.0), **more):
     return replace(
         TWIL,
         turning=Turning(turning_viscous, turning_coulomb),
-        friction=Friction(viscous=viscous, coulomb=coulomb),
+        friction=Friction(viscous=viscous, coulomb=coulomb, **more),
     )
 
 
@@ -79,14 +82,15 @@ def integrated(robot, torques, period):
     """Dense steps of (41) with everything in it, by Euler's method with tiny steps."""
     r, b = TWIL.wheels.radius, TWIL.wheels.half_track
     (cl, cr), (fl, fr) = robot.friction.viscous, robot.friction.coulomb
+    gl, gr = robot.friction.gear_loss
     cw, fw = robot.turning.viscous, robot.turning.coulomb
     v = omega = 0.0
     step = period / 4000
     for left, right in torques:
         for _ in range(4000):
             wl, wr = (v - b * omega) / r, (v + b * omega) / r
-            tl = left - cl * wl - fl * np.sign(wl)
-            tr = right - cr * wr - fr * np.sign(wr)
+            tl = left - cl * wl - (fl + gl * abs(left)) * np.sign(wl)
+            tr = right - cr * wr - (fr + gr * abs(right)) * np.sign(wr)
             drag = (cw * omega + fw * np.sign(omega)) / INERTIA
             v, omega = (
                 v + step * (K.k5 * omega**2 + K.k7 * (tl + tr)),
@@ -95,8 +99,9 @@ def integrated(robot, torques, period):
     return v, omega
 
 
-def test_with_friction_of_the_wheels_it_meets_dense_integration():
-    full = robot(0.05, 0.1, viscous=(0.01, 0.015), coulomb=(0.03, 0.02))
+@GEARS
+def test_with_friction_of_the_wheels_it_meets_dense_integration(gear_loss):
+    full = robot(0.05, 0.1, viscous=(0.01, 0.015), coulomb=(0.03, 0.02), gear_loss=gear_loss)
     torques = [(0.5, 0.3), (-0.4, 0.4), (0.2, -0.5)]
     simulator = IdealSimulator(full)
     for torque in torques:
@@ -104,14 +109,16 @@ def test_with_friction_of_the_wheels_it_meets_dense_integration():
     assert simulator.velocity() == pytest.approx(integrated(full, torques, 0.1), abs=2e-3)
 
 
+@GEARS
 @pytest.mark.parametrize("seed", range(5))
-def test_energy_never_comes_from_friction_and_rest_is_rest(seed):
+def test_energy_never_comes_from_friction_and_rest_is_rest(seed, gear_loss):
     rng = np.random.default_rng(seed)
     full = robot(
         rng.uniform(0, 0.1),
         rng.uniform(0, 0.3),
         viscous=tuple(rng.uniform(0, 0.02, 2)),
         coulomb=tuple(rng.uniform(0, 0.05, 2)),
+        gear_loss=gear_loss,
     )
     simulator = IdealSimulator(full)
     mass = TWIL.model.equivalent_mass

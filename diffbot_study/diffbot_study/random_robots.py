@@ -82,6 +82,7 @@ class RandomRobot:
         unbalanced: Torques on the wheels that are not reported, N m.
         warming: Share of its friction that the robot loses in the long run.
         warming_time: Time constant of that, s.
+        levels: Number of torque levels of its excitation, 2 or 4.
     """
 
     robot: Robot
@@ -95,6 +96,7 @@ class RandomRobot:
     unbalanced: OncePerTurn = NOTHING_PER_TURN
     warming: float = 0.0
     warming_time: float = 20.0
+    levels: int = 2
 
     def friction_at(self, time: float) -> Friction:
         """Return the friction of the wheels at this time, s."""

@@ -20,10 +20,10 @@ from diffbot_study.driving import PERIOD
 Array = NDArray[np.float64]
 
 
-def prbs_of(robot: Robot, seed: int) -> GuardedPrbs:
-    """Return the excitation of a robot within its own limits."""
-    own = robot.excitation
-    return GuardedPrbs(own.amplitude, own.hold, own.register, excited_wheel_speed(robot), seed)
+def prbs_of(robot: Robot, seed: int, levels: int = 2) -> GuardedPrbs:
+    """Return the excitation of a robot within its own limits, of 2 or 4 torque levels."""
+    own, limit = robot.excitation, excited_wheel_speed(robot)
+    return GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed, levels)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,16 @@ from made_recordings.excited_runs import RecordedRun, make_run
 
 LONGEST_PART = 2e-3
 """Time for which a torque that depends on the wheels' angles is held, s."""
-UNMODELLED = ("stribeck", "direction", "caster", "slope", "eccentric", "unbalanced", "drift")
+UNMODELLED = (
+    "stribeck",
+    "direction",
+    "caster",
+    "slope",
+    "eccentric",
+    "unbalanced",
+    "drift",
+    "gear",
+)
 """Effects beyond viscous and Coulomb friction; see with_unmodelled_effect."""
 
 
@@ -46,7 +55,8 @@ def with_unmodelled_effect(drawn: RandomRobot, name: str) -> RandomRobot:
             "eccentric", encoders that err by 0.1 to 1 degree once per turn; "unbalanced",
             wheels on which torques of 1 to 10 % of the excitation's amplitude act once per
             turn; "drift", friction that falls by 10 to 40 % with a time constant of 5 to 60 s,
-            on the ideal engine.
+            on the ideal engine; "gear", gears that lose 3 to 30 % of each wheel's torque, and an
+            excitation of four levels.
 
     Raises:
         ValueError: There is no such kind.
@@ -76,6 +86,10 @@ def with_unmodelled_effect(drawn: RandomRobot, name: str) -> RandomRobot:
         generator = np.random.default_rng([drawn.seed, 6])
         share = float(generator.uniform(0.1, 0.4))
         return replace(drawn, warming=share, warming_time=_logarithmic(generator, 5.0, 60.0))
+    elif name == "gear":
+        generator = np.random.default_rng([drawn.seed, 7])
+        losses = (_logarithmic(generator, 0.03, 0.3), _logarithmic(generator, 0.03, 0.3))
+        drawn, friction = replace(drawn, levels=4), replace(robot.friction, gear_loss=losses)
     else:
         raise ValueError(f"unmodelled effect = {name!r}: must be one of {', '.join(UNMODELLED)}")
     return replace(drawn, robot=replace(robot, friction=friction))
@@ -129,7 +143,7 @@ def record_random(
         with closing(make_simulator(engine, drawn.robot)) as made:
             return record_random(drawn, seconds, made)
     robot, period, seed = drawn.robot, drawn.period, drawn.seed
-    source = prbs_of(robot, seed)
+    source = prbs_of(robot, seed, drawn.levels)
     motors = _DelayedMotors(Actuator(robot.limits.torque, 0, drawn.noise, seed), drawn.delay)
     floor = SlopedFloor(robot, drawn.slope, drawn.downhill)
     encoders = Encoders(robot.encoder.counts, period, seed)

@@ -4,6 +4,7 @@
 import io
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,6 +118,18 @@ def test_pictures_show_the_charts_of_the_page(parking):
             for line, curve in zip(axes.lines, chart.curves, strict=False):
                 np.testing.assert_array_equal(line.get_ydata(), curve.y)
                 assert line.get_color() == COLOURS[curve.role]
+
+
+def test_the_torque_that_gears_take_is_drawn(parking):
+    robot = load_robot("twil")
+    assert len(command_charts(results_of(parking), robot)[0].curves) == 1
+    losses = (0.2, 0.1)
+    geared = replace(robot, friction=replace(robot.friction, gear_loss=losses))
+    for chart, loss in zip(command_charts(results_of(parking), geared), losses, strict=True):
+        torque, taken = (curve.y for curve in chart.curves)
+        turns = taken != 0.0
+        assert turns.any()
+        np.testing.assert_allclose(np.abs(taken[turns]), loss * np.abs(torque[turns]))
 
 
 def test_pictures_without_truth(parking, tmp_path):

@@ -55,6 +55,23 @@ def test_smallest_torque_and_its_interval():
     assert entry["unit"] == "N m"
 
 
+def test_gears_take_their_share_of_any_torque():
+    """At 10 rad/s, driving and braking; equal torques start the robot by its mean efficiency."""
+    c_l, c_r, f_l, f_r = FRICTION
+    motion = [[0.75, 0.0, 1.0, -2.0], [-0.75, 0.0, -1.0, 2.0]]
+    geared = replace(
+        example_estimate(20.0).friction, gear_loss=(0.1, 0.3), gear_variances=(1e-6, 1e-6)
+    )
+    found = effect_of(motion, friction=geared)
+    assert found.left == pytest.approx(10.0 * c_l + f_l + 0.1)
+    assert found.right == pytest.approx((10.0 * c_r + f_r) / 2.0 + 0.3)
+    entry = found.keys()["smallest_torque"]
+    value = (f_l + f_r) / (0.9 + 0.7)
+    assert entry["value"] == pytest.approx(value)
+    assert entry["interval95"][1] == pytest.approx(value + 1.96e-3 / 0.8, rel=1e-4)
+    assert f"from {f_l / 0.9:.2g} + {f_r / 0.7:.2g} N m on" in found.note(example_estimate(20.0))
+
+
 def test_note_names_both_wheels():
     found = effect_of([[0.75, 0.0, 0.5, 0.5]])
     note = found.note(example_estimate(20.0))

@@ -21,7 +21,7 @@ def friction(monkeypatch):
     return friction
 
 
-@pytest.mark.parametrize("case", ["direction", "static", "rolling", "caster"])
+@pytest.mark.parametrize("case", ["direction", "static", "rolling", "caster", "gears"])
 def test_mujoco_has_the_friction_of_the_file(friction, case):
     found = friction.check("mujoco", friction.CASES[case])
     assert len(found) == (4 if case == "caster" else 8)
@@ -29,18 +29,20 @@ def test_mujoco_has_the_friction_of_the_file(friction, case):
         assert abs(error) < (LARGEST_CREEP if name in ("creep", "rest") else LARGEST_ERROR), name
 
 
-@pytest.mark.parametrize("case", ["static", "caster"])
+@pytest.mark.parametrize("case", ["static", "caster", "gears"])
 def test_ideal_has_the_friction_of_the_file_exactly(friction, case, tmp_path):
     chosen = friction.CASES[case]
     robot = friction.variant(chosen, tmp_path)
     reference = friction.Reference(robot, chosen)
     sim = friction.make_simulator("ideal", robot)
     assert abs(friction.coast(sim, reference, -1.0)) < 1e-6
-    if case == "static":
+    if case != "caster":
         assert abs(friction.start(sim, reference, 1.0)) < 1e-6
+        assert abs(friction.steady(sim, reference)) < 1e-6
+        assert friction.creep(sim, reference) == 0.0
 
 
-@pytest.mark.parametrize("case", ["direction", "static", "caster"])
+@pytest.mark.parametrize("case", ["direction", "static", "caster", "gears"])
 def test_gazebo_has_the_friction_of_the_file(gazebo, friction, case, tmp_path):
     chosen = friction.CASES[case]
     robot = friction.variant(chosen, tmp_path)
@@ -51,7 +53,7 @@ def test_gazebo_has_the_friction_of_the_file(gazebo, friction, case, tmp_path):
         if case != "caster":
             assert abs(friction.start(sim, reference, 1.0)) < LARGEST_ERROR
             friction.rest(sim)
-            friction.run(sim, 0.99 * reference.friction(0.0, 1.0), 0.3)
+            friction.run(sim, 0.99 * reference.torque(0.0, 0.0, 1.0), 0.3)
             assert max(map(abs, sim.wheel_velocities())) < LARGEST_CREEP
     finally:
         sim.close()

@@ -46,11 +46,18 @@ def by_direction(robot):
     )
 
 
+def geared(robot):
+    """With gears that lose a part of the torque."""
+    return replace(robot, friction=replace(robot.friction, gear_loss=(0.1, 0.3)))
+
+
 @pytest.mark.kernels
 def test_a_block_moves_as_each_robot_alone():
-    robots = [draw(100).robot, by_direction(draw(101).robot), without_friction(draw(102)).robot]
+    free = without_friction(draw(102)).robot
+    robots = [draw(100).robot, by_direction(draw(101).robot), free]
+    robots += [geared(robot) for robot in robots[1:]]
     block, alone = IdealBlock(robots), [IdealSimulator(robot) for robot in robots]
-    start = np.array([[0.1, -0.2, 0.3], [0.0, 1.0, 2.0], [0.5, -3.0, 9.0]])
+    start = np.array([[0.1, -0.2, 0.3], [0.0, 1.0, 2.0], [0.5, -3.0, 9.0]])[:, [0, 1, 2, 1, 2]]
     block.reset(start)
     for index, engine in enumerate(alone):
         engine.reset(tuple(start[:, index]))
@@ -62,7 +69,7 @@ def test_a_block_moves_as_each_robot_alone():
             block.set_payload(1, 0.3 * robots[1].body.mass, 0.0, 0.1, 0.01)
             alone[1].set_payload(0.3 * robots[1].body.mass, 0.0, 0.1, 0.01)
         if step % 13 == 0:
-            torque = amplitude * generator.choice([-1.0, -0.3, 0.0, 0.5, 1.0], (2, 3))
+            torque = amplitude * generator.choice([-1.0, -0.3, 0.0, 0.5, 1.0], (2, len(robots)))
         block.step(torque, 0.01)
         for index, engine in enumerate(alone):
             engine.step(tuple(torque[:, index].tolist()), 0.01)
@@ -114,11 +121,11 @@ def test_motors_and_encoders_of_a_block_are_those_of_each_robot():
 @pytest.mark.kernels
 @pytest.mark.parametrize(("name", "seconds"), [("eight", 4.0), ("park", 3.0)])
 def test_a_block_drives_as_each_robot_alone(name, seconds):
-    robots = [draw(seed).robot for seed in (106, 107)]
+    robots = [draw(106).robot, draw(107).robot, geared(draw(107).robot)]
     first = EIGHT.at(0.0)
     beside = {"eight": 0.7, "park": 0.4}[name]
     starts = np.array([[first.x, first.y, first.theta]]).T + beside * np.array(
-        [[1.0, -0.5], [-0.7, 1.0], [0.5, -1.0]]
+        [[1.0, -0.5, -0.5], [-0.7, 1.0, 1.0], [0.5, -1.0, -1.0]]
     )
 
     def goal(_):
@@ -132,7 +139,7 @@ def test_a_block_drives_as_each_robot_alone(name, seconds):
         reference,
         seconds,
         starts=starts,
-        seeds=[8, 9],
+        seeds=[8, 9, 10],
         torque_noise=0.02,
         torque_delay=1,
     )

@@ -12,7 +12,7 @@ from arc_odometry import WheelGeometry
 from diffbot_description import load_robot
 from diffbot_description.robot import Turning as DescribedTurning
 from diffbot_ident.torque import integral_estimator
-from diffbot_ident.torque.axis_fit import AxisFit, friction_terms, fuse_turning
+from diffbot_ident.torque.axis_fit import TURNING_COLUMNS, AxisFit, friction_terms, fuse_more
 from diffbot_ident.torque.estimate import EstimateState
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.prior import Prior
@@ -108,13 +108,13 @@ def test_fusion_solves_for_six_from_nine():
     first = AxisFit(np.array([0.1, k7, *v]), 1e-6 * np.eye(6), 0.0, (0.0, 0.0))
     theta = np.array([-3.8, k8, *omega, k8 * lever * turning[1]])
     second = AxisFit(theta, 1e-6 * np.eye(7), 0.0, (0.0, 0.0))
-    friction, floor = fuse_turning(first, second, geometry)
+    friction, floor = fuse_more(first, second, geometry, TURNING_COLUMNS)
     assert friction.values == pytest.approx(wheels)
     assert floor.values == pytest.approx(turning)
     assert all(math.isfinite(v) and v > 0.0 for v in (*friction.variances, *floor.variances))
     # Without the linear axis nobody can tell the wheels' viscous friction from the floor's.
-    nothing = np.full((6, 6), math.inf)
-    _, floor = fuse_turning(AxisFit(first.theta, nothing, 0.0, (0, 0)), second, geometry)
+    without = AxisFit(first.theta, np.full((6, 6), math.inf), 0.0, (0.0, 0.0))
+    _, floor = fuse_more(without, second, geometry, TURNING_COLUMNS)
     assert all(map(math.isinf, floor.variances))
 
 

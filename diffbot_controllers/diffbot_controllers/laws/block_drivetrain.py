@@ -3,8 +3,8 @@
 
 The formulas of motion.py, friction.py and drivetrain.py on arrays whose last axis is the robot;
 wheels are rows [left, right], body quantities rows [v, omega]. Torque delays are not predicted, and
-friction is only viscous and Coulomb friction of the wheels. Laws that need more must be simulated
-one by one.
+friction is only viscous and Coulomb friction and gear losses of the wheels. Laws that need more
+must be simulated one by one.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class BlockDrivetrain:
 
     def turned_round(self, torque: Array, at_goal: Mask) -> Array:
         """See Drivetrain.turned_round; for the robots at a goal, shape (2, n)."""
-        least = TURN_ROUND * self.friction.breakaway(-self._last_nonzero)
+        least = TURN_ROUND * self.friction.starting(-self._last_nonzero)
         back = (torque * self._last_nonzero < 0.0) & (np.abs(torque) < least)
         return np.where(at_goal & back, 0.0, torque)
 
@@ -207,7 +207,8 @@ class BlockDrivetrain:
         driven = self.k.input_acceleration(torque)
         free = np.stack(driven) + np.stack(self.k.mean_drift(_rows(u), driven, dt)) + bias
         end, now = self.wheel_velocity(u + dt * free), self.wheel_velocity(u)
-        friction, held = friction_over_block(self.friction, self.mobility, now, end, dt)
+        law = self.friction.under(torque)
+        friction, held = friction_over_block(law, self.mobility, now, end, dt)
         return free - np.stack(self.k.input_acceleration(friction)), held[0] & held[1]
 
     def _with_friction(
@@ -223,7 +224,7 @@ class BlockDrivetrain:
         starts = (np.abs(now) * self.radius <= STILL) & (share != 0.0)
         if not starts.any():
             self._extra = np.zeros_like(total)
-            return total
+            return self.friction.motor_torque(total, share)
         way = np.copysign(1.0, share)
         hold = self.friction.breakaway(way)
         extra = np.where(self._extra * way < 0.0, 0.0, self._extra)
@@ -231,10 +232,10 @@ class BlockDrivetrain:
         extra = within_each(extra + share * hold * dt / START, -most, most)
         # A robot without friction keeps its torque: its hold and extra are 0.
         start = way * np.maximum(way * total, np.abs(share) * BREAK * hold) + extra
-        some = (self.friction.viscous > 0.0) | (hold > 0.0)
+        some = (self.friction.viscous > 0.0) | (hold > 0.0) | (self.friction.gear_loss > 0.0)
         starts &= some.any(axis=0)
         self._extra = np.where(starts, extra, 0.0)
-        return np.where(starts, start, total)
+        return self.friction.motor_torque(np.where(starts, start, total), share)
 
 
 class BlockFirstReading:
@@ -415,7 +416,13 @@ def _stacked(
 
     forward, backward = of("", 1.0), of("", -1.0)
     same = bool((forward == backward).all())
-    return FrictionLaw(of("viscous", 1.0), forward, None if same else backward)
+    losses = np.array([[law.gear_loss for law in pair] for pair in laws]).T
+    return FrictionLaw(
+        of("viscous", 1.0),
+        forward,
+        None if same else backward,
+        gear_loss=losses if losses.any() else 0.0,
+    )
 
 
 def _rows(pair: Array) -> Any:

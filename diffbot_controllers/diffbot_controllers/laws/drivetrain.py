@@ -203,7 +203,7 @@ class Drivetrain:
         if self._feedforward is None:
             return torque
         left, right = (
-            0.0 if wanted * way < 0.0 and abs(wanted) < TURN_ROUND * law.breakaway(-way) else wanted
+            0.0 if wanted * way < 0.0 and abs(wanted) < TURN_ROUND * law.starting(-way) else wanted
             for wanted, way, law in zip(
                 torque, self._last_nonzero, self._feedforward.laws, strict=True
             )
@@ -214,6 +214,7 @@ class Drivetrain:
         """Return the torque of a robot that rests, [left, right], N m.
 
         It is zero where friction holds the robot, and balances a push that friction does not hold.
+        Without torque of the motors, their gears add nothing to the friction.
         """
         if self._feedforward is None:
             return NO_TORQUE

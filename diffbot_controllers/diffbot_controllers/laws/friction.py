@@ -8,7 +8,8 @@ next period to the torque of (5) or (62), G^-1 (u' - f):
 
 with s, from -1 to 1, the direction of motion. For a fast wheel this is the direction in which it
 will turn at the end of the period. For a slow wheel it is the desired direction, which is smooth
-while the measured speed is noise about 0. The moment with which the floor resists the turning of a
+while the measured speed is noise about 0. Gears that lose the share g of the motor's torque need
+tau / (1 - s sign(tau) g) instead of tau. The moment with which the floor resists the turning of a
 four-wheeled robot (skid steer) is added in the same way, as a function of the yaw rate.
 """
 
@@ -140,12 +141,12 @@ def check_breakaway(laws: Laws, torque: float) -> None:
         ValueError: The friction is too large; the message names wheel, value and limit.
     """
     for side, law in zip(("left", "right"), laws, strict=True):
-        most = max(law.breakaway(way) for way in (1.0, -1.0))
+        most = max(law.starting(way) for way in (1.0, -1.0))
         if not most <= torque:
             raise ValueError(
                 f"friction of the {side} wheel at rest = {most:g} N m: must be <= {torque:g} N m, "
                 "the wheel's largest torque, else it never starts; correct static and coulomb "
-                "friction, or limits.torque, in the robot's YAML"
+                "friction, gear_loss, or limits.torque, in the robot's YAML"
             )
 
 
@@ -156,7 +157,10 @@ def holds(laws: Laws) -> bool:
 
 def are_none(laws: Sequence[FrictionLaw[float]]) -> bool:
     """Return whether there is no friction at all."""
-    return not any(law.viscous or law.coulomb or law.coulomb_backward or law.static for law in laws)
+    return not any(
+        law.viscous or law.coulomb or law.coulomb_backward or law.static or law.gear_loss
+        for law in laws
+    )
 
 
 def without_static(laws: Laws) -> Laws:
@@ -273,7 +277,10 @@ class FrictionFeedforward:
     @property
     def is_needed(self) -> bool:
         """Whether the wheels have any friction."""
-        return any(law.viscous > 0.0 or law.breakaway(1.0) > 0.0 for law in self.laws)
+        return any(
+            law.viscous > 0.0 or law.breakaway(1.0) > 0.0 or law.gear_loss > 0.0
+            for law in self.laws
+        )
 
     def check(self, laws: Laws) -> None:
         """Reject friction laws that may not replace the present ones; see check_breakaway."""
@@ -305,11 +312,17 @@ class FrictionFeedforward:
             dt: Control period, s.
         """
         end = Velocity(u.v + acceleration.v * dt, u.omega + acceleration.omega * dt)
-        left, right = self._wheels(torque, u, wanted, end, dt) if self.is_needed else torque
-        if self._turning == NO_FRICTION:
-            return left, right
-        moment = self._moment(u.omega, end.omega, wanted.omega)
-        return with_moment((left, right), moment, self._geometry)
+        output, shares = torque, (0.0, 0.0)
+        if self.is_needed:
+            output, shares = self._wheels(torque, u, wanted, end, dt)
+        if self._turning != NO_FRICTION:
+            moment = self._moment(u.omega, end.omega, wanted.omega)
+            output = with_moment(output, moment, self._geometry)
+        left, right = (
+            law.motor_torque(of_wheel, share)
+            for law, of_wheel, share in zip(self.laws, output, shares, strict=True)
+        )
+        return left, right
 
     def _moment(self, now: float, final: float, desired: float) -> float:
         """Return the floor's moment, N m, for the present, final and desired yaw rate, rad/s."""
@@ -321,7 +334,8 @@ class FrictionFeedforward:
 
     def _wheels(
         self, torque: Torque, u: Velocity, wanted: Velocity, end: Velocity, dt: float
-    ) -> Torque:
+    ) -> tuple[Torque, tuple[float, float]]:
+        """Return the torques behind the gears, N m, and the shares of friction, -1 to 1."""
         left, right = (
             self._wheel(side, torque[side], now, final, desired, dt)
             for side, (now, final, desired) in enumerate(
@@ -333,12 +347,21 @@ class FrictionFeedforward:
                 )
             )
         )
-        return left, right
+        return (left[0], right[0]), (left[1], right[1])
 
     def _wheel(
         self, side: int, torque: float, now: float, final: float, desired: float, dt: float
-    ) -> float:
-        """Return the torque of one wheel, N m, for its present, final and desired speed, rad/s."""
+    ) -> tuple[float, float]:
+        """Return the results of `_wheels` for one wheel.
+
+        Args:
+            side: 0 left, 1 right.
+            torque: Its torque without friction, N m.
+            now: Its present speed, rad/s.
+            final: Its speed at the end of the period, rad/s.
+            desired: Its desired speed, rad/s.
+            dt: Control period, s.
+        """
         law = self.laws[side]
         radius = (self._geometry.left_radius, self._geometry.right_radius)[side]
         target = desired if abs(final) * radius < SLOW else final
@@ -347,7 +370,7 @@ class FrictionFeedforward:
         total = torque + law.viscous * mean + share * law.dry(mean, share)
         if abs(now) * radius > STILL or share == 0.0:
             self._extra[side] = 0.0
-            return total
+            return total, share
         # The wheel is at rest and must start: apply the breakaway torque, plus an extra torque that
         # grows until the wheel moves.
         way = math.copysign(1.0, share)
@@ -357,7 +380,7 @@ class FrictionFeedforward:
         grown = self._extra[side] + share * hold * dt / START
         self._extra[side] = within(grown, MOST * hold)
         needed = abs(share) * BREAK * hold
-        return way * max(way * total, needed) + self._extra[side]
+        return way * max(way * total, needed) + self._extra[side], share
 
 
 # A robot held by friction rests if its errors along its axis and in heading are within ALONG, m,

@@ -553,7 +553,9 @@ class MotionObserver:
         drift = dynamics.mean_drift(u, driven, dt)
         free = Velocity(driven.v + drift.v + bias.v, driven.omega + drift.omega + bias.omega)
         geometry = self.wheels.geometry
-        laws: tuple[FrictionLaw[float], ...] = self.friction
+        laws: tuple[FrictionLaw[float], ...] = tuple(
+            law.under(tau) for law, tau in zip(self.friction, torque, strict=True)
+        )
         speeds: tuple[float, ...] = geometry.wheel_velocity(*u)
         turn = u.omega + dt * free.omega
         ends: tuple[float, ...] = geometry.wheel_velocity(u.v + dt * free.v, turn)

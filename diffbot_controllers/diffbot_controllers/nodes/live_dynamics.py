@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from diffbot_controllers.adaptation import (
@@ -31,6 +31,7 @@ from diffbot_controllers.parameter_file import (
     ParameterCheckpoint,
     read_dynamics,
     read_friction,
+    read_gear_loss,
     read_torque_delay,
     read_turning,
 )
@@ -288,7 +289,13 @@ def known_friction(node: EffortNode[DynamicsParameters], source: str) -> Laws:
         return friction_laws(without_static(described), (0.0,) * 4)
     if source == FROM_ROBOT:
         return described
-    return friction_laws(described, _completed(read_friction(source), friction_values(described)))
+    left, right = friction_laws(
+        described, _completed(read_friction(source), friction_values(described))
+    )
+    losses = read_gear_loss(source)
+    if losses is None:
+        return left, right
+    return replace(left, gear_loss=losses[0]), replace(right, gear_loss=losses[1])
 
 
 def known_turning(node: EffortNode[DynamicsParameters]) -> FrictionLaw[float]:

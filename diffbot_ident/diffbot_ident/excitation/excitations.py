@@ -174,6 +174,7 @@ def make_excitation(
     arena: Arena | None = None,
     prior: BodyPrior | None = None,
     period: float = 0.01,
+    levels: int = 2,
 ) -> Excitation:
     """Return the excitation of that name.
 
@@ -191,6 +192,7 @@ def make_excitation(
         prior: K5..K8 and friction with which motion is predicted, not needed for prbs without an
             arena; see nominal_prior.
         period: Control period, s.
+        levels: Number of torque levels, see signals.LEVELS; prbs only.
 
     Raises:
         ValueError: An argument is outside its range; the message states what to change.
@@ -208,14 +210,16 @@ def make_excitation(
     if kind == "prbs" and arena is None:
         limit = excited_wheel_speed(robot)
         _check_gain(robot, own.amplitude, limit, period)
-        return PrbsExcitation(GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed))
+        return PrbsExcitation(
+            GuardedPrbs(own.amplitude, own.hold, own.register, limit, seed, levels)
+        )
     if prior is None:
         raise ValueError(
             f"prior = None: excitation {kind!r} predicts motions and needs K5..K8 to begin with; "
             "give nominal_prior(robot)"
         )
     room = None if arena is None else arena.room(reach(robot))
-    return _filtered(kind, robot, own, seed, room, prior, period)
+    return _filtered(kind, robot, own, seed, room, prior, period, levels)
 
 
 def _filtered(
@@ -226,6 +230,7 @@ def _filtered(
     room: tuple[float, float] | None,
     prior: BodyPrior,
     period: float,
+    levels: int,
 ) -> FilteredExcitation:
     """Return an excitation with a SafetyFilter; other arguments as for make_excitation.
 
@@ -266,7 +271,7 @@ def _filtered(
     elif kind == "multisine":
         policy = SequencePolicy(Multisine(amplitude, hold, seed), safety_filter, seed)
     else:
-        source = PrbsPair(amplitude, hold, strength.register, seed)
+        source = PrbsPair(amplitude, hold, strength.register, seed, levels)
         policy = SequencePolicy(source, safety_filter, seed)
     return FilteredExcitation(policy, safety_filter, prior, achieved)
 

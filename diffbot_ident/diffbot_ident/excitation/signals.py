@@ -10,6 +10,10 @@ Lages (2017), section 5.3, applies an independent PRBS torque to each wheel. Und
 wheels' speeds perform a random walk, so near its speed limit a guard replaces a wheel's torque by a
 braking one. The identification must use the torque that really acted.
 
+Torques of one size cannot tell gears that lose a share of them from Coulomb friction. A
+pseudo-random signal of four levels can: another sequence halves the amplitude of a quarter of the
+bits.
+
 Multisines are sums of sines at chosen frequencies with a small peak for their power. Schroeder
 (1970), "Synthesis of low-peak-factor signals and binary sequences with low autocorrelation", gives
 the phases -pi k (k - 1) / K for K sines of equal amplitude.
@@ -88,9 +92,11 @@ class HeldPrbs:
         hold: Control periods for which each bit is held, >= 1. Longer holds excite the velocities
             more, shorter ones give more changes per second.
         prbs: The binary sequence.
+        sizes: Another sequence: two of its bits, if both are 1, halve the amplitude of one bit.
+            None: all have the same amplitude.
     """
 
-    def __init__(self, amplitude: float, hold: int, prbs: Prbs) -> None:
+    def __init__(self, amplitude: float, hold: int, prbs: Prbs, sizes: Prbs | None = None) -> None:
         if not (math.isfinite(amplitude) and amplitude > 0.0):
             raise ValueError(f"amplitude = {amplitude} N m: must be finite and > 0")
         if hold < 1:
@@ -98,8 +104,9 @@ class HeldPrbs:
         self.amplitude = amplitude
         self._hold = hold
         self._prbs = prbs
+        self._sizes = sizes
         self._left_to_hold = 0
-        self._bit = 0
+        self._held = 0.0
 
     def __iter__(self) -> HeldPrbs:
         return self
@@ -107,10 +114,21 @@ class HeldPrbs:
     def __next__(self) -> float:
         """Return the torque of the next control period, N m."""
         if self._left_to_hold == 0:
-            self._bit = next(self._prbs)
+            self._held = self._next_held()
             self._left_to_hold = self._hold
         self._left_to_hold -= 1
-        return self.amplitude if self._bit else -self.amplitude
+        return self._held
+
+    def _next_held(self) -> float:
+        held = self.amplitude if next(self._prbs) else -self.amplitude
+        if self._sizes is None:
+            return held
+        both = next(self._sizes) + next(self._sizes) == 2
+        return 0.5 * held if both else held
+
+
+LEVELS = (2, 4)
+"""Numbers of torque levels: the amplitude with either sign, or also half of it."""
 
 
 class PrbsPair:
@@ -124,14 +142,30 @@ class PrbsPair:
         hold: Control periods for which each bit is held, >= 1.
         register: Bits of the shift register, 7 to 15.
         seed: Selects where in its period the sequence starts, >= 0.
+        levels: Number of torque levels, one of LEVELS.
+
+    Raises:
+        ValueError: An argument is outside its range.
     """
 
-    def __init__(self, amplitude: float, hold: int, register: int, seed: int) -> None:
+    def __init__(
+        self, amplitude: float, hold: int, register: int, seed: int, levels: int = 2
+    ) -> None:
+        if levels not in LEVELS:
+            raise ValueError(
+                f"levels = {levels}: must be 2, all bits with the amplitude, or 4, a quarter of "
+                "them with half of it"
+            )
         first = Random(seed).randrange(2**register)
-        half = 2 ** (register - 1)
-        self.left, self.right = (
-            HeldPrbs(amplitude, hold, Prbs(register, start)) for start in (first, first + half)
-        )
+        # A register of another length repeats at other times.
+        other = register + 1 if register < max(PRIMITIVE_TAPS) else register - 1
+
+        def wheel(halves: int) -> HeldPrbs:
+            start, size = (first + halves * 2 ** (bits - 1) for bits in (register, other))
+            sizes = Prbs(other, size) if levels > 2 else None
+            return HeldPrbs(amplitude, hold, Prbs(register, start), sizes)
+
+        self.left, self.right = wheel(0), wheel(1)
 
     def take(self, count: int) -> Array:
         """Return the next `count` torques [left, right], N m, shape (2, count)."""
@@ -199,15 +233,22 @@ class GuardedPrbs:
         register: Bits of the shift register, 7 to 15.
         speed_limit: Wheel speed that should not be exceeded, rad/s, > 0.
         seed: Selects where in its period the sequence starts, >= 0.
+        levels: Number of torque levels, one of LEVELS; a guard brakes with the amplitude.
 
     Attributes:
         guarded: Number of wheel torques that the speed guards have replaced so far.
     """
 
     def __init__(
-        self, amplitude: float, hold: int, register: int, speed_limit: float, seed: int = 0
+        self,
+        amplitude: float,
+        hold: int,
+        register: int,
+        speed_limit: float,
+        seed: int = 0,
+        levels: int = 2,
     ) -> None:
-        pair = PrbsPair(amplitude, hold, register, seed)
+        pair = PrbsPair(amplitude, hold, register, seed, levels)
         self._wheels = tuple((wheel, SpeedGuard(speed_limit)) for wheel in (pair.left, pair.right))
         self._speeds = deque([(0.0, 0.0)] * (GUARD_DELAY + 1), maxlen=GUARD_DELAY + 1)
         self._interrupted = False

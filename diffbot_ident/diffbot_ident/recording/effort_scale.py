@@ -350,4 +350,5 @@ def _friction(friction: FrictionEstimate, k: float, share: float) -> FrictionEst
         k**2 * (variance + share * value**2)
         for value, variance in zip(friction.values, friction.variances, strict=True)
     )
-    return FrictionEstimate(values, (a, b, c, d))
+    # A share of the torque has no unit.
+    return replace(friction, values=values, variances=(a, b, c, d), covariance=None)

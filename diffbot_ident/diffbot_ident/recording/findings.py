@@ -44,7 +44,12 @@ from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Ve
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
-from diffbot_ident.torque.physical import PhysicalQuantity, friction_quantities, turning_quantities
+from diffbot_ident.torque.physical import (
+    PhysicalQuantity,
+    friction_quantities,
+    gear_quantities,
+    turning_quantities,
+)
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.verification import MAX_ERROR_SHARE, Verification
 
@@ -277,7 +282,9 @@ def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
 def _frictions(estimate: Estimate) -> dict[str, PhysicalQuantity]:
     """Return the wheels' friction by name; empty if the estimator does not model it."""
     friction = estimate.friction
-    return {} if friction is None else friction_quantities(friction.values, friction.variances)
+    if friction is None:
+        return {}
+    return friction_quantities(friction.values, friction.variances) | gear_quantities(friction)
 
 
 def _value(name: str, quantity: PhysicalQuantity) -> Value:

@@ -26,6 +26,8 @@ from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DOMEGA,
     DV,
+    GEAR_LEFT,
+    GEAR_RIGHT,
     OMEGA,
     OMEGA_SQUARED,
     SIGN_LEFT,
@@ -433,6 +435,8 @@ UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
 # Additional regressors of the model: none, or those of a floor that resists turning (skid steer).
 NO_COLUMNS: ExtraColumns = ((), ())
 TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
+# Additional regressors of both axes for gears that lose a share of the torque.
+GEAR_COLUMNS: ExtraColumns = ((GEAR_LEFT, GEAR_RIGHT), (GEAR_LEFT, GEAR_RIGHT))
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:
@@ -480,41 +484,75 @@ def fuse_friction(linear: AxisFit, angular: AxisFit, geometry: WheelGeometry) ->
     return FrictionEstimate.of(values, covariance)
 
 
-def fuse_turning(
-    linear: AxisFit, angular: AxisFit, geometry: WheelGeometry
-) -> tuple[FrictionEstimate, TurningEstimate]:
-    """Return wheel friction and floor resistance from both axes; see fuse_friction.
+def fuse_more(
+    linear: AxisFit, angular: AxisFit, geometry: WheelGeometry, extra: ExtraColumns
+) -> tuple[FrictionEstimate, TurningEstimate | None]:
+    """Return wheel friction, with gear losses, and floor resistance from both axes.
 
-    The angular axis has the sign of omega as its seventh parameter, TURNING_COLUMNS. With
-    1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of omega, and the
-    parameter of its sign is K8 (r / b) f_w. Of the six unknowns the linear axis determines the
-    four of the wheels, and the angular axis five sums: c_w is the part of its parameter of omega
-    that the wheels' c_l + c_r do not explain. It cannot be found from a robot that only turns or
-    only drives straight ahead.
+    A gear loss enters as Coulomb friction does, with its column in the place of the sign's.
+
+    With skid steer the angular axis has the sign of omega as its seventh parameter,
+    TURNING_COLUMNS. With 1 / I_e = -r K8 / b the resistance adds K8 (r / b) c_w to the parameter of
+    omega, and the parameter of its sign is K8 (r / b) f_w. Of the six unknowns the linear axis
+    determines the four of the wheels, and the angular axis five sums: c_w is the part of its
+    parameter of omega that the wheels' c_l + c_r do not explain. It cannot be found from a robot
+    that only turns or only drives straight ahead.
+
+    Args:
+        linear: Fit of the linear axis.
+        angular: Fit of the angular axis.
+        geometry: Wheel radii and separation.
+        extra: Additional regressors of the fits, with TURNING_COLUMNS, GEAR_COLUMNS, or both.
     """
-    lever = 0.5 * (geometry.left_radius + geometry.right_radius) / geometry.half_track
-    terms = [np.hstack((own, np.zeros((4, 2)))) for own in friction_terms(geometry)]
-    terms[1][1, 4] = lever
-    terms[1] = np.vstack((terms[1], [0.0] * 5 + [lever]))
-    information, weighted = np.zeros((6, 6)), np.zeros(6)
+    terms, places = list(friction_terms(geometry)), [list(range(2, 6)), list(range(2, 6))]
+    geared, turning = GEAR_LEFT in extra[0], SIGN_OMEGA in extra[1]
+    if geared:
+        for i, gears in enumerate(GEAR_COLUMNS):
+            signs = terms[i][2:, 2:]
+            terms[i] = np.block([[terms[i], np.zeros((4, 2))], [np.zeros((2, 4)), signs]])
+            places[i] += [6 + extra[i].index(column) for column in gears]
+    if turning:
+        lever = 0.5 * (geometry.left_radius + geometry.right_radius) / geometry.half_track
+        terms = [np.hstack((own, np.zeros((len(own), 2)))) for own in terms]
+        terms[1][1, -2] = lever
+        terms[1] = np.vstack((terms[1], np.append(np.zeros(terms[1].shape[1] - 1), lever)))
+        places[1].append(6 + extra[1].index(SIGN_OMEGA))
+    found = _fused((linear, angular), terms, places)
+    if found is None:
+        return UNKNOWN_FRICTION, UNKNOWN_TURNING if turning else None
+    values, covariance = found
+    count = 6 if geared else 4
+    friction = FrictionEstimate.of(values[:count], covariance[:count, :count])
+    if not turning:
+        return friction, None
+    viscous, coulomb = values[count:].tolist()
+    of_viscous, of_coulomb = np.diag(covariance)[count:].tolist()
+    return friction, TurningEstimate((viscous, coulomb), (of_viscous, of_coulomb))
+
+
+def _fused(
+    axes: Sequence[AxisFit], terms: Sequence[Array], places: Sequence[Sequence[int]]
+) -> tuple[Array, Array] | None:
+    """Return n coefficients and their covariance from both axes; None if they are unknown.
+
+    Args:
+        axes: Fits of both axes.
+        terms: Of each axis, the map from the coefficients to m parameters per gain, shape (m, n).
+        places: Of each axis, the indices of these parameters, m of them.
+    """
+    size = terms[0].shape[1]
+    information, weighted = np.zeros((size, size)), np.zeros(size)
     with np.errstate(all="ignore"):
-        for fit, own in zip((linear, angular), terms, strict=True):
-            count = len(own)
-            gain, seen = fit.theta[1], fit.theta[2 : 2 + count]
-            jacobian = np.column_stack((-seen / gain**2, np.eye(count) / gain))
-            spread = fit.covariance[1 : 2 + count, 1 : 2 + count]
+        for fit, own, place in zip(axes, terms, places, strict=True):
+            gain, seen = fit.theta[1], fit.theta[[*place]]
+            jacobian = np.column_stack((-seen / gain**2, np.eye(len(own)) / gain))
+            spread = fit.covariance[_block((1, *place))]
             precision = _inverse(jacobian @ spread @ jacobian.T, 0.0)
             if precision is not None:
                 information += own.T @ precision @ own
                 weighted += own.T @ precision @ (seen / gain)
         covariance = _inverse(information, 0.0)
-    if covariance is None:
-        return UNKNOWN_FRICTION, UNKNOWN_TURNING
-    values, variances = covariance @ weighted, np.diag(covariance).tolist()
-    return (
-        FrictionEstimate.of(values[:4], covariance[:4, :4]),
-        TurningEstimate(tuple(values[4:].tolist()), tuple(variances[4:])),
-    )
+    return None if covariance is None else (covariance @ weighted, covariance)
 
 
 @lru_cache

@@ -8,6 +8,7 @@ share. An `Estimator` produces it; `Precision` decides when it is good enough to
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import Protocol
@@ -20,12 +21,15 @@ from arc_odometry import JointSample
 Array = NDArray[np.float64]
 Four = tuple[float, float, float, float]
 """One number for each of K5..K8, or for each friction coefficient."""
+Pair = tuple[float, float]
+"""One number for each wheel, [left, right]."""
 
 NAMES = ("k5", "k6", "k7", "k8")
 UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")
 NORMAL_95 = 1.959964
 """Half width of the 95 % interval of a normal distribution, in standard deviations."""
 FRICTION_NAMES = ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
+GEAR_NAMES = ("gear_loss_left", "gear_loss_right")
 TURNING_NAMES = ("turning_viscous", "turning_coulomb")
 TURNING_UNITS = ("N m s/rad", "N m")
 FRICTION_UNITS = ("N m s/rad", "N m s/rad", "N m", "N m")
@@ -58,43 +62,55 @@ class Advice(Enum):
 
 @dataclass(frozen=True)
 class FrictionEstimate:
-    """Estimated friction of the wheels, T = tau - viscous w - coulomb sign(w).
+    """Estimated friction of the wheels, T = tau - viscous w - (coulomb + gear_loss |tau|) sign(w).
 
     Attributes:
         values: [viscous left, viscous right in N m s/rad, Coulomb left, Coulomb right in N m].
         variances: Variances of the values, in their units squared; infinite where not
             identifiable.
         covariance: Covariance of the values, 4 rows of 4, in their units: an excess of one
-            friction goes with a deficit of the other. None if only the variances are known.
+            friction goes with a deficit of the other. With gear losses 6 rows of 6, of the values
+            and these. None if only the variances are known.
+        gear_loss: Share of its torque that each wheel's gear loses, [left, right]; 0 where no such
+            loss was found. Coulomb friction is then that at the mean size of the torque.
+        gear_variances: Variances of these shares; infinite where no such loss was found.
     """
 
     values: Four
     variances: Four
     covariance: tuple[tuple[float, ...], ...] | None = None
+    gear_loss: Pair = (0.0, 0.0)
+    gear_variances: Pair = (math.inf, math.inf)
 
     @classmethod
     def of(cls, values: Array, covariance: Array) -> FrictionEstimate:
-        """Return the estimate of values, shape (4,), and their covariance, shape (4, 4)."""
+        """Return the estimate of values and their covariance.
+
+        Args:
+            values: The values, and the gear losses if there are any, shape (4,) or (6,).
+            covariance: Their covariance, shape (4, 4) or (6, 6).
+        """
         rows = tuple(map(tuple, covariance.tolist()))
-        return cls(tuple(values.tolist()), tuple(np.diag(covariance).tolist()), rows)
+        found, variances = values.tolist(), np.diag(covariance).tolist()
+        plain = cls(tuple(found[:4]), tuple(variances[:4]), rows)
+        if len(found) == 4:
+            return plain
+        return replace(plain, gear_loss=tuple(found[4:]), gear_variances=tuple(variances[4:]))
 
     def widened(self, factor: float) -> FrictionEstimate:
         """Return the same values with standard deviations multiplied by this factor."""
-        left, right, coulomb_left, coulomb_right = (factor**2 * each for each in self.variances)
-        rows = self.covariance and tuple(
-            tuple(factor**2 * each for each in row) for row in self.covariance
-        )
-        return FrictionEstimate(self.values, (left, right, coulomb_left, coulomb_right), rows)
+        return self._scaled((1.0,) * 6, (factor,) * 6)
 
     def less_sure(self, viscous: float, coulomb: float) -> FrictionEstimate:
         """Return the same values with these relative standard deviations added, in squares."""
         more = np.square(np.array(self.values) * (viscous, viscous, coulomb, coulomb))
-        if self.covariance is not None:
-            return FrictionEstimate.of(
-                np.array(self.values), np.array(self.covariance) + np.diag(more)
-            )
         a, b, c, d = (np.array(self.variances) + more).tolist()
-        return FrictionEstimate(self.values, (a, b, c, d))
+        rows = self.covariance
+        if rows is not None:
+            wider = np.array(rows)
+            wider[np.arange(4), np.arange(4)] += more
+            rows = tuple(map(tuple, wider.tolist()))
+        return replace(self, variances=(a, b, c, d), covariance=rows)
 
     def of_uneven_wheels(self, difference: float) -> FrictionEstimate:
         """Return the friction of each wheel, from that of wheels taken for alike.
@@ -105,15 +121,24 @@ class FrictionEstimate:
         Args:
             difference: Relative difference of the torques' gains, `Estimate.torque_difference`.
         """
-        left, right = 1.0 / (1.0 - difference), 1.0 / (1.0 + difference)
-        factors = (left, right, left, right)
-        a, b, c, d = (factor * each for factor, each in zip(factors, self.values, strict=True))
-        e, f, g, h = (factor**2 * own for factor, own in zip(factors, self.variances, strict=True))
-        rows = self.covariance and tuple(
-            tuple(one * other * each for other, each in zip(factors, row, strict=True))
-            for one, row in zip(factors, self.covariance, strict=True)
+        factors = (1.0 / (1.0 - difference), 1.0 / (1.0 + difference)) * 3
+        return self._scaled(factors, factors)
+
+    def _scaled(self, values: Sequence[float], deviations: Sequence[float]) -> FrictionEstimate:
+        """Return values and gear losses, and their deviations, multiplied by six factors each."""
+        a, b, c, d, left, right = (
+            factor * each
+            for factor, each in zip(values, (*self.values, *self.gear_loss), strict=True)
         )
-        return FrictionEstimate((a, b, c, d), (e, f, g, h), rows)
+        every = (*self.variances, *self.gear_variances)
+        e, f, g, h, i, j = (
+            factor**2 * each for factor, each in zip(deviations, every, strict=True)
+        )
+        rows = self.covariance and tuple(
+            tuple(one * other * each for other, each in zip(deviations, row, strict=False))
+            for one, row in zip(deviations, self.covariance, strict=False)
+        )
+        return FrictionEstimate((a, b, c, d), (e, f, g, h), rows, (left, right), (i, j))
 
 
 @dataclass(frozen=True)

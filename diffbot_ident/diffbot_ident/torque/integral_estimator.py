@@ -30,7 +30,7 @@ from diffbot_ident.torque.axis_fit import (
     averaged,
     fit,
     fuse_friction,
-    fuse_turning,
+    fuse_more,
     is_spread,
     joined,
     solutions,
@@ -41,6 +41,7 @@ from diffbot_ident.torque.estimate import (
     EstimateState,
     Four,
     FrictionEstimate,
+    Pair,
     TurningEstimate,
 )
 from diffbot_ident.torque.integral_rows import (
@@ -63,6 +64,7 @@ from diffbot_ident.torque.judgement import (
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.residual_patterns import (
+    GEAR_LOSS,
     LEAST_SLOPE,
     MOST_UNEVEN,
     SLOPE,
@@ -567,7 +569,14 @@ class _Regression:
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction, turning = self._frictions(axes)
             k5, k6 = (_known_gain(axis, 0) for axis in axes)
-            known = TorqueResponse(k7, k8, delay, _known_friction(friction), products=(k5, k6))
+            known = TorqueResponse(
+                k7,
+                k8,
+                delay,
+                _known_friction(friction),
+                products=(k5, k6),
+                gear_loss=_known_losses(friction),
+            )
             self._response = self._with_floor(known, turning)
             if self._opening is not None and k7 > 0.0:
                 self._learn_opening_anew(self._opening)
@@ -815,9 +824,9 @@ class _Regression:
     def _frictions(
         self, axes: tuple[AxisFit, AxisFit]
     ) -> tuple[FrictionEstimate, TurningEstimate | None]:
-        if self._known is NO_COLUMNS:
-            return fuse_friction(*axes, self._geometry), None
-        return fuse_turning(*axes, self._geometry)
+        if self._known is not NO_COLUMNS or GEAR_LOSS in self._patterns:
+            return fuse_more(*axes, self._geometry, self._extra(self._patterns))
+        return fuse_friction(*axes, self._geometry), None
 
     def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
         (linear, angular), extra = self._priors, self._extra(patterns)
@@ -835,6 +844,12 @@ def _known_friction(friction: FrictionEstimate) -> Four:
     """Return the friction coefficients, with 0 for those that may be 0."""
     found = _surely_there(friction.values, friction.variances)
     return found[0], found[1], found[2], found[3]
+
+
+def _known_losses(friction: FrictionEstimate) -> Pair:
+    """Return the gear losses [left, right], with 0 for those that may be 0."""
+    left, right = _surely_there(friction.gear_loss, friction.gear_variances)
+    return left, right
 
 
 def _surely_there(values: Sequence[float], variances: Sequence[float]) -> list[float]:

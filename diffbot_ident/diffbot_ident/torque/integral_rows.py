@@ -52,6 +52,7 @@ from diffbot_ident.torque.wheel_speeds import (
     UNKNOWN_RESPONSE,
     TorqueResponse,
     WheelSpeeds,
+    each_wheel,
     level_side,
     wheel_speeds,
 )
@@ -74,7 +75,9 @@ SIGN_OMEGA = 20
 # in the measured speed if the encoder sits off centre, and they are in the torque if the wheel is
 # out of balance.
 OFF_CENTRE, OFF_BALANCE = tuple(range(21, 25)), tuple(range(25, 29))
-TORQUES = 29
+# Sizes of the wheels' torques times the signs of their speeds, for gears that lose a share of them.
+GEAR_LEFT, GEAR_RIGHT = 29, 30
+TORQUES = 31
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 # Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
@@ -208,6 +211,10 @@ class IntegralRows:
         )
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
+        sizes = np.abs(impulse).reshape(-1, fine, 2).sum(axis=1) / period[:, None]
+        size = delayed(sizes.T, response.delay).T
+        geared = size[:-1] * rising[:-1] + size[1:] * falling[1:]
+        steps[:, GEAR_LEFT : GEAR_RIGHT + 1] = geared[at]
         self._add_pattern_columns(steps, wheels, at)
         steps[:, OFF_BALANCE] = gap[:, None] * _circle(kept[1:-1, 1:3])[at]
         expected = self._expected_gains(steps, wheels.middle, late, response, period, at)
@@ -255,8 +262,8 @@ class IntegralRows:
             period: Control periods, s, shape (n,).
             at: The m steps of all.
         """
-        viscous, coulomb = np.reshape(response.friction, (2, 2))
-        resisted = (viscous * speeds + coulomb * np.sign(speeds)) * period[:, None]
+        dry = response.dry_friction(each_wheel(late), period)
+        resisted = (response.friction[:2] * speeds + dry * np.sign(speeds)) * period[:, None]
         total, difference = late - (resisted.sum(axis=1), resisted[:, 0] - resisted[:, 1])
         k5, k6 = response.products
         gains = (
@@ -293,14 +300,15 @@ class IntegralRows:
             response: How the torques act, and friction, as far as they are known.
             period: Control periods, s, shape (n,).
         """
-        viscous, coulomb = np.reshape(response.friction, (2, 2))
+        impulse = each_wheel(late)
+        viscous, coulomb = response.friction[:2], response.dry_friction(impulse, period)
         held: Flags = np.zeros(len(period), dtype=bool)
         if not coulomb.any():
             return held
         b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
         v, omega = np.array(self._geometry.body_velocity(*speeds.T))
-        torques = 0.5 * np.column_stack((late[0] + late[1], late[0] - late[1])) / period[:, None]
+        torques = impulse / period[:, None]
         most = (response.k7 + b * abs(response.k8)) / radius * coulomb
         slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
         against = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
@@ -310,7 +318,7 @@ class IntegralRows:
             left, right = np.where(np.arange(2) == side, torques, resisted).T
             dv, domega = accelerations(k, v, omega, left, right)
             freely = np.abs(dv + way * domega) / radius
-            held |= slow[:, side] & (freely < HELD_SHARE * most[side])
+            held |= slow[:, side] & (freely < HELD_SHARE * most[..., side])
         return held
 
     def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:

@@ -25,10 +25,12 @@ from diffbot_description import RobotModel
 from diffbot_ident.torque.estimate import (
     FRICTION_NAMES,
     FRICTION_UNITS,
+    GEAR_NAMES,
     NORMAL_95,
     TURNING_NAMES,
     TURNING_UNITS,
     Array,
+    FrictionEstimate,
     TurningEstimate,
 )
 
@@ -321,6 +323,17 @@ def friction_quantities(
     return found
 
 
+def gear_quantities(friction: FrictionEstimate | None) -> dict[str, PhysicalQuantity]:
+    """Return the shares of torque that the gears lose, by GEAR_NAMES; empty if none was found."""
+    if friction is None or not all(map(math.isfinite, friction.gear_variances)):
+        return {}
+    symbols, losses, variances = ("g_l", "g_r"), friction.gear_loss, friction.gear_variances
+    return {
+        name: normal(symbol, "", loss, variance, TRANSFORMED)
+        for name, symbol, loss, variance in zip(GEAR_NAMES, symbols, losses, variances, strict=True)
+    }
+
+
 def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQuantity]:
     """Return the floor's resistance against turning, by the names TURNING_NAMES; empty if None."""
     if turning is None:
@@ -340,16 +353,21 @@ def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQua
     }
 
 
-def smallest_torque(values: Sequence[float], variances: Sequence[float]) -> PhysicalQuantity:
-    """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / 2.
+def smallest_torque(
+    values: Sequence[float], variances: Sequence[float], gear_loss: Sequence[float] = (0.0, 0.0)
+) -> PhysicalQuantity:
+    """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
 
-    Its standard deviation is the maximum over all correlations of the two frictions.
+    e is the mean efficiency of the gears, 1 - gear_loss, and counts as exact. The deviation
+    is the maximum over all correlations of the two frictions.
 
     Args:
         values: As in `friction_quantities`.
         variances: Variances of the values.
+        gear_loss: Share of its torque that each wheel's gear loses [left, right].
     """
     if not all(map(math.isfinite, (*values[2:], *variances[2:]))):
         return nothing("f", "N m")
-    std = 0.5 * (math.sqrt(max(variances[2], 0.0)) + math.sqrt(max(variances[3], 0.0)))
-    return normal("f", "N m", 0.5 * (values[2] + values[3]), std**2, TRANSFORMED)
+    both = 2.0 - sum(gear_loss)
+    std = (math.sqrt(max(variances[2], 0.0)) + math.sqrt(max(variances[3], 0.0))) / both
+    return normal("f", "N m", (values[2] + values[3]) / both, std**2, TRANSFORMED)

@@ -7,6 +7,7 @@ direction    the duration: friction that is larger forward than backward, or a c
 breakaway    the signs of the wheels' speeds at low speed: static friction and the Stribeck effect
 drag         the direction of the motion over the floor: casters that drag
 slope        the heading: a floor that is not level
+gear loss    torque sizes times the signs of the wheels' speeds: gears that lose a share of torque
 uneven       the other axis's torque and products of velocities: wheels that differ
 eccentric    the rates of cosine and sine of the wheels' angles: an encoder off the wheel's centre
 unbalanced   cosine and sine of the wheels' angles: a bent axle, a wheel out of balance
@@ -65,9 +66,9 @@ absorbs the effect, the intervals grow by the cost of its parameters, and a warn
 A pattern that is likely but not sure is included with its probability only: the fits with and
 without it are averaged, weighted by their probabilities (Raftery, Bayesian Model Selection in
 Social Research, 1995, by the information criterion BIC), and the intervals include the difference
-of the fits. It is not named. Stiction is also tested as a single number, the same for both wheels
-and above 0: four free columns need four times the evidence, and until then the Coulomb friction
-would be too large by several of its standard deviations.
+of the fits. It is not named. Stiction and gear loss are also tested as a single number, the same
+for both wheels and above 0: four free columns need four times the evidence, and until then the
+Coulomb friction would be too large by several of its standard deviations.
 """
 
 from __future__ import annotations
@@ -82,8 +83,10 @@ from arc_odometry import WheelGeometry
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_ident.torque.axis_fit import (
     ANGULAR,
+    GEAR_COLUMNS,
     LINEAR,
     NO_COLUMNS,
+    Axis,
     AxisFit,
     ExtraColumns,
     fit,
@@ -97,12 +100,16 @@ from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DRAG_OMEGA,
     DRAG_V,
+    GEAR_LEFT,
+    GEAR_RIGHT,
     NEXT_BENT_DIFFERENCE,
     NEXT_BENT_SUM,
     OFF_BALANCE,
     OFF_CENTRE,
     OMEGA_SQUARED,
     ONE,
+    SIGN_LEFT,
+    SIGN_RIGHT,
     SIN_HEADING,
     SLOW_LEFT,
     SLOW_RIGHT,
@@ -175,6 +182,8 @@ class ResidualPattern:
     roughness: Callable[[PatternFit], float] | None = None
 
 
+# Standard deviations by which the loss of a gear may be below 0.
+LIKELY_LOSS = 3.0
 # Relative standard deviation of K5..K8 per static friction beyond the Coulomb friction, as a share
 # of the typical torque: a wheel that it holds moves as no column tells. Determined with twil and
 # agv, static friction 1.5 to 2.5 times that of Coulomb, 2 to 10 % of the top speed.
@@ -187,6 +196,26 @@ def _of_stiction(found: PatternFit) -> float:
     k7, k8 = found.gains
     excess = -0.25 * ((left + right) / k7 + (turn_left - turn_right) / k8)
     return STICTION_FLOOR * max(float(excess), 0.0) / found.torque
+
+
+def _gears_beyond_chance(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return by how much the evidence of gear losses, of two numbers >= 0, exceeds its threshold.
+
+    Losses g of the wheels give their columns the parameters -K7 g_l and -K7 g_r in dv/dt,
+    -K8 g_l and K8 g_r in domega/dt: two numbers instead of four.
+    """
+    weight, weighted = np.zeros((2, 2)), np.zeros(2)
+    for axis, before, columns, way in _ways(others, own):
+        gain, found, inverse = _resisting(sums, axis, before, columns)
+        weight += gain**2 * way[:, None] * inverse * way
+        weighted += gain * way * (inverse @ found)
+    if not (weight.diagonal() > 0.0).all():
+        return -math.inf
+    losses = np.linalg.pinv(weight) @ weighted
+    # A loss below 0 is another effect.
+    if (losses * np.sqrt(weight.diagonal()) < -LIKELY_LOSS).any():
+        return -math.inf
+    return float(losses @ weighted) - SURE_PATTERN - SURE_COLUMN * len(losses)
 
 
 DIRECTION = ResidualPattern(
@@ -229,8 +258,17 @@ UNBALANCED = ResidualPattern(
     "torque varies once per turn of a wheel: the estimate takes it into account; check for a bent "
     "axle and for wheels that are off centre or out of balance",
 )
+GEAR_LOSS = ResidualPattern(
+    GEAR_COLUMNS,
+    "gears lose a share of the torque: the estimate takes it into account, and Coulomb friction is "
+    "that without load; a robot file describes it by friction.gear_loss",
+    evidence=_gears_beyond_chance,
+)
 ONCE_PER_TURN = (ECCENTRIC, UNBALANCED)
-PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN, *ONCE_PER_TURN)
+PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN, GEAR_LOSS, *ONCE_PER_TURN)
+# Least share of the power of a wheel's torque size, times the sign of its speed, beyond that of a
+# constant size: with less, a gear loss cannot be told from Coulomb friction. Binary torques have 0.
+LEAST_VARIED = 0.005
 # Largest mean of a wheel's direction (a vector of length 1) with which what happens once per turn
 # is looked for; 1 for a wheel that hardly turns.
 MOST_ONE_SIDED = 0.5
@@ -271,9 +309,10 @@ LAG = ResidualPattern(
     evidence=_bent_back,
     roughness=_of_lag,
 )
-# Standard deviations beyond which equal stiction of both wheels is assumed. A false detection makes
-# the intervals several times wider, due to its four columns; it occurs in one of 700 runs.
-LIKELY_STICTION = 3.0
+# Standard deviations beyond which equal stiction, or gear loss, of both wheels is assumed. A false
+# detection makes the intervals several times wider, due to its four columns; it occurs in one of
+# 700 runs.
+LIKELY_ALIKE = 3.0
 
 
 def likely_patterns(
@@ -315,9 +354,20 @@ def _possible(sums: RowSums) -> tuple[ResidualPattern, ...]:
     """Return the patterns that the motion can tell."""
     lasting = float(sums.moments[ONE, ONE])
     mean = np.hypot(*np.reshape(sums.moments[ONE, OFF_BALANCE], (2, 2)))
-    if (mean < MOST_ONE_SIDED * lasting).all():
-        return PATTERNS
-    return tuple(pattern for pattern in PATTERNS if pattern not in ONCE_PER_TURN)
+    left_out: list[ResidualPattern] = []
+    if not (mean < MOST_ONE_SIDED * lasting).all():
+        left_out += ONCE_PER_TURN
+    if not _loads_vary(sums):
+        left_out.append(GEAR_LOSS)
+    return tuple(pattern for pattern in PATTERNS if pattern not in left_out)
+
+
+def _loads_vary(sums: RowSums) -> bool:
+    """Whether the size of each wheel's torque varies enough to tell a gear loss from friction."""
+    signs, gears = [SIGN_LEFT, SIGN_RIGHT], [GEAR_LEFT, GEAR_RIGHT]
+    moments = sums.moments
+    both, power = moments[signs, signs] * moments[gears, gears], moments[signs, gears] ** 2
+    return bool((both - power > LEAST_VARIED * both).all())
 
 
 def _sure_patterns(
@@ -475,6 +525,9 @@ def warning_about(
             size = f"left {left:.2g} N m, right {right:.2g} N m"
         else:
             size = f"left {math.degrees(left):.2g}, right {math.degrees(right):.2g} degrees"
+    elif pattern is GEAR_LOSS and estimate.friction is not None:
+        left, right = (100.0 * loss for loss in estimate.friction.gear_loss)
+        size = f"left {left:.2g} %, right {right:.2g} %"
     elif pattern is UNEVEN and abs(estimate.torque_difference[0]) < MOST_UNEVEN:
         difference = estimate.torque_difference[0]
         ratio = (1.0 - difference) / (1.0 + difference)
@@ -507,37 +560,62 @@ def doubtful_pattern(
             continue
         size = sum(map(len, pattern.columns))
         gain = _statistic(sums, _with(known, found), pattern.columns) - size * math.log(windows)
-        if (
-            pattern is BREAKAWAY
-            and (excess := _stiction(sums, _with(known, found))) > LIKELY_STICTION
-        ):
-            gain = max(gain, excess**2 - math.log(windows))
+        if pattern in (BREAKAWAY, GEAR_LOSS):
+            excess = _of_both_wheels(sums, _with(known, found), pattern.columns)
+            if excess > LIKELY_ALIKE:
+                gain = max(gain, excess**2 - math.log(windows))
         probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
         if probability > (best[1] if best else MIN_PROBABILITY):
             best = pattern, probability
     return best
 
 
-def _stiction(sums: RowSums, others: ExtraColumns) -> float:
-    """Return the equal extra friction of both wheels at low speed, in standard deviations.
+def _of_both_wheels(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return the equal extra friction of both wheels in its columns, in standard deviations.
 
-    Static friction s of each wheel gives the columns of BREAKAWAY the parameters -K7 s and -K7 s in
-    dv/dt, -K8 s and K8 s in domega/dt: one number instead of four, and never below 0.
+    Friction s of each wheel gives its columns the parameters -K7 s and -K7 s in dv/dt, -K8 s and
+    K8 s in domega/dt: one number instead of four, and never below 0.
     """
     weight = weighted = 0.0
-    ways = (-1.0, -1.0), (-1.0, 1.0)
-    for axis, before, own, way in zip(
-        (LINEAR, ANGULAR), others, BREAKAWAY.columns, ways, strict=True
-    ):
-        fitted = fit(sums, axis, None, (*before, *own))
-        slow, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
-        scale = np.sqrt(np.diag(spread))
-        if (scale > 0.0).all():
-            expected = fitted.theta[1] * np.array(way) / scale
-            inverse = np.linalg.pinv(spread / np.outer(scale, scale))
-            weight += float(expected @ inverse @ expected)
-            weighted += float(expected @ inverse @ (slow / scale))
+    for axis, before, columns, way in _ways(others, own):
+        gain, found, inverse = _resisting(sums, axis, before, columns)
+        expected = gain * way
+        weight += float(expected @ inverse @ expected)
+        weighted += float(expected @ inverse @ found)
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
+
+
+def _ways(
+    others: ExtraColumns, own: ExtraColumns
+) -> Iterator[tuple[Axis, Sequence[int], Sequence[int], Array]]:
+    """Yield each axis, its columns, those of friction [left, right], and the signs of its effect.
+
+    Args:
+        others: Columns that are part of the fit.
+        own: Columns of a friction of the left and of the right wheel.
+    """
+    ways = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
+    yield from zip((LINEAR, ANGULAR), others, own, ways, strict=True)
+
+
+def _resisting(
+    sums: RowSums, axis: Axis, others: Sequence[int], own: Sequence[int]
+) -> tuple[float, Array, Array]:
+    """Return the gain of the torque, and two parameters with the inverse of their covariance.
+
+    Args:
+        sums: Sums of the rows, with the torques of one delay and those spread about it.
+        axis: LINEAR or ANGULAR.
+        others: Columns that are part of the fit.
+        own: Columns of the two parameters; their inverse is 0 where the rows do not tell them.
+    """
+    fitted = fit(sums, axis, None, (*others, *own))
+    found, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
+    scale = np.sqrt(np.diag(spread))
+    if not (scale > 0.0).all():
+        return float(fitted.theta[1]), found, np.zeros((2, 2))
+    shape = np.outer(scale, scale)
+    return float(fitted.theta[1]), found, np.linalg.pinv(spread / shape) / shape
 
 
 def _statistic(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:

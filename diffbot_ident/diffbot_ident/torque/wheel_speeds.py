@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.torque.estimate import Array, Four
+from diffbot_ident.torque.estimate import Array, Four, Pair
 
 # Time over which the speed level is averaged, s, and the maximum number of periods in it.
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
@@ -39,6 +39,7 @@ class TorqueResponse:
         products: [K5 in m, K6 in 1/m], of omega^2 and of v omega; 0 while unknown.
         holding: Moment up to which the floor may hold the robot against turning, N m: f_w, or
             more while f_w is uncertain.
+        gear_loss: Share of the torque that each wheel's gear loses, [left, right].
     """
 
     k7: float = 0.0
@@ -48,9 +49,28 @@ class TorqueResponse:
     turning: tuple[float, float] = (0.0, 0.0)
     products: tuple[float, float] = (0.0, 0.0)
     holding: float = 0.0
+    gear_loss: Pair = (0.0, 0.0)
+
+    def dry_friction(self, impulse: Array, period: Array) -> Array:
+        """Return Coulomb friction and gear loss, N m, (2,), or (n, 2) where a gear loses torque.
+
+        Args:
+            impulse: Integrals of the wheels' torques over n periods, N m s, shape (n, 2).
+            period: Control periods, s, shape (n,).
+        """
+        coulomb = np.array(self.friction[2:])
+        if not any(self.gear_loss):
+            return coulomb
+        found: Array = coulomb + self.gear_loss * np.abs(impulse) / period[:, None]
+        return found
 
 
 UNKNOWN_RESPONSE = TorqueResponse()
+
+
+def each_wheel(pair: Array) -> Array:
+    """Return values [left, right], shape (n, 2), from their sum and difference, shape (2, n)."""
+    return 0.5 * np.column_stack((pair[0] + pair[1], pair[0] - pair[1]))
 
 
 def level_side(period: float) -> int:
@@ -82,7 +102,7 @@ def wheel_speeds(
         side: Periods on each side over which the level is averaged, see level_side.
     """
     radius = 0.5 * (geometry.left_radius + geometry.right_radius)
-    viscous, coulomb = np.array(response.friction[:2]), np.array(response.friction[2:])
+    viscous = np.array(response.friction[:2])
     linear, angular = response.k7 / radius, geometry.half_track * response.k8 / radius
     # Gains from a wheel's own torque and from the other wheel's torque to its acceleration.
     own, other = linear - angular, linear + angular
@@ -92,7 +112,8 @@ def wheel_speeds(
     found = WheelSpeeds.risen(level, np.zeros_like(speed), moves, period, 0.0)
     if not own > 0.0:
         return found
-    torque = 0.5 * np.column_stack((impulse[0] + impulse[1], impulse[0] - impulse[1]))
+    torque = each_wheel(impulse)
+    coulomb = response.dry_friction(torque, period)
     torque -= viscous * speed * period[:, None]
     # A moment against turning is equivalent to equal and opposite torques of both wheels.
     moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
@@ -103,7 +124,7 @@ def wheel_speeds(
     # The yaw rate may reverse at full forward speed, where v omega matters within LEVEL_TIME.
     drift = _drift(speed, period, response, geometry) if turns else 0.0
     for _ in range(PASSES):
-        rising, whole = _frictions(found, moment, response, geometry)
+        rising, whole = _frictions(found, coulomb, moment, response, geometry)
         acting = torque - whole
         gained = own * acting + other * acting[:, ::-1] + drift
         # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
@@ -119,14 +140,19 @@ def wheel_speeds(
 
 
 def _frictions(
-    found: WheelSpeeds, moment: Array, response: TorqueResponse, geometry: WheelGeometry
+    found: WheelSpeeds,
+    coulomb: Array,
+    moment: Array,
+    response: TorqueResponse,
+    geometry: WheelGeometry,
 ) -> tuple[Array, Array]:
     """Return the integrals of dry friction over each period, as torques of the wheels, N m s.
 
     Args:
         found: The wheels' speeds in n periods.
+        coulomb: `TorqueResponse.dry_friction` of the wheels.
         moment: Wheel torques equivalent to a moment against turning of 1 N m, shape (2,).
-        response: Response with the friction.
+        response: Response with the floor's friction.
         geometry: Wheel radii and separation.
 
     Returns:
@@ -134,7 +160,6 @@ def _frictions(
         (n, 2), or zeros of (1, 2) without friction.
     """
     rising, whole = np.zeros((1, 2)), np.zeros((1, 2))
-    coulomb = np.array(response.friction[2:])
     if coulomb.any():
         first, second = found.sign_integrals()
         rising, whole = coulomb * first, coulomb * (first + second)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from arc_odometry import Velocity
 from diffbot_description import DynamicParameters, Robot, closed_form
 from diffbot_sim.engines.caster_drag import CasterDrag
-from diffbot_sim.simulator import check_duration, check_torque
+from diffbot_sim.simulator import NO_PUSH, check_duration, check_torque
 
 
 class ContactEngine(ABC):
@@ -31,17 +31,23 @@ class ContactEngine(ABC):
         self._bare = robot.model
         self._payload = (0.0, 0.0, 0.0, 0.0)
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
+    def step(
+        self,
+        torque: tuple[float, float],
+        duration: float,
+        push: tuple[float, float] = NO_PUSH,
+    ) -> None:
         """See Simulator.step; the inner step divides duration evenly."""
-        torque, duration = check_torque(torque), check_duration(duration)
+        torque, push, duration = check_torque(torque), check_torque(push), check_duration(duration)
+        total = torque[0] + push[0], torque[1] + push[1]
         count = max(1, math.ceil(duration / self._longest - 1e-9))
         self._set_inner_step(duration / count)
         if self._drag.exists:
             for _ in range(count):
                 u = Velocity(*self._velocity(self._yaw()))
-                self._do_steps(1, torque, self._drag.wrench(u, torque, self._inner_step))
+                self._do_steps(1, torque, push, self._drag.wrench(u, total, self._inner_step))
         else:
-            self._do_steps(count, torque)
+            self._do_steps(count, torque, push)
         if self._is_lost():
             raise FloatingPointError(
                 f"{self._name} lost the motion at torque {torque} N m, t = {self.time:.3f} s; "
@@ -65,9 +71,13 @@ class ContactEngine(ABC):
 
     @abstractmethod
     def _do_steps(
-        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+        self,
+        count: int,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        drag: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        """Do inner steps with torques [left, right], N m, and a drag; see CasterDrag.wrench."""
+        """Do inner steps with the torques of Simulator.step and a drag; see CasterDrag.wrench."""
 
     @abstractmethod
     def _is_lost(self) -> bool:

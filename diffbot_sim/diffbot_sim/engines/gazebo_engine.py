@@ -113,10 +113,15 @@ class GazeboSimulator(ContactEngine):
         return v, self._state.angular[2]
 
     def _do_steps(
-        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+        self,
+        count: int,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        drag: tuple[float, float] = (0.0, 0.0),
     ) -> None:
+        values = (*torque, self._inner_step, *drag, *push)
         self._state = self._server.exchange(
-            protocol.request(protocol.STEP, *torque, self._inner_step, *drag, steps=count), count
+            protocol.request(protocol.STEP, *values, steps=count), count
         )
 
     def _is_lost(self) -> bool:
@@ -147,6 +152,7 @@ class GazeboSimulator(ContactEngine):
                 *map(law.sliding, directions),
                 *map(law.breakaway, directions),
                 law.stribeck_velocity or 0.0,
+                law.gear_loss,
             )
             yield protocol.request(protocol.FRICTION, *friction, steps=side)
 

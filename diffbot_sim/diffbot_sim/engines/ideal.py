@@ -38,7 +38,13 @@ from diffbot_sim.engines.motion_series import (
     motion_series,
 )
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING, PlanarDynamics, WheelFriction
-from diffbot_sim.simulator import check_duration, check_payload, check_pose, check_torque
+from diffbot_sim.simulator import (
+    NO_PUSH,
+    check_duration,
+    check_payload,
+    check_pose,
+    check_torque,
+)
 
 # Index of the floor's contact against turning, after the two wheels.
 FLOOR = 2
@@ -72,9 +78,16 @@ class IdealSimulator:
         drags = bool(self._friction.drag.casters)
         self._modes = [HOLDING if holds or drags else 1 for holds in self._friction.holds]
 
-    def step(self, torque: tuple[float, float], duration: float) -> None:
+    def step(
+        self,
+        torque: tuple[float, float],
+        duration: float,
+        push: tuple[float, float] = NO_PUSH,
+    ) -> None:
         """See Simulator.step."""
-        torque = check_torque(torque)
+        torque, push = check_torque(torque), check_torque(push)
+        self._friction.load_gears(torque)
+        torque = torque[0] + push[0], torque[1] + push[1]
         remaining = check_duration(duration)
         self._choose_modes(torque)
         for _ in range(MOST_PIECES):

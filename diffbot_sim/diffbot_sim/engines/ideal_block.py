@@ -6,8 +6,9 @@ arrays whose last axis is the robots'. A step is one series for all of them; rob
 stops, starts or reverses within it continue in ever smaller groups, piece by piece. The results
 differ from IdealSimulator by rounding: test_robot_blocks.py requires 1e-9 after 10 s.
 
-Friction is viscous and Coulomb friction, the latter per direction. Static friction with the
-Stribeck effect and dragging casters are supported only by the engine for one robot.
+Friction is viscous and Coulomb friction, the latter per direction, and losses of gears. Static
+friction with the Stribeck effect and dragging casters are supported only by the engine for one
+robot.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class IdealBlock:
         self._half_track = np.array([robot.model.half_track for robot in robots])
         self._k = np.empty((4, n))
         self._viscous, self._coulomb = np.empty((2, n)), np.empty((2, 2, n))
+        self._gear_loss = np.array([robot.friction.gear_loss for robot in robots]).T
+        self._geared = bool(self._gear_loss.any())
         for index in range(n):
             self._load(index, 0.0, 0.0, 0.0)
         self.reset()
@@ -175,7 +178,7 @@ class IdealBlock:
         self._k[:, index] = parameters
         for side, law in enumerate(laws):
             self._set_friction(side, index, law)
-        self._holds = self._coulomb.max(axis=1) > 0.0
+        self._holds = (self._coulomb.max(axis=1) > 0.0) | (self._gear_loss > 0.0)
         self._plain = bool((self._coulomb[:, 0] == self._coulomb[:, 1]).all())
 
     def _set_friction(self, side: int, index: int, law: FrictionLaw[float]) -> None:
@@ -189,13 +192,17 @@ class IdealBlock:
             return coulomb[:, 0]
         return np.where(modes > 0, coulomb[:, 0], coulomb[:, 1])
 
+    def _lost(self, where: Where, torque: Array) -> Array | float:
+        """Return the torques that the gears lose, N m, shape (2, n); see FrictionLaw.lost."""
+        return self._gear_loss[:, where] * np.abs(torque) if self._geared else 0.0
+
     def _piece(self, where: Where, torque: Array, remaining: Array) -> Array:
         """Advance some robots to their next event, or to the end; return the time left, s."""
         modes = self._modes[:, where]
         rows, holding = self._equations(where, torque, modes)
         series = _Series(self.v[where], self.omega[where], rows, float(remaining.max()))
         end = np.minimum(remaining, series.span)
-        wheel, push = self._events(where, modes, series, holding, end)
+        wheel, push = self._events(where, torque, modes, series, holding, end)
         self._advance(where, modes, series, end)
         left = remaining - end
         left[remaining - end <= 0.0] = 0.0
@@ -213,7 +220,7 @@ class IdealBlock:
         radius, b = self._radius[where], self._half_track[where]
         viscous = self._viscous[:, where] / radius
         n = len(k5)
-        constant = torque - self._sliding(where, modes) * modes
+        constant = torque - (self._sliding(where, modes) + self._lost(where, torque)) * modes
         along, across = -viscous.sum(axis=0), b * (viscous[0] - viscous[1])
         rows = np.zeros((2, 5, n))
         rows[0, 0], rows[1, 1] = k5, k6
@@ -245,6 +252,7 @@ class IdealBlock:
     def _events(
         self,
         where: Where,
+        torque: Array,
         modes: Modes,
         series: _Series,
         holding: dict[int, Array],
@@ -265,6 +273,7 @@ class IdealBlock:
         if not near.any() and not holding:
             return wheel, push
         turning = near & (modes != HOLDING) & self._holds[:, where]
+        lost = np.broadcast_to(self._lost(where, torque), torque.shape)
         for side, sign in ((0, -1.0), (1, 1.0)):
             slow = np.flatnonzero(turning[side])
             if len(slow):
@@ -275,7 +284,7 @@ class IdealBlock:
                 end[slow[stops]], wheel[slow[stops]] = times[stops], side
             for i in np.flatnonzero(holding[side].any(axis=0)) if side in holding else ():
                 friction, scale = series.combined(i, holding[side][:, i].tolist())
-                forward, backward = self._coulomb[side][:, where][:, i].tolist()
+                forward, backward = (self._coulomb[side][:, where] + lost[side])[:, i].tolist()
                 scale[0] += max(forward, backward)
                 for direction, limit in ((1.0, backward), (-1.0, forward)):
                     margin: list[float] = [-direction * term for term in friction]
@@ -367,6 +376,7 @@ class IdealBlock:
         needed[:, both] = -torque[:, both]
         # Backward friction keeps a wheel from turning forward.
         limits = np.where(needed > 0.0, self._coulomb[:, 1, index], self._coulomb[:, 0, index])
+        limits = limits + self._lost(index, torque)
         consistent = np.ones(len(index), dtype=bool)
         for side, sign in ((0, -1.0), (1, 1.0)):
             acceleration = (a + sign * b * alpha) / radius

@@ -154,7 +154,11 @@ class MujocoSimulator(ContactEngine):
         self._theta = theta
 
     def _do_steps(
-        self, count: int, torque: tuple[float, float], drag: tuple[float, float] = (0.0, 0.0)
+        self,
+        count: int,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        drag: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         if self._drag.exists:
             force, moment = drag
@@ -164,7 +168,7 @@ class MujocoSimulator(ContactEngine):
             # moment in the body's frame.
             lever = -self._bare.wheel_radius * force
             self._data.qfrc_applied[:6] = c * force, s * force, 0.0, 0.0, lever, moment
-        self._friction.step(self._data, torque, count)
+        self._friction.step(self._data, torque, push, count)
 
     def _is_lost(self) -> bool:
         return bool(self._data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
@@ -298,8 +302,9 @@ class WheelJointFriction:
             x: Position of the payload ahead of the axle, m.
         """
         self._laws = wheel_friction(self._robot, mass, x)
-        self._set_limits((0.0, 0.0))
-        if not self._model.dof_frictionloss.any():
+        self._set_limits((0.0, 0.0), (0.0, 0.0))
+        geared = any(law.gear_loss for law in self._laws)
+        if not geared and not self._model.dof_frictionloss.any():
             return
         self._model.opt.tolerance = SOLVER_TOLERANCE
         half, radius = self._robot.wheels.half_track, self._robot.wheels.radius
@@ -310,11 +315,20 @@ class WheelJointFriction:
         """Set the time constant so that friction stops a wheel within one inner step, s."""
         self._model.dof_solref[self._dofs] = (2.0 * inner_step, 1.0)
 
-    def step(self, data: mujoco.MjData, torque: tuple[float, float], count: int) -> None:
-        """Do `count` inner steps with torques [left, right] in N m."""
+    def step(
+        self,
+        data: mujoco.MjData,
+        torque: tuple[float, float],
+        push: tuple[float, float],
+        count: int,
+    ) -> None:
+        """Do `count` inner steps with the torques of Simulator.step."""
+        total = torque[0] + push[0], torque[1] + push[1]
+        if any(law.gear_loss for law in self._laws):
+            self._set_limits((0.0, 0.0), torque)
         if all(law.static is None for law in self._laws):
             data.qfrc_applied[self._dofs] = [
-                tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
+                tau - offset for tau, offset in zip(total, self._offsets, strict=True)
             ]
             mujoco.mj_step(self._model, data, nstep=count)
             return
@@ -323,17 +337,18 @@ class WheelJointFriction:
             # Speed at the middle of the step, extrapolated by the last step's acceleration.
             middle = data.qvel[self._dofs] + half_step * data.qacc[self._dofs]
             left, right = middle.tolist()
-            self._set_limits((left, right))
+            self._set_limits((left, right), torque)
             data.qfrc_applied[self._dofs] = [
-                tau - offset for tau, offset in zip(torque, self._offsets, strict=True)
+                tau - offset for tau, offset in zip(total, self._offsets, strict=True)
             ]
             mujoco.mj_step(self._model, data)
 
-    def _set_limits(self, speeds: tuple[float, float]) -> None:
-        """Set dry friction in both directions for speeds [left, right] in rad/s."""
+    def _set_limits(self, speeds: tuple[float, float], torque: tuple[float, float]) -> None:
+        """Set dry friction in both directions for speeds, rad/s, and torques, N m, of both."""
         offsets = []
-        for dof, law, speed in zip(self._dofs, self._laws, speeds, strict=True):
-            forward, backward = law.dry(speed, 1.0), law.dry(speed, -1.0)
+        for dof, law, speed, tau in zip(self._dofs, self._laws, speeds, torque, strict=True):
+            acting = law.under(tau)
+            forward, backward = acting.dry(speed, 1.0), acting.dry(speed, -1.0)
             self._model.dof_frictionloss[dof] = 0.5 * (forward + backward)
             offsets.append(0.5 * (forward - backward))
         self._offsets = offsets

@@ -96,7 +96,10 @@ class WheelFriction:
         self._starting = self._input
         self._coupling = _coupling(parameters, model, radii)
         self._input = self._coupling @ self._input
-        self.holds = [max(law.breakaway(1.0), law.breakaway(-1.0)) > 0.0 for law in self._laws]
+        self._lost = (0.0, 0.0, 0.0)  # by the gears of each contact, N m
+        self.holds = [
+            max(law.breakaway(1.0), law.breakaway(-1.0), law.gear_loss) > 0.0 for law in self._laws
+        ]
         self.floor_acceleration = drag.turning.breakaway(1.0) / drag.inertia
         self._falling = [i for i in range(2) if laws[i].stribeck_velocity is not None]
         self.functions: list[StateFunction] = [
@@ -109,6 +112,14 @@ class WheelFriction:
             [0.0, 0.0, *speeds, *(0.0,) * (self._columns - 4)] for speeds in self._wheels.tolist()
         ]
 
+    def load_gears(self, torque: tuple[float, float]) -> None:
+        """Set the motors' torques [left, right], N m, of which the gears lose a share from now on.
+
+        The loss of a constant torque is constant, as Coulomb friction is.
+        """
+        left, right = self._laws[:2]
+        self._lost = left.lost(torque[0]), right.lost(torque[1]), 0.0
+
     def dynamics(self, torque: tuple[float, float], modes: list[int]) -> PlanarDynamics:
         """Return the equations of motion for these modes of the wheels [left, right]."""
         if modes.count(HOLDING) == 3:
@@ -120,10 +131,11 @@ class WheelFriction:
         own = self._by_modes.get(tuple(modes))
         if own is None:
             own = self._by_modes[tuple(modes)] = self._equations(modes)
+        left, right = torque[0] - modes[0] * self._lost[0], torque[1] - modes[1] * self._lost[1]
         rows = []
         for row, (by_left, by_right) in own:
             row = row.copy()
-            row[4] += by_left * torque[0] + by_right * torque[1]
+            row[4] += by_left * left + by_right * right
             rows.append(row)
         return PlanarDynamics((rows[0], rows[1]), tuple(rows[2:]))
 
@@ -214,7 +226,7 @@ class WheelFriction:
             wheel: 0 left, 1 right, 2 the floor against turning.
             friction: A torque of its sign; backward friction keeps a wheel from turning forward.
         """
-        return self._laws[wheel].breakaway(-friction)
+        return self._laws[wheel].breakaway(-friction) + self._lost[wheel]
 
     def departure(self, torque: tuple[float, float]) -> tuple[Velocity, list[int]] | None:
         """Return accelerations and modes of a starting robot with dragging casters; None: it rests.
@@ -233,8 +245,8 @@ class WheelFriction:
                     return turn, modes
         for modes in map(list, product(*((1, -1) if holds else (1,) for holds in self.holds))):
             free = self._starting @ [
-                tau - mode * law.breakaway(mode)
-                for tau, mode, law in zip(torque, modes, self._laws, strict=True)
+                tau - mode * (law.breakaway(mode) + lost)
+                for tau, mode, law, lost in zip(torque, modes, self._laws, self._lost, strict=False)
             ]
             start = self.drag.after(float(free[0]), float(free[1]), 1.0)
             speeds = self._wheels @ start
@@ -252,7 +264,7 @@ class WheelFriction:
         b = self._half_track
         v, omega = mode * b, mode * (1.0 if turning == 1 else -1.0)
         net = list(torque)
-        net[turning] -= mode * self._laws[turning].breakaway(mode)
+        net[turning] -= mode * (self._laws[turning].breakaway(mode) + self._lost[turning])
         mass, inertia = self.drag.mass, self.drag.inertia
         force, moment = (self._starting @ net * (mass, inertia)).tolist()
         for x, y, limit in self.drag.casters:

@@ -89,6 +89,7 @@ def left_out(robot: Robot, sim: str) -> list[str]:
         "friction.static": friction.static is not None,
         "friction.coulomb_backward": friction.coulomb_backward is not None,
         "friction.rolling_resistance": friction.rolling_resistance != 0.0,
+        "friction.gear_loss": any(friction.gear_loss),
         "drive.dead_band": sim != "gz" and any(robot.drive.dead_band),
     }
     return [name for name, is_there in there.items() if is_there]

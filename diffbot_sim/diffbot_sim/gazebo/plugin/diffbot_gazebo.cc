@@ -52,6 +52,7 @@ struct Friction {
   double sliding[2] = {0.0, 0.0};    // of a wheel that turns forward, backward
   double breakaway[2] = {0.0, 0.0};  // of one at rest, likewise
   double stribeck_velocity = 0.0;    // 0: breakaway and sliding are the same
+  double gear_loss = 0.0;            // share of the motor's torque
 
   double Dry(double speed, int direction) const {
     if (stribeck_velocity == 0.0) return sliding[direction];
@@ -124,9 +125,10 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     for (int side : {0, 1}) {
       // Speed at the middle of the step, extrapolated by the last step's change.
       const double middle = w[side] + 0.5 * (w[side] - rate_before_[side]);
-      net[side] = torque_[side] - friction_[side].viscous * middle;
-      forward[side] = friction_[side].Dry(middle, 0);
-      backward[side] = friction_[side].Dry(middle, 1);
+      net[side] = torque_[side] + push_[side] - friction_[side].viscous * middle;
+      const double lost = friction_[side].gear_loss * std::abs(torque_[side]);
+      forward[side] = friction_[side].Dry(middle, 0) + lost;
+      backward[side] = friction_[side].Dry(middle, 1) + lost;
       rate_before_[side] = w[side];
     }
     // Speeds after the step without dry friction, and the reduction of a wheel's own and of the
@@ -230,12 +232,13 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
     return false;
   }
 
-  // Values: torques left and right (N m), length of a step (s), force (N) and moment (N m) of
-  // the casters' drag.
+  // Values: torques of the motors left and right (N m), length of a step (s), force (N) and moment
+  // (N m) of the casters' drag, further torques of the wheels left and right (N m).
   void Begin(const Request &request) {
     auto physics = world_->Physics();
     torque_ = {request.values[0], request.values[1]};
     drag_ = {request.values[3], request.values[4]};
+    push_ = {request.values[5], request.values[6]};
     remaining_ = request.steps;
     {
       std::lock_guard<std::mutex> lock(pausing_);
@@ -255,7 +258,8 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
 
   // Values: as the members of Friction; `steps` is the wheel, 0 left or 1 right.
   void SetFriction(std::uint32_t side, const double *values) {
-    friction_[side % 2] = {values[0], {values[1], values[2]}, {values[3], values[4]}, values[5]};
+    friction_[side % 2] = {values[0], {values[1], values[2]}, {values[3], values[4]}, values[5],
+                           values[6]};
   }
 
   // Values: mass (kg), x, z (m), inertia (kg m^2) of a load on the body; see Simulator.set_payload.
@@ -343,7 +347,7 @@ class DiffbotPlugin : public gazebo::WorldPlugin {
   bool moving_ = false;
   bool pause_wanted_ = false;
   bool settled_ = false;  // whether the contacts are those of the robot's present pose
-  std::array<double, 2> torque_{}, drag_{};
+  std::array<double, 2> torque_{}, drag_{}, push_{};
   std::array<Friction, 2> friction_;
   Model model_;
   std::array<double, 2> rate_before_{};
