@@ -56,6 +56,15 @@ def friction_laws(known: Laws, values: Sequence[float]) -> Laws:
     return left, right
 
 
+def is_adaptable(known: Laws) -> bool:
+    """Whether live estimates of friction can replace the known one: not with gear losses.
+
+    The estimated Coulomb friction includes what the gears lose on average, so that a law would make
+    up for it twice.
+    """
+    return not any(law.gear_loss for law in known)
+
+
 def _coulomb(law: FrictionLaw[float]) -> float:
     return 0.5 * (law.sliding(1.0) + law.sliding(-1.0))
 

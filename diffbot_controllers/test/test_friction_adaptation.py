@@ -13,6 +13,7 @@ from diffbot_controllers.friction_adaptation import (
     FrictionAdaptation,
     friction_laws,
     friction_values,
+    is_adaptable,
 )
 from diffbot_controllers.nodes.live_dynamics import estimate_of
 from diffbot_controllers.parameter_file import (
@@ -103,6 +104,13 @@ def test_laws_keep_what_no_estimate_tells():
     assert (left.viscous, left.coulomb, left.coulomb_backward) == pytest.approx((0.1, 0.4, 0.6))
     assert left.static == pytest.approx(0.7) and left.stribeck_velocity == 0.2
     assert (right.viscous, right.coulomb, right.static) == (0.0, 0.1, None)
+
+
+def test_friction_of_geared_wheels_is_not_adapted():
+    """What the gears lose is in every live estimate, and would count twice."""
+    plain = FrictionLaw(viscous=0.05, coulomb=0.2)
+    assert is_adaptable((plain, plain))
+    assert not is_adaptable((plain, FrictionLaw(viscous=0.05, coulomb=0.2, gear_loss=0.1)))
 
 
 def written(folder, **friction):

@@ -96,7 +96,15 @@ def test_torque_noise_is_seen_through_coarse_encoders(ratio):
     100 other seeds the means were 0.94 to 1, the least 0.23, the largest 2.05.
     """
     noises = [fitted(LINEAR, (0.001, 0.001 * ratio), seed).noise[0] for seed in range(20)]
-    assert 0.15e-6 < min(noises) and np.mean(noises) == pytest.approx(1e-6, rel=0.25)
+    assert min(noises) > 0.15e-6 and np.mean(noises) == pytest.approx(1e-6, rel=0.25)
+
+
+def test_rounding_in_rows_without_noise_is_no_negative_variance():
+    """Residuals and their scatter are 0 to rounding, as of a robot that rests."""
+    found = simulated(LINEAR, (0.0, 0.0), 3)
+    found.squares[:, LINEAR.output, :] = found.squares[:, :, LINEAR.output] = 0.0
+    found.squares[1, LINEAR.output, LINEAR.output] = -1e-19
+    assert max(fit(found.delayed(0.0), LINEAR).noise) < 1e-12
 
 
 @pytest.mark.parametrize("delay", range(DELAYS))

@@ -26,6 +26,7 @@ from diffbot_controllers.friction_adaptation import (
     FrictionAdaptation,
     friction_laws,
     friction_values,
+    is_adaptable,
 )
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.motion import WheelFeedback
@@ -273,7 +274,7 @@ class LiveAdaptation:
             offer = self._offers.popleft()
             refused = self.adaptation.judge(offer).refused
             self._law.dynamics = self.adaptation.in_use
-            if not refused and self._law.friction is not None:
+            if not (refused or self._law.friction is None) and is_adaptable(self._known):
                 self.friction.judge(
                     offer.friction, offer.friction_variances, self.adaptation.elapsed
                 )

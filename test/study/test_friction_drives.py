@@ -219,6 +219,22 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
     assert law.dynamics.k8 == pytest.approx(true.k8, rel=0.1)
 
 
+def test_known_gear_losses_stay_known_while_a_load_is_learnt():
+    """The live estimate of Coulomb friction includes the gears' loss: it must not count twice."""
+    geared = replace(ROUGH, friction=replace(ROUGH.friction, gear_loss=(0.1, 0.15)))
+    engine = make_simulator("ideal", geared)
+    law = law_of(engine, geared, KnownWheels.of(geared))
+    before = law.friction
+    schedule = PayloadSchedule(payload_from_text("30%", geared), 5.0)
+    live = LiveAdaptation(
+        geared, engine.parameters(), law, also=lambda sample: schedule.apply(engine, sample.stamp)
+    )
+    start = tuple(EIGHT.at(0.0).pose)
+    simulate_drive(engine, geared, law, EIGHT.at, 20.0, start=start, on_sample=live)
+    assert law.friction == before
+    assert law.dynamics.k7 == pytest.approx(engine.parameters().k7, rel=0.1)
+
+
 @pytest.mark.parametrize("seed", [942, 6000, 6001])
 def test_the_torque_limit_lifts_no_caster_of_the_benchmarks_robots(seed, benchmarks, tmp_path):
     """One that falls back on a rigid floor throws the wheels off it: 3.7 mm on a figure of 8."""

@@ -24,6 +24,7 @@ from diffbot_controllers.friction_adaptation import (
     FrictionAdaptation,
     friction_laws,
     friction_values,
+    is_adaptable,
 )
 from diffbot_controllers.laws.friction import Laws, without_static
 from diffbot_controllers.nodes.references import LOOK_PERIOD, ReferenceParameters
@@ -254,8 +255,8 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
         settings,
         kept_friction,
     )
-    without = values.friction == IGNORED_FRICTION
-    use(adaptation.in_use, known if without else friction_laws(known, friction.in_use))
+    fixed = values.friction == IGNORED_FRICTION or not is_adaptable(known)
+    use(adaptation.in_use, known if fixed else friction_laws(known, friction.in_use))
     return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
 
 
@@ -510,12 +511,13 @@ class LiveDynamics:
 
     def _friction_for(self, estimate: LiveEstimate) -> Laws:
         """Return the friction in use after an estimate whose set has passed its gates."""
-        if self._node.values.friction == IGNORED_FRICTION:
-            return self._known_friction
+        known = self._known_friction
+        if self._node.values.friction == IGNORED_FRICTION or not is_adaptable(known):
+            return known
         self._friction.judge(
             estimate.friction, estimate.friction_variances, self._adaptation.elapsed
         )
-        return friction_laws(self._known_friction, self._friction.in_use)
+        return friction_laws(known, self._friction.in_use)
 
     def _used(self, estimate: LiveEstimate, judgement: Judgement) -> Judgement:
         """Pass the parameters from an estimate to the law, or undo them if the law rejects them."""

@@ -415,7 +415,7 @@ def _likely_noise(
 
 def _mean_above_zero(mean: float, std: float) -> float:
     """Return the mean of a normal distribution that is cut off below 0."""
-    if mean >= FAR * std:
+    if std <= 0.0 or mean >= FAR * std:
         return max(mean, 0.0)
     ratio = mean / std
     if ratio <= -FAR:
