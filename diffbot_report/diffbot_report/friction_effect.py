@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import RobotModel
-from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate
+from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, Pair
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
-from diffbot_report.run_end import Pair
 
 Array = NDArray[np.float64]
 Share = float | None

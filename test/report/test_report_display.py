@@ -2,6 +2,7 @@
 """The table and the progress, as text."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from ident_example import (
@@ -41,6 +42,21 @@ def table_text(estimate, truth, width=120):
     notes = [*state_notes(parameters), *notes]
     friction = tuple(friction_quantities(estimate).values())
     return text_of(parameter_table(parameters, words, "title", notes, width, friction), width)
+
+
+@pytest.mark.parametrize(
+    ("error", "loss", "advised"), [(0.3, 0.0, True), (0.3, 0.1, False), (0.02, 0.0, False)]
+)
+def test_a_poor_prediction_advises_torques_of_several_sizes(error, loss, advised):
+    """Unless the gears' losses are part of the estimate already."""
+    estimate = example_estimate(20.0)
+    friction = replace(estimate.friction, gear_loss=(loss, loss))
+    no_model = VERIFICATION.horizon_no_model
+    verification = replace(VERIFICATION, horizon_error=(error * no_model[0], 0.01 * no_model[1]))
+    notes = confidence_notes(
+        replace(estimate, friction=friction), VerificationState.VERIFIED, verification
+    )
+    assert any("levels:=4" in note for note in notes) is advised
 
 
 def row_of(text, symbol):
