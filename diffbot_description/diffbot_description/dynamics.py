@@ -253,7 +253,7 @@ def _by_direction(direction: Number, forward: Number, backward: Number) -> Numbe
 def _sign(speed: Number) -> Number:
     if isinstance(speed, np.ndarray):
         return np.sign(speed)
-    return float((speed > 0.0) - (speed < 0.0))
+    return float(speed > 0.0) - float(speed < 0.0)
 
 
 def _exponential(x: Number) -> Number:

@@ -145,7 +145,7 @@ def test_a_slope_is_not_taken_for_a_delay():
 def test_a_slope_that_no_floor_is_without_is_not_named():
     """0.0045 degrees were: of 333 Hz and 14824 counts the error of the model is significant."""
     found, _ = identified(draw(3104045))
-    assert found.slope is not None and found.slope[0] < 1e-4
+    assert found.slope is None or found.slope[0] < 1e-4
     assert not any("not level" in text for text in found.warnings)
 
 

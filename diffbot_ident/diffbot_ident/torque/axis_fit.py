@@ -57,6 +57,9 @@ TINY = float(np.finfo(float).tiny)
 # Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
 # settle.
 ROUNDS = 4
+# Largest torque noise, as a multiple of that which would explain the rows alone: rows in which a
+# wheel reverses, or a sample was lost, are less accurate than noise makes them.
+MOST_SLOW = 2.5
 # Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
 FAR = 30.0
 
@@ -400,14 +403,12 @@ def _likely_noise(
         )
         # Covariances of the two estimates, times the square of the determinant.
         of_torque = d * d * xx - 2.0 * b * d * xy + b * b * yy
-        of_reading = c * c * xx - 2.0 * a * c * xy + a * a * yy
         mean = best_torque
-        if best_reading < 0.0 < of_reading:
-            # The readings' variance is taken as 0: the torques' is that under this condition.
-            shared = (a * d + b * c) * xy - c * d * xx - a * b * yy
-            mean -= shared / of_reading * best_reading
-            of_torque -= shared * shared / of_reading
+        if best_reading < 0.0:
+            # No reading is noisy: what the means have more than the rows acts slowly, and counts.
+            mean, of_torque = y / c, yy * (determinant / c) ** 2
         torque = _mean_above_zero(mean, math.sqrt(max(of_torque, 0.0)) / -determinant)
+        torque = min(torque, MOST_SLOW * max(x, 0.0) / max(a, TINY))
         if torque == before:
             break
     return torque, reading
@@ -616,6 +617,12 @@ class ResidualCorrelation:
         self._sums *= factor
         self._pairs *= factor
 
+    def restart(self, rows: int) -> None:
+        """Forget all residuals and the parameters, to be fitted to so many rows once they suffice."""
+        self.forget(0.0)
+        self._theta = None
+        self._unfitted = max(self._unfitted, rows)
+
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
         self._last = np.empty((0, 2))
@@ -641,9 +648,8 @@ class ResidualCorrelation:
         """
         self._length = sums.window + sums.smoothing + 1
         if extra != self._extra:
-            self.forget(0.0)
-            self._theta, self._extra = None, extra
-            self._unfitted = max(self._unfitted, int(sums.rows))
+            self._extra = extra
+            self.restart(int(sums.rows))
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
             seen = sums.delayed(delay, is_spread(extra))

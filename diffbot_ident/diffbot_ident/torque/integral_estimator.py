@@ -67,6 +67,7 @@ from diffbot_ident.torque.residual_patterns import (
     GEAR_LOSS,
     LEAST_SLOPE,
     MOST_UNEVEN,
+    ONCE_PER_TURN,
     SLOPE,
     UNEVEN,
     ResidualPattern,
@@ -109,6 +110,8 @@ PATTERN_WINDOWS = 40.0
 # Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
 # it must last: while it forgets a robot without its payload, a level floor looks sloped too.
 SURE_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
+# Share of a drift by which it differs from another one.
+NO_DRIFT, OTHER_DRIFT = (0.0, 0.0, 0.0), 0.2
 # Friction counts as present if it exceeds this many of its standard deviations.
 SURE_FRICTION = 3.0
 # Share of the excitation's yaw moment that the floor's dry friction is assumed to resist while it
@@ -431,6 +434,7 @@ class _Regression:
         self._seen = 0  # number of rows, including forgotten ones
         self._watch: ChangeWatch | None = None  # None until the opening is over, too
         self._drift: ForceDrift | None = None  # None: none is likely
+        self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
         self._steady: RowSums | None = None  # sums without the drift; None: not computed yet
         self.tail = np.empty((0, 6))
 
@@ -518,7 +522,9 @@ class _Regression:
         if self._watch is None or not self.has_rows:
             return
         extra = self._extra(self._patterns)
-        change = self._watch.change(self.sums, self._delay, extra)
+        # What happens once per turn is also found in rows of two robots, and hides the change.
+        lasting = tuple(each for each in self._patterns if each not in ONCE_PER_TURN)
+        change = self._watch.change(self.sums, self._delay, self._extra(lasting))
         if change is not None:
             self._changed, self.since, self._forgotten = change, stamp, self._taken
             self._patterns, self._doubtful = (), None
@@ -526,6 +532,12 @@ class _Regression:
             self._begin()
             return
         self._drift, self._steady = self._watch.drift(self.sums, self._delay, extra), None
+        shares = NO_DRIFT if self._drift is None else self._drift.shares
+        known = self._residuals_drift
+        if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
+            # Residuals of parameters with another drift belong to another model.
+            self._residuals.restart(int(self.sums.rows))
+            self._residuals_drift = shares
 
     def change_in_words(self) -> str | None:
         """Return when the robot has last changed; None if it has not."""
