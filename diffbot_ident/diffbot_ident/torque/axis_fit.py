@@ -57,9 +57,6 @@ TINY = float(np.finfo(float).tiny)
 # Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
 # settle.
 ROUNDS = 4
-# Largest torque noise, as a multiple of that which would explain the rows alone: rows in which a
-# wheel reverses, or a sample was lost, are less accurate than noise makes them.
-MOST_SLOW = 2.5
 # Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
 FAR = 30.0
 
@@ -386,11 +383,15 @@ def _likely_noise(
     (a, b), (c, d) = expected
     x, y = found
     determinant = a * d - b * c
-    if not (weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)):
-        # Nothing tells the noises apart; that of the torques makes the wider intervals.
-        return max(x, 0.0) / max(a, TINY), 0.0
-    best_torque, best_reading = (d * x - b * y) / determinant, (a * y - c * x) / determinant
-    torque, reading = max(best_torque, 0.0), max(best_reading, 0.0)
+    # Torque noise with which the rows have no other.
+    most = max(x, 0.0) / max(a, TINY)
+    reading = (a * y - c * x) / determinant if determinant else 0.0
+    if not (weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c) and reading > 0.0):
+        # Nothing tells the noises apart, or slow errors are larger than such noise makes them: rows
+        # in which a wheel reverses or a sample was lost, or an effect outside the model.
+        return most, 0.0
+    best = (d * x - b * y) / determinant
+    torque = max(best, 0.0)
     for _ in range(ROUNDS):
         before = torque
         xx, xy, yy = (
@@ -401,14 +402,10 @@ def _likely_noise(
                 (weights[1], seen.means),
             )
         )
-        # Covariances of the two estimates, times the square of the determinant.
-        of_torque = d * d * xx - 2.0 * b * d * xy + b * b * yy
-        mean = best_torque
-        if best_reading < 0.0:
-            # No reading is noisy: what the means have more than the rows acts slowly, and counts.
-            mean, of_torque = y / c, yy * (determinant / c) ** 2
-        torque = _mean_above_zero(mean, math.sqrt(max(of_torque, 0.0)) / -determinant)
-        torque = min(torque, MOST_SLOW * max(x, 0.0) / max(a, TINY))
+        # Variance of the best estimate, times the square of the determinant.
+        variance = d * d * xx - 2.0 * b * d * xy + b * b * yy
+        torque = _mean_above_zero(best, math.sqrt(max(variance, 0.0)) / -determinant)
+        torque = min(torque, most)
         if torque == before:
             break
     return torque, reading
