@@ -615,7 +615,7 @@ class ResidualCorrelation:
         self._pairs *= factor
 
     def restart(self, rows: int) -> None:
-        """Forget all residuals and the parameters, to be fitted to so many rows once they suffice."""
+        """Forget residuals and parameters, which are fitted to so many rows once they suffice."""
         self.forget(0.0)
         self._theta = None
         self._unfitted = max(self._unfitted, rows)
