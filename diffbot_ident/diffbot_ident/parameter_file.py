@@ -92,7 +92,7 @@ def parameter_document(
         section["gyro"] = {key: float(value) for key, value in asdict(estimate.gyro).items()}
     if estimate.friction is not None:
         section["friction"] = _friction(estimate.friction)
-        section["smallest_torque"] = _physical(_smallest_torque(estimate.friction))
+        section["smallest_torque"] = _physical(smallest_torque(estimate.friction))
     turning = turning_quantities(estimate.turning)
     if turning:
         section["turning"] = {key: _physical(quantity) for key, quantity in turning.items()}
@@ -126,10 +126,6 @@ def _friction(friction: FrictionEstimate) -> dict[str, Any]:
         name: {"value": float(value), "variance": float(variance), "unit": unit}
         for name, unit, value, variance in entries
     }
-
-
-def _smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
-    return smallest_torque(friction.values, friction.variances, friction.gear_loss)
 
 
 def _physical(quantity: PhysicalQuantity) -> dict[str, Any]:
@@ -301,10 +297,9 @@ def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequ
         half = NORMAL_95 * math.sqrt(max(variance, 0.0))
         lines.append(_line(name.upper(), unit, value, (value - half, value + half)))
     found = dict(physical)
-    if estimate.friction is not None:
-        friction = (estimate.friction.values, estimate.friction.variances)
-        found |= friction_quantities(*friction) | gear_quantities(estimate.friction)
-        found |= {"smallest_torque": _smallest_torque(estimate.friction)}
+    if (friction := estimate.friction) is not None:
+        found |= friction_quantities(friction.values, friction.variances)
+        found |= gear_quantities(friction) | {"smallest_torque": smallest_torque(friction)}
     found |= turning_quantities(estimate.turning)
     lines += [
         _line(LABELS[key], quantity.unit, quantity.value, quantity.interval)

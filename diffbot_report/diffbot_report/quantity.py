@@ -169,8 +169,7 @@ def smallest_torque(friction: FrictionEstimate, state: EstimateState) -> Quantit
         friction: Identified friction; both Coulomb frictions need an interval.
         state: State of the estimate.
     """
-    least = identified_smallest_torque(friction.values, friction.variances, friction.gear_loss)
-    return _reported(least, state)
+    return _reported(identified_smallest_torque(friction), state)
 
 
 def _reported(

@@ -255,9 +255,14 @@ def live_dynamics(node: EffortNode[DynamicsParameters], use: Use) -> LiveDynamic
         settings,
         kept_friction,
     )
-    fixed = values.friction == IGNORED_FRICTION or not is_adaptable(known)
-    use(adaptation.in_use, known if fixed else friction_laws(known, friction.in_use))
+    follows = _follows_friction(values, known)
+    use(adaptation.in_use, friction_laws(known, friction.in_use) if follows else known)
     return LiveDynamics(node, adaptation, friction, known, use, checkpoint)
+
+
+def _follows_friction(values: DynamicsParameters, known: Laws) -> bool:
+    """Whether the friction in use is the live one, or else the known one."""
+    return values.friction != IGNORED_FRICTION and is_adaptable(known)
 
 
 def known_dynamics(node: EffortNode[DynamicsParameters], source: str) -> DynamicParameters:
@@ -512,7 +517,7 @@ class LiveDynamics:
     def _friction_for(self, estimate: LiveEstimate) -> Laws:
         """Return the friction in use after an estimate whose set has passed its gates."""
         known = self._known_friction
-        if self._node.values.friction == IGNORED_FRICTION or not is_adaptable(known):
+        if not _follows_friction(self._node.values, known):
             return known
         self._friction.judge(
             estimate.friction, estimate.friction_variances, self._adaptation.elapsed

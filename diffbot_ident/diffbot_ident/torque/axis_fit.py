@@ -372,7 +372,7 @@ def _likely_noise(
 
     The squares scatter about their expected values, by Bartlett's formula. The torques' variance is
     the mean of a normal distribution that is cut off at 0: where it is uncertain, the best estimate
-    is often 0, and the intervals would be too short.
+    is often 0, and the intervals would be too short. It is at most what explains the rows alone.
 
     Args:
         expected: Sums of squares per unit of each noise, shape (2, 2).
@@ -385,8 +385,9 @@ def _likely_noise(
     determinant = a * d - b * c
     # Torque noise with which the rows have no other.
     most = max(x, 0.0) / max(a, TINY)
-    reading = (a * y - c * x) / determinant if determinant else 0.0
-    if not (weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c) and reading > 0.0):
+    are_told = weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)
+    reading = (a * y - c * x) / determinant if are_told else 0.0
+    if not reading > 0.0:
         # Nothing tells the noises apart, or slow errors are larger than such noise makes them: rows
         # in which a wheel reverses or a sample was lost, or an effect outside the model.
         return most, 0.0

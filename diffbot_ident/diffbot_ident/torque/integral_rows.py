@@ -599,7 +599,7 @@ class RowSums:
         fine: Samples per control period.
 
     Attributes:
-        products: `moments`, `smooth`, `torque` and `reading`, shape (4, columns, columns).
+        products: `squares` (2), `torque` and `reading`, shape (4, columns, columns).
         part: Rows of a part; see AVERAGED_PARTS.
         weights: Sums of the weights of rows, and of means of successive rows, shape (2,).
         rows: Number of rows, reduced by forgetting.

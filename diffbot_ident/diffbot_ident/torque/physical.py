@@ -323,9 +323,9 @@ def friction_quantities(
     return found
 
 
-def gear_quantities(friction: FrictionEstimate | None) -> dict[str, PhysicalQuantity]:
+def gear_quantities(friction: FrictionEstimate) -> dict[str, PhysicalQuantity]:
     """Return the shares of torque that the gears lose, by GEAR_NAMES; empty if none was found."""
-    if friction is None or not all(map(math.isfinite, friction.gear_variances)):
+    if not all(map(math.isfinite, friction.gear_variances)):
         return {}
     symbols, losses, variances = ("g_l", "g_r"), friction.gear_loss, friction.gear_variances
     return {
@@ -353,21 +353,18 @@ def turning_quantities(turning: TurningEstimate | None) -> dict[str, PhysicalQua
     }
 
 
-def smallest_torque(
-    values: Sequence[float], variances: Sequence[float], gear_loss: Sequence[float] = (0.0, 0.0)
-) -> PhysicalQuantity:
+def smallest_torque(friction: FrictionEstimate) -> PhysicalQuantity:
     """Return the minimum equal torque of both wheels that moves the robot, (f_l + f_r) / (2 e).
 
     e is the mean efficiency of the gears, 1 - gear_loss, and counts as exact. The deviation
     is the maximum over all correlations of the two frictions.
 
     Args:
-        values: As in `friction_quantities`.
-        variances: Variances of the values.
-        gear_loss: Share of its torque that each wheel's gear loses [left, right].
+        friction: Identified friction; unknown where a Coulomb friction has no interval.
     """
-    if not all(map(math.isfinite, (*values[2:], *variances[2:]))):
+    coulomb, variances = friction.values[2:], friction.variances[2:]
+    if not all(map(math.isfinite, (*coulomb, *variances))):
         return nothing("f", "N m")
-    both = 2.0 - sum(gear_loss)
-    std = (math.sqrt(max(variances[2], 0.0)) + math.sqrt(max(variances[3], 0.0))) / both
-    return normal("f", "N m", (values[2] + values[3]) / both, std**2, TRANSFORMED)
+    both = 2.0 - sum(friction.gear_loss)
+    std = (math.sqrt(max(variances[0], 0.0)) + math.sqrt(max(variances[1], 0.0))) / both
+    return normal("f", "N m", (coulomb[0] + coulomb[1]) / both, std**2, TRANSFORMED)
