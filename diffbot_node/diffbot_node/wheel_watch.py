@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from arc_odometry.joints import MAX_WHEEL_SPEED, wheel_turn
+from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
 from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_node.command_guard import Pair
 
