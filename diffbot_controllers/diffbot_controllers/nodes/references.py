@@ -215,6 +215,9 @@ class ReferenceParameters(CommandParameters):
     listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
 
 
+R_co = TypeVar("R_co", bound=ReferenceParameters, covariant=True)
+
+
 class ReferenceSource(ABC, Generic[T]):
     """Source of a node's references.
 
@@ -565,3 +568,35 @@ class ReferenceRun:
         for publisher in node.publishers:
             if publisher.topic_name == node.resolve_topic_name("~/state"):
                 node.await_arrival(publisher)
+
+
+class ReferenceNode(CommandNode[R_co]):
+    """A CommandNode that follows references; a subclass creates `run` after it is connected.
+
+    Attributes:
+        run: Run of the node.
+    """
+
+    run: ReferenceRun
+
+    def waits_for(self) -> str:
+        """Return what is missing before commands may start; empty if nothing is."""
+        return self.run.waits_for() or super().waits_for()
+
+    def has_left(self) -> str:
+        """Return which participant of the run has left: the simulator, or the awaited report."""
+        return self.run.has_left() or super().has_left()
+
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether each state of the robot waits for its reference."""
+        return self.values.wait_for_reference
+
+    def awaits(self, sample: Any) -> str:
+        """In lock-step, return what a sample waits for, such as its reference."""
+        return self.run.awaits(sample.stamp)
+
+    def close(self) -> None:
+        """Command zero, then publish the reason; this is called however the node ends."""
+        super().close()
+        self.run.close()
