@@ -154,7 +154,8 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
             # The first curve is below the others.
             linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
             linestyle=DASHES if curve.dashed else "" if curve.dots else "-",
-            marker="." if curve.dots else "", markersize=3.0, zorder=4 if curve.dashed else 3,
+            marker="." if curve.dots else "o" if curve.marks else "", markersize=3.0,
+            zorder=4 if curve.dashed else 3,
             drawstyle="steps-post" if curve.steps else "default",
         )  # fmt: skip
     for limit in chart.limits:

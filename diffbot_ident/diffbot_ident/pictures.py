@@ -37,7 +37,7 @@ def group_figure(group: ChartGroup, found: str) -> Figure:
             style.draw_intervals(axes, chart)
             below = chart.unit
         else:
-            style.draw_chart(axes, chart, *_span(chart))
+            style.draw_chart(axes, chart, *span(chart))
             axes.set_ylabel(chart.unit, color=style.INK, fontsize=9)
             below = chart.x_unit
         # Beside the title, there is not always enough space for the note.
@@ -47,7 +47,7 @@ def group_figure(group: ChartGroup, found: str) -> Figure:
     return figure
 
 
-def _span(chart: Chart) -> tuple[float, float]:
+def span(chart: Chart) -> tuple[float, float]:
     """Return the least and the largest x of a chart; an interval of 1 if they are one."""
     x = np.concatenate([np.zeros(0), *(np.asarray(curve.x, float) for curve in chart.curves)])
     x = x[np.isfinite(x)]
