@@ -29,7 +29,7 @@ from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import ESTIMATOR, OwnRun
-from diffbot_node.robot_messages import Presence, Takers, create_wall_timer
+from diffbot_node.robot_messages import TOLERANCE, Presence, Takers, create_wall_timer
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
@@ -40,8 +40,6 @@ PARTING = 1.0
 MAX_PENDING = 10
 # Number of estimates that are published again; a controller may wait for one before the newest.
 REPEATED = 2
-# Tolerance for rounding errors of the stamps, which must not cost a control period, s.
-TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,17 @@ from geometry_msgs.msg import Pose2D
 
 from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import RateLimit
+from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
 from diffbot_node.kept_topic import await_readers_of
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
 
 # Input of references, which may have the robot state's stamps or others, be late, or be wrong.
 
 T = TypeVar("T")
-TOLERANCE = 1e-6  # stamps that differ by less are equal, s
 KEPT_REFERENCES = 16  # number of references stored; the trajectory node is at most a few ahead
 
 
@@ -285,8 +285,7 @@ class ReferenceSource(ABC, Generic[T]):
 
 
 STANDSTILL = 1e-9  # a reference up to this speed, m/s and rad/s, is at rest
-# Largest distance, m, and heading error, rad, at a set point; reports use them for "settled".
-ARRIVED = (0.01, math.radians(1.0))
+ARRIVED = (SETTLED_POSITION, SETTLED_HEADING)  # largest errors at a set point, m and rad
 # A robot rests at its set point while it moves by less than this, m and rad, plus one encoder
 # count; otherwise it is still approaching.
 RESTS = (0.001, math.radians(0.1))
