@@ -194,7 +194,6 @@ def draw_study(charts: Sequence[Chart], title: str, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from diffbot_ident import figure_style as style
-    from diffbot_ident.pictures import span
 
     columns = (len(charts) + 2) // 3
     figure = Figure(figsize=(4.0 * columns, 9.0), layout="constrained")
@@ -202,7 +201,7 @@ def draw_study(charts: Sequence[Chart], title: str, path: Path) -> None:
     for place, chart in enumerate(charts, start=1):
         axes = figure.add_subplot(3, columns, place)
         style.quiet(axes)
-        begin, end = span(chart)
+        begin, end = style.span(chart)
         style.draw_chart(axes, chart, begin - 0.05 * (end - begin), end + 0.05 * (end - begin))
         axes.set_xlabel(chart.x_unit)
         unit = f", {chart.unit}" if chart.unit else ""

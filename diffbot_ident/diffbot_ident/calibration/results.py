@@ -82,7 +82,7 @@ def write_results(
         }
         paths.append(write_json(folder / SUMMARY, content))
     if pictures:
-        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
+        from diffbot_ident.figure_style import group_figure  # Matplotlib takes long to load
 
         reason = calibration.reason
         found = reason if len(reason) <= MOST else f"{reason[: MOST - 1].rstrip()}…"

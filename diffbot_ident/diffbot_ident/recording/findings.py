@@ -151,7 +151,7 @@ class Findings:
 
     def draw(self, directory: Path) -> list[Path]:
         """Draw the pictures; return their paths."""
-        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
+        from diffbot_ident.figure_style import group_figure  # Matplotlib takes long to load
 
         most = LONGEST_LINE // len(self.verdicts)
         found = "; ".join(verdict.headline(most) for verdict in self.verdicts)
