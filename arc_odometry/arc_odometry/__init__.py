@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differential-drive robots: wheel geometry, joint samples and exact arc odometry."""
 
-from arc_odometry.geometry import (
+from arc_odometry.joints import Anomaly, AnomalyKind, JointOdometry, JointReader, JointSample
+from arc_odometry.odometry import (
     REST,
     UNLIMITED_RIMS,
     Arc,
+    DiffOdometry,
+    EncoderJumpError,
     Pose,
     RimLimit,
     Velocity,
@@ -12,8 +15,6 @@ from arc_odometry.geometry import (
     sinc,
     sinc_derivative,
 )
-from arc_odometry.joints import EncoderJumpError, JointReader, JointSample
-from arc_odometry.odometry import Anomaly, AnomalyKind, DiffOdometry, JointOdometry
 
 __all__ = [
     "REST",

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of the two wheels: read by name from joint states, unwrapped, decimated and checked.
+"""Samples of the two wheels: read by name from joint states, decimated, checked, and followed.
+
+JointOdometry feeds them to a DiffOdometry, also those that arrive late or twice, after gaps and
+after resets of time.
 
 Several wheels on one side, such as a skid-steer robot's, are combined into one. Angle and speed of
 the side are the means over its joints, its effort is their sum. Joint angles start anywhere and may
@@ -15,12 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+from arc_odometry.odometry import MAX_WHEEL_SPEED, DiffOdometry, EncoderJumpError
 
 # Largest plausible magnitudes for any robot, rad, rad/s, N m; larger values are garbage.
 PLAUSIBLE = {"position": 1e9, "velocity": 1e4, "effort": 1e6}
 _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
-# Largest plausible wheel speed, rad/s; a faster change of the angle is an encoder jump.
-MAX_WHEEL_SPEED = 100.0
 # Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
 # one must not be bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
@@ -259,51 +264,6 @@ class JointReader:
         return found
 
 
-class EncoderJumpError(ValueError):
-    """A wheel's angle changed faster than the wheel can turn."""
-
-
-def wheel_turn(name: str, before: float, after: float, limit: float) -> float:
-    """Return the angle by which a wheel has turned between two readings, rad.
-
-    A reading beyond one turn shows that the encoder counts turns: the difference is used as it is,
-    over any gap, as long as it is within the limit. Every other difference of more than half a
-    turn is taken for a wrap: whole turns are added or removed until at most half a turn is left.
-    So encoders may wrap at any whole number of turns, given a reading every half turn. For those
-    that wrap after several turns the limit must be below 3 pi rad, that is a reading every 90 ms at
-    100 rad/s. An encoder that is set to 0 while it runs can look like one that wraps; the error is
-    then half a turn at most.
-
-    Args:
-        name: Name of the wheel, for the message.
-        before: Earlier reading, rad.
-        after: Later reading, rad.
-        limit: Largest angle by which the wheel can have turned, rad.
-
-    Raises:
-        EncoderJumpError: The wheel would have turned by more than the limit.
-        ValueError: A reading is not finite.
-    """
-    change = after - before
-    # The usual case. Written so that NaN does not pass.
-    if -math.pi <= change <= math.pi and -limit <= change <= limit:
-        return change
-    if not math.isfinite(change):
-        raise ValueError(
-            f"angle of the {name} wheel = {after} rad after {before} rad: must be finite; check "
-            "the encoder's driver"
-        )
-    counts_turns = max(abs(before), abs(after)) > math.tau
-    if abs(change) > (limit if counts_turns else math.pi):
-        change = math.remainder(change, math.tau)
-    if abs(change) > limit:
-        raise EncoderJumpError(
-            f"angle of the {name} wheel jumped from {before:g} to {after:g} rad: must change by "
-            f"<= {limit:.3g} rad in this time; check the encoder or raise max_wheel_speed"
-        )
-    return change
-
-
 class RateLimit:
     """Decimates stamps to a mean rate that does not exceed a limit.
 
@@ -410,3 +370,139 @@ class SampleCheck:
                     f"angle of the {name} wheel jumps by {turn:.3g} rad in {step:.3g} s: must be "
                     f"at most {MAX_WHEEL_SPEED:g} rad/s; check the encoder"
                 )
+
+
+# Default of the longest time between two stamps that is not reported as a gap, s.
+LONGEST_GAP = 0.5
+# Encoders are taken as restarted when, after a gap, both wheel angles are this close to 0, rad, and
+# one of them was not before. The motion of a robot that has rolled back so exactly would be lost.
+NEAR_ZERO = 0.05
+
+
+class AnomalyKind(str, Enum):
+    """Kinds of anomalies in the stamp or the values of a sample."""
+
+    JUMP = "jump"
+    GAP = "gap"
+    STAMP = "stamp"
+    LATE = "late"
+    RESET = "reset"
+    RESTART = "restart"
+
+
+class Anomaly(NamedTuple):
+    """Anomaly of a sample that was not rejected with an error.
+
+    Attributes:
+        kind: Kind of the anomaly.
+        text: A sentence with the values, the limit, the reaction, and what to check.
+    """
+
+    kind: AnomalyKind
+    text: str
+
+
+class JointOdometry:
+    """Feeds joint samples to a DiffOdometry and reports their anomalies.
+
+    Args:
+        odometry: Odometry to feed; read pose and velocity there.
+        longest_gap: Longer times between two samples are reported, s, > 0.
+        reset_on_time_jump: Whether the pose returns to its present value, with no uncertainty, when
+            time is reset; otherwise it stays as it is.
+    """
+
+    def __init__(
+        self,
+        odometry: DiffOdometry,
+        longest_gap: float = LONGEST_GAP,
+        reset_on_time_jump: bool = False,
+    ) -> None:
+        if not longest_gap > 0.0:
+            raise ValueError(f"longest_gap = {longest_gap} s: must be > 0")
+        self.odometry = odometry
+        self._longest_gap = longest_gap
+        self._home = odometry.pose if reset_on_time_jump else None
+        self._late = False
+
+    def update(self, sample: JointSample) -> Anomaly | None:
+        """Process a sample; return its anomaly, or None for a regular sample.
+
+        - After an encoder jump or a reset of time, odometry starts again from the sample; the pose
+          stays, unless reset_on_time_jump returns it to its start.
+        - One sample with an earlier stamp than its predecessor is late and is skipped, as its
+          motion is part of the predecessor's already. A second one in a row shows that time was
+          reset.
+        - A sample with the same stamp again is skipped.
+        - A gap is bridged by one arc, except where both angles start at 0 again after it: then the
+          driver was restarted, odometry starts again from the sample, and the pose stays.
+
+        Raises:
+            ValueError: Angles or stamp are not finite; nothing has changed then.
+        """
+        last = self.odometry.time
+        if last is None:
+            self._feed(sample)
+            return None
+        if sample.stamp == last:
+            return self._same_stamp(sample)
+        if sample.stamp < last:
+            return self._earlier(sample, last)
+        self._late = False
+        if sample.stamp - last > self._longest_gap and self._encoders_restarted(sample):
+            before = tuple(round(angle, 3) for angle in self.odometry.angles)
+            self._restart_at(sample)
+            return Anomaly(
+                AnomalyKind.RESTART,
+                f"the wheels' angles begin at 0 again, after {before} rad and "
+                f"{sample.stamp - last:.3f} s without a joint state: the robot's driver was "
+                "restarted; the pose is kept, any motion in between is lost",
+            )
+        try:
+            self._feed(sample)
+        except EncoderJumpError as error:
+            self._restart_at(sample)
+            text = f"{error}; the pose is kept and continues from the new angles"
+            return Anomaly(AnomalyKind.JUMP, text)
+        if sample.stamp - last > self._longest_gap:
+            return Anomaly(
+                AnomalyKind.GAP,
+                f"no joint state for {sample.stamp - last:.3f} s, limit {self._longest_gap:g} s: "
+                "the motion in between is integrated as one arc; check the driver",
+            )
+        return None
+
+    def _encoders_restarted(self, sample: JointSample) -> bool:
+        """Return whether both angles are near 0 and one of the last ones was not; NaN is not."""
+        near = all(abs(angle) <= NEAR_ZERO for angle in sample.position)
+        return near and any(abs(angle) > 2.0 * NEAR_ZERO for angle in self.odometry.angles)
+
+    def _feed(self, sample: JointSample) -> None:
+        self.odometry.update(sample.stamp, sample.position)
+
+    def _restart_at(self, sample: JointSample) -> None:
+        self.odometry.restart()
+        self._feed(sample)
+
+    def _same_stamp(self, sample: JointSample) -> Anomaly | None:
+        if sample.position == self.odometry.angles:
+            return None  # a repeated sample, as simulators send while they wait
+        return Anomaly(
+            AnomalyKind.STAMP,
+            f"joint state with other angles and the same stamp {sample.stamp:.3f} s ignored: "
+            "every joint state must have its own stamp; check the driver",
+        )
+
+    def _earlier(self, sample: JointSample, last: float) -> Anomaly | None:
+        went = f"stamp {sample.stamp:.3f} s after {last:.3f} s"
+        if not self._late:
+            self._late = True
+            return Anomaly(AnomalyKind.LATE, f"{went}: late joint state ignored")
+        self._late = False
+        self._restart_at(sample)
+        if self._home is None:
+            done = "the pose is kept and continues from the new angles"
+        else:
+            self.odometry.set_pose(self._home)
+            done = f"the pose is back at {tuple(self._home)} (m, m, rad)"
+        return Anomaly(AnomalyKind.RESET, f"{went}: time was reset; {done}")

@@ -30,9 +30,8 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry.geometry import WheelGeometry
-from arc_odometry.joints import MAX_WHEEL_SPEED, JointReader, RateLimit
-from arc_odometry.odometry import LONGEST_GAP, DiffOdometry, JointOdometry
+from arc_odometry.joints import LONGEST_GAP, JointOdometry, JointReader, RateLimit
+from arc_odometry.odometry import MAX_WHEEL_SPEED, DiffOdometry, WheelGeometry
 from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
 
 V = TypeVar("V", bool, float, str)

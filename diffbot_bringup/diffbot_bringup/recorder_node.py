@@ -21,7 +21,7 @@ from rclpy.qos import QoSProfile
 from diffbot_bringup.topic_echo import message_class
 from diffbot_bringup.usage import UsageError
 from diffbot_node import declare, parameter, results_folder
-from diffbot_node.own_run import OwnRun
+from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_report.polled_node import PolledNode, raw_stamp
 
@@ -54,7 +54,6 @@ KNOWN = {
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
 VERSION: Literal[9] = 9  # version of the format; ROS 2 Humble and newer read it
 # In lock-step the simulator can wait for subscribers of this topic, so that no message is lost.
-AWAITED = "ground_truth"
 DEPTH = 2000  # messages that may queue between two polls
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # periods of _poll and _look_around, s of wall time
 
@@ -157,7 +156,7 @@ class Recorder(PolledNode):
         if self._feeds or self._own_run.missing():
             return
         for message_type, topic, connection in self._wanted:
-            if topic.rsplit("/", 1)[-1] == AWAITED:
+            if topic.rsplit("/", 1)[-1] == TRUTH:
                 feed = self.create_kept(message_type, topic, raw=True)
             else:
                 feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)

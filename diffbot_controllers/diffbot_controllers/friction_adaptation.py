@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from arc_odometry.geometry import check_positive
+from arc_odometry.odometry import check_positive
 from diffbot_controllers.adaptation import AdaptationSettings, Four
 from diffbot_controllers.laws.friction import Laws
 from diffbot_description import FrictionLaw

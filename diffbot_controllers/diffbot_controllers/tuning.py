@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 from arc_odometry import UNLIMITED_RIMS, RimLimit, Velocity
-from arc_odometry.geometry import check_positive
+from arc_odometry.odometry import check_positive
 from diffbot_controllers.laws.approach import ApproachGains
 from diffbot_controllers.laws.backstepping_standard import (
     ServoLimits,

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import Velocity
-from arc_odometry.geometry import check_finite
+from arc_odometry.odometry import check_finite
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel

@@ -23,6 +23,9 @@ RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
 SUMMARY = "summary.json"
 """File in a run's results with all of its results."""
+DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
+VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
+"""Files of identified parameters, which controllers and exports read."""
 LARGEST = 1_000_000  # maximum size of a file, characters; the suite's own files have a few thousand
 DEEPEST = 50  # maximum nesting depth of values
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.

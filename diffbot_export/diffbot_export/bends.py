@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context
 
-from arc_odometry.geometry import within
+from arc_odometry.odometry import within
 from diffbot_export.plant import TURNING, Pid, Plant, WheelLoops
 
 LENGTH = 0.5  # m

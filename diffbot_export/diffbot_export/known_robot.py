@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from arc_odometry import WheelGeometry
-from diffbot_controllers.tuning import DRIVE, TURN
+from diffbot_controllers.tuning import DRIVE, LARGEST_FRICTION, TURN
 from diffbot_description import Robot, known_robots, load_robot
 from diffbot_export.loop_design import LoopAxis
 from diffbot_export.plant import Plant
@@ -32,8 +32,6 @@ from diffbot_export.sourced_value import SourcedValue, product
 from diffbot_ident.torque.estimate import UNITS
 
 TORQUE, VELOCITY, VOLTAGE = "torque", "velocity", "voltage"
-# Share of the effort limit that friction may take at top speed, as in the controllers' tuning.
-LARGEST_FRICTION = 0.8
 # Limit of accelerations of a robot that takes velocity commands: its speed lags behind a ramp of
 # the command by this share of its top speed.
 LAG = 0.25

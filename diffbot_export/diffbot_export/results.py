@@ -27,17 +27,24 @@ from diffbot_controllers.parameter_file import (
     read_section,
     read_torque_delay,
 )
-from diffbot_description.files import LARGEST, SUMMARY, read_regular, read_yaml
+from diffbot_description.dynamics import AXES
+from diffbot_description.files import (
+    CALIBRATION_FILE,
+    DYNAMIC_FILE,
+    LARGEST,
+    SUMMARY,
+    VELOCITY_FILE,
+    VOLTAGE_FILE,
+    read_regular,
+    read_yaml,
+)
 from diffbot_export.sourced_value import SourcedValue
 from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS
 
-DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
-VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
 MADE_BY = (
     "give a result folder of launch ident, identify, calibrate or launch siwek, or one of its "
     f"files: {DYNAMIC_FILE}, {VELOCITY_FILE}, {VOLTAGE_FILE}, {CALIBRATION_FILE}, {SUMMARY}"
 )
-AXES = ("v", "omega")
 AXIS_UNITS = ("m/s", "rad/s")
 SIDES = ("left_side", "right_side")
 FORWARD, YAW = "forward_axis", "yaw_axis"

@@ -98,7 +98,7 @@ def _load() -> None:
     """Import the modules for the calibration during the drive, as this takes seconds."""
     import diffbot_ident.calibration.calibrate
     import diffbot_ident.calibration.command
-    import diffbot_ident.pictures  # noqa: F401
+    import diffbot_ident.figure_style  # noqa: F401
 
 
 class CalibrateNode(Node):

@@ -39,6 +39,7 @@ class Curve:
         steps: Whether a value is held until the next one.
         dashed: Whether the line is dashed.
         dots: Whether only points are drawn, as for sensor readings.
+        marks: Whether a point is drawn at each value of the line.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Curve:
     steps: bool = False
     dashed: bool = False
     dots: bool = False
+    marks: bool = False
 
 
 @dataclass(frozen=True)

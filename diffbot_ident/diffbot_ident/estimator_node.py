@@ -22,14 +22,14 @@ from sensor_msgs.msg import JointState
 
 from arc_odometry import JointReader
 from diffbot_description import closed_form, load_robot
-from diffbot_ident import parameters_message
+from diffbot_ident.ident_node import fill_parameters
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
 from diffbot_node import RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import ESTIMATOR, OwnRun
-from diffbot_node.robot_messages import Presence, Takers, create_wall_timer
+from diffbot_node.robot_messages import TOLERANCE, Presence, Takers, create_wall_timer
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
@@ -40,8 +40,6 @@ PARTING = 1.0
 MAX_PENDING = 10
 # Number of estimates that are published again; a controller may wait for one before the newest.
 REPEATED = 2
-# Tolerance for rounding errors of the stamps, which must not cost a control period, s.
-TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ class EstimatorNode(Node):
             self._publisher = self.create_publisher(DynamicParameters, topic, 100)
             self._takers = Takers(self, self._publisher)
         message = DynamicParameters()
-        parameters_message.fill(message, self._estimator.estimate(), stamp)
+        fill_parameters(message, self._estimator.estimate(), stamp)
         self._pending.append(message)
         self._publish_pending()
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common style of all figures: colours that colour-blind readers distinguish, quiet frames."""
+"""All figures: colours that colour-blind readers distinguish, quiet frames; charts as pictures.
+
+`group_figure` draws a group of charts, which report.html shows as a section.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from diffbot_ident.charts import Chart, Intervals, Role
+from diffbot_ident.charts import Chart, ChartGroup, Intervals, Role
 
 Array = NDArray[np.float64]
 
@@ -41,6 +44,9 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # 9 in at 110 dots per inch fills the width of a README.
 WIDTH, DPI = 9.0, 110
+# Height of a row of panels, of the only panel, and of the title above and the label below, inch.
+ROW, ALONE, ABOVE, BELOW = 1.7, 3.8, 1.2, 0.5
+COLUMNS = 2
 
 
 def new_figure(title: str, subtitle: str, height: float) -> Figure:
@@ -154,7 +160,8 @@ def draw_chart(axes: Axes, chart: Chart, begin: float, end: float) -> None:
             # The first curve is below the others.
             linewidth=1.8 if curve.role is Role.FIRST and not curve.steps else 1.1,
             linestyle=DASHES if curve.dashed else "" if curve.dots else "-",
-            marker="." if curve.dots else "", markersize=3.0, zorder=4 if curve.dashed else 3,
+            marker="." if curve.dots else "o" if curve.marks else "", markersize=3.0,
+            zorder=4 if curve.dashed else 3,
             drawstyle="steps-post" if curve.steps else "default",
         )  # fmt: skip
     for limit in chart.limits:
@@ -195,3 +202,44 @@ def legend(figure: Figure, below: float | None = None) -> None:
             frameon=False, fontsize=10, borderaxespad=0.0, handlelength=1.8,
             bbox_to_anchor=(0.985, top), labelcolor=INK,
         )  # fmt: skip
+
+
+def group_figure(group: ChartGroup, found: str) -> Figure:
+    """Draw the charts of a group in two columns, or a single one.
+
+    Args:
+        group: The charts; at least one.
+        found: The verdict, a line below the title.
+    """
+    columns = min(COLUMNS, len(group.charts))
+    rows = -(-len(group.charts) // columns)
+    height = (rows * ROW if columns > 1 else ALONE) + ABOVE + BELOW
+    figure = new_figure(group.title, found, height)
+    grid = figure.add_gridspec(
+        rows, columns, left=0.11, right=0.985, top=1.0 - ABOVE / height, bottom=BELOW / height,
+        hspace=0.7, wspace=0.3,
+    )  # fmt: skip
+    for k, chart in enumerate(group.charts):
+        axes = figure.add_subplot(grid[k // columns, k % columns])
+        quiet(axes)
+        panel_title(axes, chart.title, "")
+        if isinstance(chart, Intervals):
+            draw_intervals(axes, chart)
+            below = chart.unit
+        else:
+            draw_chart(axes, chart, *span(chart))
+            axes.set_ylabel(chart.unit, color=INK, fontsize=9)
+            below = chart.x_unit
+        # Beside the title, there is not always enough space for the note.
+        note = f"{below}; {chart.note}" if chart.note else below
+        axes.set_xlabel(note.replace("-", "−"), color=INK, fontsize=9)
+    legend(figure, below=0.62)
+    return figure
+
+
+def span(chart: Chart) -> tuple[float, float]:
+    """Return the least and the largest x of a chart; an interval of 1 if they are one."""
+    x = np.concatenate([np.zeros(0), *(np.asarray(curve.x, float) for curve in chart.curves)])
+    x = x[np.isfinite(x)]
+    begin, end = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
+    return begin, end if end > begin else begin + 1.0

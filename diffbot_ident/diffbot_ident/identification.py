@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
-from arc_odometry.geometry import within
 from arc_odometry.joints import SampleCheck
+from arc_odometry.odometry import within
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.torque.dimensions import as_wheels_see

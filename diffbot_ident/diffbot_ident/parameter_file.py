@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from diffbot_description import Robot, write_atomically, write_identified_robot
+from diffbot_description.files import DYNAMIC_FILE
 from diffbot_description.identified_robot import chosen_k5, with_track
 from diffbot_ident.torque.dimensions import effective_track
 from diffbot_ident.torque.estimate import (
@@ -164,7 +165,6 @@ def _without_empty(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if value != []}
 
 
-FILE_NAME = "dynamic_parameters.yaml"
 LABELS = {
     "equivalent_mass": "equivalent mass",
     "equivalent_inertia": "equivalent yaw inertia",
@@ -224,7 +224,7 @@ def export_results(
     document = parameter_document(
         estimate, robot.name, date, version, seconds, physical, verification
     )
-    path = Path(directory) / FILE_NAME
+    path = Path(directory) / DYNAMIC_FILE
     save_parameters(path, document)
     if estimate.state is not EstimateState.ESTIMATED:
         return Export((path,), f"the parameters are {estimate.state.name.lower()}")

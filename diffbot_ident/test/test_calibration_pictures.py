@@ -15,7 +15,7 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.calibration.calibrate import calibrate
 from diffbot_ident.calibration.charts import evidence_groups, sizes_group
 from diffbot_ident.charts import Chart, ChartGroup, Curve
-from diffbot_ident.pictures import group_figure
+from diffbot_ident.figure_style import group_figure
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from arc_odometry.joints import MAX_WHEEL_SPEED, wheel_turn
+from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
 
 # How long zero is commanded after a doubt, s.
 SETTLING = 0.3

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from arc_odometry.joints import MAX_WHEEL_SPEED, wheel_turn
+from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
 from diffbot_description import Robot, RobotModel, closed_form
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_node.command_guard import Pair
 
 Array = NDArray[np.float64]
@@ -39,7 +40,7 @@ LONGEST = 50
 SHORTEST = 0.05
 # Largest relative error of the torque due to ripple, noise or a change within a step.
 TORQUE_ERROR = 0.1
-SLOPE = 9.81 * math.sin(math.radians(10.0))  # m/s^2, gravity along the steepest floor
+SLOPE = GRAVITY * math.sin(math.radians(10.0))  # m/s^2, gravity along the steepest floor
 # Smallest turn of a wheel that is judged, rad: backlash and compliant tyres cause smaller ones.
 LEAST_TURN = 0.05
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_description import Robot
+from diffbot_description.files import DYNAMIC_FILE
 from diffbot_ident.charts import Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 from diffbot_ident.torque.residual_patterns import gravity_along
@@ -163,7 +164,7 @@ def _verdict(
         {
             "robot": run.robot_file or run.robot,
             "sim": "" if run.simulator else "none",
-            "parameters": folder / "dynamic_parameters.yaml",
+            "parameters": folder / DYNAMIC_FILE,
         },
     )
     if open_ones:

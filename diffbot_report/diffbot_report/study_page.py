@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diffbot_ident.charts import FOUR, Chart, Curve
+from diffbot_ident.charts import Chart
 from diffbot_report.page import Matrix, Page, Part, Section, Table, Tone
 from diffbot_report.quantity import MISSING, significant
 
@@ -18,11 +18,14 @@ STUDY = "study.html"
 KEPT = 0.95
 
 
-def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> Page:
+def study_page(
+    summary: Mapping[str, Any], charts: Sequence[Chart], file: Path, words: Sequence[str]
+) -> Page:
     """Return the page of a study.
 
     Args:
         summary: Content of summary.json.
+        charts: Charts of its figures, which study.png shows too.
         file: File of the study, to copy.
         words: Command-line arguments that repeat it.
     """
@@ -43,7 +46,7 @@ def study_page(summary: Mapping[str, Any], file: Path, words: Sequence[str]) -> 
         notes=[
             f"{count} runs without a result: {why}" for why, count in summary["reasons"].items()
         ],
-        sections=list(_sections(summary)),
+        sections=list(_sections(summary, charts)),
         summary=summary,
         texts={
             "Repeat this": shlex.join(["./diffbot", "study", *words]),
@@ -81,7 +84,7 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _sections(summary: Mapping[str, Any]) -> Iterator[Section]:
+def _sections(summary: Mapping[str, Any], charts: Sequence[Chart]) -> Iterator[Section]:
     axes = summary["axes"]
     if len(axes) > 1:
         text = f"{_plain(axes[0])} to the right, {_plain(axes[1])} downwards."
@@ -90,7 +93,7 @@ def _sections(summary: Mapping[str, Any]) -> Iterator[Section]:
         yield Section("Maps", text, list(_maps(summary)))
     if axes:
         text = f"Over {_plain(axes[0])}, a line for each other value of the grid."
-        yield Section("Curves", text, list(_curves(summary)))
+        yield Section("Curves", text, charts)
 
 
 def _plain(axis: str) -> str:
@@ -117,26 +120,3 @@ def _maps(summary: Mapping[str, Any]) -> Iterator[Part]:
                 [_text(value) for value in rows],
                 values, (0.0, max(known, default=1.0) or 1.0), note,
             )  # fmt: skip
-
-
-def _curves(summary: Mapping[str, Any]) -> Iterator[Part]:
-    axis, *others = summary["axes"]
-    cells = summary["cells"]
-    numbers = all(isinstance(cell[axis], int | float) for cell in cells)
-    places = list(dict.fromkeys(cell[axis] for cell in cells))
-    for name, label in summary["shown"].items():
-        lines: dict[str, list[tuple[float, float]]] = {}
-        for cell in cells:
-            line = ", ".join(f"{_plain(other)} {_text(cell[other])}" for other in others)
-            place = float(cell[axis]) if numbers else float(places.index(cell[axis]))
-            lines.setdefault(line, []).append((place, _value(cell, name, label)))
-        x_unit = _plain(axis)
-        if not numbers:
-            said = ", ".join(f"{i}: {place}" for i, place in enumerate(places))
-            x_unit = f"{x_unit} ({said})"
-        curves = []
-        for i, (line, points) in enumerate(lines.items()):
-            x, y = map(list, zip(*sorted(points), strict=True))
-            role = FOUR[i % len(FOUR)]
-            curves.append(Curve(line or label["name"], x, y, role, dashed=i >= len(FOUR)))
-        yield Chart(f"curve_{name}", label["name"], label["unit"], curves, x_unit, None)

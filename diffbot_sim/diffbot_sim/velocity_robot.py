@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from arc_odometry import UNLIMITED_RIMS, Arc, Pose, RimLimit, WheelGeometry
 from arc_odometry import Velocity as BodyVelocity
-from arc_odometry.geometry import within
-from arc_odometry.odometry import KNOWN, propagate
+from arc_odometry.odometry import KNOWN, propagate, within
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series

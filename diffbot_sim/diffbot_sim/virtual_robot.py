@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import JointSample
-from arc_odometry.geometry import within
+from arc_odometry.odometry import within
 from diffbot_description import Robot
 from diffbot_sim.simulator import Simulator, check_payload
 from diffbot_sim.sloped_floor import SlopedFloor

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arc_odometry.geometry import arc_ends, within_each
+from arc_odometry.odometry import arc_ends, within_each
 from diffbot_controllers import Reference
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping

@@ -46,13 +46,13 @@ from diffbot_study.fleet_quantities import (
     Quantities,
     choose_quantities,
 )
-from diffbot_study.fleet_trends import STEP, Track, Trend, find_trends, said, share
+from diffbot_study.fleet_trends import MAD, STEP, Track, Trend, find_trends, said, share
 from diffbot_study.parquet_store import Row
 
 # Minimum number of robots of a type, and of recordings of a robot, for a comparison.
 FEWEST, RECORDINGS = 5, 2
-# Ratio of standard errors, median over mean; ratio of standard deviation over MAD (normal).
-MEDIAN, MAD = 1.2533, 1.4826
+# Ratio of standard errors, median over mean (normal distribution).
+MEDIAN = 1.2533
 # Cut of the spread, in deviations; and the fraction of a normal variance that remains after it.
 SPREAD_CUT = 3.0
 KEPT_VARIANCE = 0.97334

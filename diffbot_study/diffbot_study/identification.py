@@ -27,7 +27,7 @@ from diffbot_ident.excitation.excitations import Excitation, make_excitation, no
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
-from diffbot_ident.torque.integral_rows import MotionScale
+from diffbot_ident.torque.integral_rows import LONG_STEP, MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
 
@@ -291,9 +291,6 @@ def identify_arrays(
                 raise ValueError(f"row {row}: {error}") from None
     estimate = found.estimate()
     return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
-
-
-LONG_STEP = 1.5  # steps longer than this many usual steps are gaps
 
 
 def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

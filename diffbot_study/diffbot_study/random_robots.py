@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from diffbot_description import Robot, load_robot, save_robot
+from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.loading import robot_from
 from diffbot_description.robot import Friction
 
-GRAVITY = 9.81  # m/s^2
 CASTERS_STAY = 1.1
 """Minimum of the weight's moment about the axle over the moment that can lift the casters: when
 casters fall back on a rigid floor, they throw the wheels off it, which then spin."""

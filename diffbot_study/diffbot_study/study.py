@@ -24,10 +24,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_ident.charts import Chart
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study_plan import Point, Study, load_study
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
-from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study, shown
+from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study, shown, study_charts
 from diffbot_study.task_cluster import Cluster, ClusterLostError
 
 USAGE, SOME_FAILED, INTERRUPTED = 2, 3, 128 + signal.SIGINT
@@ -43,7 +44,7 @@ NEEDS = (
 )
 
 
-WritePage = Callable[[Mapping[str, Any], Path], Path]
+WritePage = Callable[[Mapping[str, Any], Sequence[Chart], Path], Path]
 """Writes a page of summary.json's content into a folder; returns its path."""
 
 
@@ -261,10 +262,11 @@ def _report_results(
         },
     }
     write_json(output / SUMMARY, summary)
-    draw_study(study, found, output / "study.png")
+    charts = study_charts(summary)
+    draw_study(charts, study.description or study.name, output / "study.png")
     console.print(f"table: {output / 'rows'}; summary.json and study.png beside it", soft_wrap=True)
     if write is not None:
-        write_page(lambda: write(summary, output), console)
+        write_page(lambda: write(summary, charts, output), console)
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diffbot_ident.charts import FOUR, Chart, Curve
 from diffbot_ident.torque.estimate import NAMES
 from diffbot_study.parquet_store import Row
 from diffbot_study.study_plan import IDENTIFICATION, RESULTS, Study
@@ -147,43 +148,70 @@ def shown(study: Study) -> list[str]:
     return [*names, "unsettled"]
 
 
-def draw_study(study: Study, found: Sequence[Cell], path: Path) -> None:
-    """Draw 95th percentiles and fractions over the first axis, with a line per other value."""
-    import matplotlib
+def study_charts(summary: Mapping[str, Any]) -> list[Chart]:
+    """Return a chart of each shown figure over the first axis, a line per value of the others.
 
-    matplotlib.use("Agg")
+    A missing point means that more than 5 % of the runs have no value, or never settle.
+
+    Args:
+        summary: Content of the study's summary.json.
+    """
+    axis = (*summary["axes"], "")[0]
+    places = list(dict.fromkeys(cell.get(axis, "") for cell in summary["cells"]))
+    numbers = all(isinstance(place, int | float) for place in places)
+    x_of = {place: float(place) if numbers else float(i) for i, place in enumerate(places)}
+    x_unit = axis.replace("_", " ")
+    if axis and not numbers:
+        x_unit += f" ({', '.join(f'{i}: {place}' for i, place in enumerate(places))})"
+    charts = []
+    for name, label in summary["shown"].items():
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for cell in summary["cells"]:
+            others = (f"{o.replace('_', ' ')} {_text(cell[o])}" for o in summary["axes"][1:])
+            value = math.nan if cell.get(name) is None else label["factor"] * cell[name]
+            point = x_of[cell.get(axis, "")], value
+            lines.setdefault(", ".join(others) or label["name"], []).append(point)
+        curves = []
+        for i, (line, points) in enumerate(lines.items()):
+            x, y = map(list, zip(*sorted(points), strict=True))
+            role, dashed = FOUR[i % len(FOUR)], i >= len(FOUR)
+            curves.append(Curve(line, x, y, role, dashed=dashed, marks=True))
+        chart = Chart(f"curve_{name}", label["name"], label["unit"], curves, x_unit, None)
+        if name.startswith("coverage_"):
+            known = [y for points in lines.values() for _, y in points if math.isfinite(y)]
+            chart = replace(chart, limits=(95.0,), y_range=(min([80.0, *known]) - 1.0, 101.0))
+        charts.append(chart)
+    return charts
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def draw_study(charts: Sequence[Chart], title: str, path: Path) -> None:
+    """Draw the charts of a study, with one legend, as a picture."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    names = shown(study)
-    columns = (len(names) + 2) // 3
+    from diffbot_ident import figure_style as style
+
+    columns = (len(charts) + 2) // 3
     figure = Figure(figsize=(4.0 * columns, 9.0), layout="constrained")
-    axis, *others = study.axes or ("robot",)
-    ticks = list(dict.fromkeys(str(cell.get(axis, "")) for cell in found))
-    handles: dict[str, Any] = {}
-    for place, name in enumerate(names, start=1):
-        plot = figure.add_subplot(3, columns, place)
-        lines: dict[str, list[float]] = {}
-        for cell in found:
-            line = ", ".join(f"{other} {cell[other]}" for other in others)
-            values = lines.setdefault(line, [math.nan] * len(ticks))
-            values[ticks.index(str(cell.get(axis, "")))] = LABELS[name].factor * cell[name]
-        for line, values in lines.items():
-            # More than 5 % of the runs never settle: there is no percentile, and no point.
-            known = [value if math.isfinite(value) else math.nan for value in values]
-            (handles[line],) = plot.plot(range(len(ticks)), known, "o-")
-        plot.set_xticks(range(len(ticks)), ticks)
-        plot.set_xlim(-0.3, len(ticks) - 0.7)
-        plot.set_xlabel(axis)
-        plot.set_title(LABELS[name].text, fontsize="medium")
-        if name.startswith("coverage_"):
-            plot.axhline(95.0, color="gray", linewidth=0.8, linestyle="--")
-            plot.set_ylim(min(plot.get_ylim()[0], 80.0), 101.0)
-        else:
-            plot.set_ylim(bottom=0.0)
-    if others:
+    FigureCanvasAgg(figure)
+    for place, chart in enumerate(charts, start=1):
+        axes = figure.add_subplot(3, columns, place)
+        style.quiet(axes)
+        begin, end = style.span(chart)
+        style.draw_chart(axes, chart, begin - 0.05 * (end - begin), end + 0.05 * (end - begin))
+        axes.set_xlabel(chart.x_unit)
+        unit = f", {chart.unit}" if chart.unit else ""
+        axes.set_title(f"{chart.title}{unit}", fontsize="medium")
+    found = [axes.get_legend_handles_labels() for axes in figure.axes]
+    lines = {name: line for each in found for line, name in zip(*each, strict=True)}
+    if len(charts[0].curves) > 1:
         figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=columns,
+            lines.values(), lines.keys(), loc="outside lower center", ncols=columns,
             fontsize="small",
         )  # fmt: skip
-    figure.suptitle(study.description or study.name)
+    figure.suptitle(title)
     figure.savefig(path, dpi=110)

@@ -36,7 +36,7 @@ from std_srvs.srv import SetBool
 from diffbot_description import Robot, load_robot
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
-from diffbot_node.own_run import OwnRun
+from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
 from diffbot_report.polled_node import PolledNode, raw_stamp
@@ -70,7 +70,6 @@ TOLD = QoSProfile(
 # run.
 NAME = "_live_view"
 LATCHED_KINDS = ("Verification", "VelocityParameters")
-TRUTH = "ground_truth"
 PACKAGES = ("sensor_msgs", "nav_msgs", "diagnostic_msgs", "diffbot_msgs")
 
 

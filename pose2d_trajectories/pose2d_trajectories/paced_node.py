@@ -30,9 +30,8 @@ from sensor_msgs.msg import JointState
 from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import OwnRun
-from diffbot_node.robot_messages import Presence, stamp_problem
+from diffbot_node.robot_messages import NANOSECONDS, Presence, stamp_problem
 
-NANOSECONDS = 1_000_000_000
 # Message types of the robot's state, by the name of their topic.
 STATES = {"joint_states": JointState, "odom": Odometry}
 # Stamps older by less than this, ns, are skipped: they are from another publisher of joint states.

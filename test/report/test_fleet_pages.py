@@ -17,6 +17,7 @@ from diffbot_report.page import write_page
 from diffbot_report.study_page import study_page
 from diffbot_study.fleet_analysis import analyse_fleet
 from diffbot_study.fleet_rows import COLUMNS
+from diffbot_study.study_summary import study_charts
 
 CENTRE = {"k5": 0.08, "k6": -3.8, "k7": 2.6, "k8": -16.0, "coulomb_left": 0.04}
 CENTRE |= {"coulomb_right": 0.04, "residual_v": 0.012}
@@ -122,7 +123,9 @@ def study(tmp_path_factory):
         "reasons": {"K5 <is> not identifiable": 3}, "tolerance": {"error": 0.03},
         "shown": {"error": {"name": "error", "unit": "%", "factor": 100.0}},
     }  # fmt: skip
-    page = write_page(study_page(summary, file, ["mine.yaml"]), folder / "study.html")
+    page = write_page(
+        study_page(summary, study_charts(summary), file, ["mine.yaml"]), folder / "study.html"
+    )
     return page
 
 

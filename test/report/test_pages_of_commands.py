@@ -20,7 +20,7 @@ from diffbot_bringup.commands.delegated import identify
 from diffbot_description.files import SUMMARY, write_json
 from diffbot_ident.calibration.charts import way_chart
 from diffbot_ident.charts import Chart
-from diffbot_ident.pictures import group_figure
+from diffbot_ident.figure_style import group_figure
 from diffbot_ident.recording.charts import chart_groups
 from diffbot_ident.recording.findings import analyse_axes, motor_findings, voltage_findings
 from diffbot_ident.recording.findings import velocity_findings as findings_of_axes

@@ -3,13 +3,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from diffbot_study import study as command
 from diffbot_study.study_plan import study_from
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
-from diffbot_study.study_summary import LABELS, answer, cells, shown
+from diffbot_study.study_summary import LABELS, answer, cells, shown, study_charts
 from diffbot_study.task_cluster import TaskEnd
 
 SMALL = {
@@ -147,6 +148,26 @@ class InProcess:
                 yield TaskEnd(number, None, "took longer than 1 s")
             else:
                 yield TaskEnd(number, function(task), None)
+
+
+def test_a_studys_charts_have_a_point_per_cell_and_a_gap_without_a_value():
+    label = {"name": "coverage of K7", "unit": "%", "factor": 100.0}
+    summary = {"axes": ["law", "speed"], "shown": {"coverage_k7": label}, "cells": [
+        {"law": "a", "speed": 0.5, "coverage_k7": 0.9}, {"law": "b", "speed": 0.5,
+         "coverage_k7": None}, {"law": "a", "speed": 1.0, "coverage_k7": 0.7},
+    ]}  # fmt: skip
+    (chart,) = study_charts(summary)
+    slow, fast = chart.curves
+    assert (slow.name, slow.x, fast.name, fast.x) == ("speed 0.5", [0.0, 1.0], "speed 1", [0.0])
+    assert slow.y == pytest.approx([90.0, np.nan], nan_ok=True) and fast.y == pytest.approx([70.0])
+    assert fast.marks  # a line of one point would not be seen
+    assert chart.x_unit == "law (0: a, 1: b)"
+    assert chart.limits == (95.0,) and chart.y_range == pytest.approx((69.0, 101.0))
+    summary |= {"axes": [], "cells": [{"coverage_k7": 1.0}]}
+    (alone,) = study_charts(summary)
+    assert [(curve.name, curve.x, curve.y) for curve in alone.curves] == [
+        ("coverage of K7", [0.0], [100.0])
+    ]
 
 
 def quick_chunk(points):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from diffbot_ident.calibration.calibrate import Calibration
+    from diffbot_ident.charts import Chart
     from diffbot_ident.recording.findings import Findings
 
 
@@ -67,11 +68,12 @@ def study(argv: list[str]) -> int:
     """Run many robots, settings and seeds; 0: complete, 3: tasks failed, 2: usage."""
     from diffbot_study.study import main
 
-    def write(summary: Mapping[str, Any], folder: Path) -> Path:
+    def write(summary: Mapping[str, Any], charts: Sequence[Chart], folder: Path) -> Path:
         from diffbot_report.page import write_page
         from diffbot_report.study_page import STUDY, study_page
 
-        return write_page(study_page(summary, Path(summary["file"]), argv), folder / STUDY)
+        page = study_page(summary, charts, Path(summary["file"]), argv)
+        return write_page(page, folder / STUDY)
 
     return main(argv, "diffbot study", write)
 

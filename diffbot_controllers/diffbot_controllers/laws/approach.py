@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from arc_odometry import UNLIMITED_RIMS, Pose, RimLimit, Velocity
-from arc_odometry.geometry import check_limit, check_positive
+from arc_odometry.odometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.dual import Dual
 

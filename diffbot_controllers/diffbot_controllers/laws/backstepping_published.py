@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from arc_odometry.geometry import check_limit, check_positive
+from arc_odometry.odometry import check_limit, check_positive
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import PolarError, offset_to_origin
 from diffbot_controllers.laws.backstepping_standard import BackstepRecord, Mode, pose_rate

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity
-from arc_odometry.geometry import check_finite, check_limit, check_positive, within
+from arc_odometry.odometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import (
     Approach,

@@ -14,7 +14,7 @@ import math
 from dataclasses import replace
 
 from arc_odometry import REST, Velocity
-from arc_odometry.geometry import check_finite, within
+from arc_odometry.odometry import check_finite, within
 from diffbot_controllers.laws.first_reading import FirstReading
 from diffbot_controllers.laws.friction import FrictionFeedforward, KnownWheels, Laws, Standstill
 from diffbot_controllers.laws.motion import (

@@ -18,7 +18,7 @@ import numpy as np
 
 from arc_odometry import sinc as sinc_value
 from arc_odometry import sinc_derivative
-from arc_odometry.geometry import sinc_derivatives, sincs
+from arc_odometry.odometry import sinc_derivatives, sincs
 
 
 @dataclass(slots=True)

@@ -39,8 +39,7 @@ from arc_odometry import (
     Velocity,
     WheelGeometry,
 )
-from arc_odometry.geometry import check_finite, within
-from arc_odometry.joints import MAX_WHEEL_SPEED
+from arc_odometry.odometry import MAX_WHEEL_SPEED, check_finite, within
 from diffbot_controllers.laws.friction import (
     KnownWheels,
     friction_over,

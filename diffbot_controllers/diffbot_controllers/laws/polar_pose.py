@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from arc_odometry.geometry import check_limit, within
+from arc_odometry.odometry import check_limit, within
 from diffbot_controllers.laws.approach import (
     Approach,
     ApproachGains,

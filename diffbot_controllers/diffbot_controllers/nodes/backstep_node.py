@@ -16,7 +16,6 @@ from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.nodes.controller_node import ControllerNode, fill_polar, fill_pose
 from diffbot_controllers.nodes.pose_node import PoseTrackingParameters, PoseTuning
-from diffbot_controllers.nodes.references import PoseReferences
 from diffbot_controllers.tuning import tuned_backstepping
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import BackstepStatus
@@ -53,11 +52,6 @@ class BackstepNode(ControllerNode[BackstepParameters]):
     def law_name(self) -> str:
         """Name of the law."""
         return self.values.law
-
-    def make_references(self) -> PoseReferences:
-        """Return the source of set points and moving references."""
-        frame = self.values.odom_frame
-        return PoseReferences(self, frame, set_points=True, count=self.one_count)
 
     def make_law(
         self, dynamics: DynamicParameters, wheels: KnownWheels

@@ -37,7 +37,12 @@ from diffbot_controllers.nodes.live_dynamics import (
     known_turning,
     live_dynamics,
 )
-from diffbot_controllers.nodes.references import ReferenceRun, ReferenceSource
+from diffbot_controllers.nodes.references import (
+    PoseReferences,
+    ReferenceNode,
+    ReferenceRun,
+    ReferenceSource,
+)
 from diffbot_controllers.parameter_file import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
@@ -189,10 +194,10 @@ class LastingDynamics:
         """Do nothing, as there is nothing to store."""
 
 
-class ControllerNode(EffortNode[C_co]):
+class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
 
-    A subclass provides the references and the law.
+    A subclass provides the law and, if it follows no poses, the references.
 
     Args:
         name: Name of the node.
@@ -201,7 +206,6 @@ class ControllerNode(EffortNode[C_co]):
 
     Attributes:
         references: References to follow.
-        run: Run of the node.
         fastest: Speed limits of the law, m/s and rad/s; infinite if it has none.
 
     Raises:
@@ -229,9 +233,9 @@ class ControllerNode(EffortNode[C_co]):
 
     # To be implemented by subclasses.
 
-    @abstractmethod
     def make_references(self) -> ReferenceSource[Any]:
-        """Return the source of the references."""
+        """Return the source of the references: set points and moving poses, unless overridden."""
+        return PoseReferences(self, self.values.odom_frame, set_points=True, count=self.one_count)
 
     @abstractmethod
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> Any:
@@ -318,16 +322,7 @@ class ControllerNode(EffortNode[C_co]):
 
     def waits_for(self) -> str:
         """Return what is missing before torque may be commanded; empty if nothing is."""
-        return self._dynamics.waits_for() or self.run.waits_for() or super().waits_for()
-
-    def has_left(self) -> str:
-        """Return which participant of the run has left: the simulator, or the awaited report."""
-        return self.run.has_left() or super().has_left()
-
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether each state of the robot waits for its reference."""
-        return self.values.wait_for_reference
+        return self._dynamics.waits_for() or super().waits_for()
 
     def required_fields(self) -> tuple[str, ...]:
         """Return the required fields: angles, and speeds if the velocity is taken from them."""
@@ -336,7 +331,7 @@ class ControllerNode(EffortNode[C_co]):
 
     def awaits(self, sample: JointSample) -> str:
         """In lock-step, return what a sample waits for: its reference, or due estimates."""
-        return self.run.awaits(sample.stamp) or self._dynamics.awaits(sample.stamp)
+        return super().awaits(sample) or self._dynamics.awaits(sample.stamp)
 
     def on_sample(self, sample: JointSample) -> Torque:
         """Return the law's torque for the sample, N m; zero until a reference has arrived."""
@@ -423,7 +418,6 @@ class ControllerNode(EffortNode[C_co]):
         This is called however the node ends.
         """
         super().close()
-        self.run.close()
         self._dynamics.close()
 
     # Telemetry.

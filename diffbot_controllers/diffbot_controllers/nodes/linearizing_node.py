@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from geometry_msgs.msg import Twist, TwistStamped
 
 from arc_odometry import REST, Velocity
-from arc_odometry.geometry import check_finite, within
+from arc_odometry.odometry import check_finite, within
 from diffbot_controllers.laws.feedback_linearization import (
     PUBLISHED,
     LinearizingController,

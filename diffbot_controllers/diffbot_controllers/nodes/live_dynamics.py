@@ -41,7 +41,7 @@ from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 
 DEFAULT = AdaptationSettings()
 NOWHERE = "none"
@@ -348,7 +348,6 @@ def _known_source(values: DynamicsParameters) -> str:
 
 
 TOPIC = "dynamic_parameters"
-TOLERANCE = 1e-6  # tolerance for the rounding of stamps as floats, s
 # Largest lead of an estimate over the joint states, s; beyond it the stamp is from another clock.
 LONGEST_LEAD = 1.0
 LONG_AGO = -math.inf  # stamp before the first estimate, s

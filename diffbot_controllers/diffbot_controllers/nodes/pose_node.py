@@ -22,7 +22,6 @@ from diffbot_controllers.nodes.controller_node import (
     fill_pose,
 )
 from diffbot_controllers.nodes.linearizing_node import LoopParameters, fill_linearizing_status
-from diffbot_controllers.nodes.references import PoseReferences
 from diffbot_controllers.tuning import tuned_polar_pose
 from diffbot_description import DynamicParameters, Robot, Torque
 from diffbot_msgs.msg import PoseControllerStatus
@@ -133,11 +132,6 @@ class PoseNode(ControllerNode[PoseParameters]):
     def law_name(self) -> str:
         """Name of the law."""
         return "polar"
-
-    def make_references(self) -> PoseReferences:
-        """Return the source of set points and moving references."""
-        frame = self.values.odom_frame
-        return PoseReferences(self, frame, set_points=True, count=self.one_count)
 
     def make_law(self, dynamics: DynamicParameters, wheels: KnownWheels) -> PolarPoseController:
         """Return the law with gains tuned to the robot."""

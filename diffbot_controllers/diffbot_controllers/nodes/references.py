@@ -20,17 +20,17 @@ from geometry_msgs.msg import Pose2D
 
 from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import RateLimit
+from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
 from diffbot_node.kept_topic import await_readers_of
-from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
 
 # Input of references, which may have the robot state's stamps or others, be late, or be wrong.
 
 T = TypeVar("T")
-TOLERANCE = 1e-6  # stamps that differ by less are equal, s
 KEPT_REFERENCES = 16  # number of references stored; the trajectory node is at most a few ahead
 
 
@@ -215,6 +215,9 @@ class ReferenceParameters(CommandParameters):
     listeners: int = parameter(0, "subscribers of ~/status to wait for before starting", minimum=0)
 
 
+R_co = TypeVar("R_co", bound=ReferenceParameters, covariant=True)
+
+
 class ReferenceSource(ABC, Generic[T]):
     """Source of a node's references.
 
@@ -282,8 +285,7 @@ class ReferenceSource(ABC, Generic[T]):
 
 
 STANDSTILL = 1e-9  # a reference up to this speed, m/s and rad/s, is at rest
-# Largest distance, m, and heading error, rad, at a set point; reports use them for "settled".
-ARRIVED = (0.01, math.radians(1.0))
+ARRIVED = (SETTLED_POSITION, SETTLED_HEADING)  # largest errors at a set point, m and rad
 # A robot rests at its set point while it moves by less than this, m and rad, plus one encoder
 # count; otherwise it is still approaching.
 RESTS = (0.001, math.radians(0.1))
@@ -565,3 +567,35 @@ class ReferenceRun:
         for publisher in node.publishers:
             if publisher.topic_name == node.resolve_topic_name("~/state"):
                 node.await_arrival(publisher)
+
+
+class ReferenceNode(CommandNode[R_co]):
+    """A CommandNode that follows references; a subclass creates `run` after it is connected.
+
+    Attributes:
+        run: Run of the node.
+    """
+
+    run: ReferenceRun
+
+    def waits_for(self) -> str:
+        """Return what is missing before commands may start; empty if nothing is."""
+        return self.run.waits_for() or super().waits_for()
+
+    def has_left(self) -> str:
+        """Return which participant of the run has left: the simulator, or the awaited report."""
+        return self.run.has_left() or super().has_left()
+
+    @property
+    def in_lock_step(self) -> bool:
+        """Whether each state of the robot waits for its reference."""
+        return self.values.wait_for_reference
+
+    def awaits(self, sample: Any) -> str:
+        """In lock-step, return what a sample waits for, such as its reference."""
+        return self.run.awaits(sample.stamp)
+
+    def close(self) -> None:
+        """Command zero, then publish the reason; this is called however the node ends."""
+        super().close()
+        self.run.close()

@@ -50,7 +50,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from arc_odometry import REST, UNLIMITED_RIMS, Arc, Pose, RimLimit, Velocity, sinc
-from arc_odometry.geometry import check_finite, check_limit, check_positive, within
+from arc_odometry.odometry import check_finite, check_limit, check_positive, within
 from diffbot_controllers.velocity_tracking.dead_band_compensation import (
     NO_DEAD_BANDS,
     BandPair,

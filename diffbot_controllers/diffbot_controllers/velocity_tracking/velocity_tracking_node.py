@@ -25,6 +25,7 @@ from arc_odometry import REST, UNLIMITED_RIMS, Pose, RimLimit, Velocity
 from arc_odometry.odometry_messages import heading
 from diffbot_controllers.nodes.references import (
     PoseReferences,
+    ReferenceNode,
     ReferenceParameters,
     ReferenceRun,
 )
@@ -378,12 +379,11 @@ class VelocityInterface(RobotInterface):
         return message
 
 
-class VelocityTrackingNode(CommandNode[TrackingParameters]):
+class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
     """ROS interface of the tracker.
 
     Attributes:
         references: References to follow.
-        run: Run of the node.
 
     Raises:
         ValueError: A parameter is wrong; the message states which one and why.
@@ -419,33 +419,11 @@ class VelocityTrackingNode(CommandNode[TrackingParameters]):
 
     # The loop.
 
-    def waits_for(self) -> str:
-        """Return what is missing before commands may start; empty if nothing is."""
-        return self.run.waits_for() or super().waits_for()
-
-    def has_left(self) -> str:
-        """Return which participant of the run has left: the simulator, or the awaited report."""
-        return self.run.has_left() or super().has_left()
-
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether each state of the robot waits for its reference."""
-        return self.values.wait_for_reference
-
-    def awaits(self, sample: OdometrySample) -> str:
-        """In lock-step, return what a sample waits for, such as its reference."""
-        return self.run.awaits(sample.stamp)
-
     def held_by(self) -> str:
         """Return a message about a second publisher of odometry, if senders are not known."""
         if self.loop.states.knows_senders:
             return ""
         return self.run.crowd(self._odom)
-
-    def close(self) -> None:
-        """Command zero, then publish the reason; this is called however the node ends."""
-        super().close()
-        self.run.close()
 
     @property
     def law_name(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from arc_odometry.joints import wheel_turn
+from arc_odometry.odometry import wheel_turn
 from diffbot_ident.calibration.readings import (
     FASTEST,
     CalibrationReadings,

@@ -12,13 +12,13 @@ import yaml
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
-from diffbot_description.files import SUMMARY, read_yaml, strict, write_json
+from diffbot_description.files import CALIBRATION_FILE, SUMMARY, read_yaml, strict, write_json
 from diffbot_description.loading import robot_from
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
 from diffbot_ident.calibration.charts import evidence_groups, sizes_group
 from diffbot_ident.calibration.held_out import HeldOut
 
-FILE_NAME, PARAMETERS_NAME = "calibration.yaml", "odometry_parameters.yaml"
+PARAMETERS_NAME = "odometry_parameters.yaml"
 CALIBRATED = "_calibrated.yaml"
 HEADER = """\
 # Odometry of a differential-drive robot, calibrated: values with 95 % intervals, SI units.
@@ -65,7 +65,7 @@ def write_results(
         ValueError: The calibrated wheels do not fit the robot's description.
         OSError: The folder cannot be written.
     """
-    paths = [folder / FILE_NAME]
+    paths = [folder / CALIBRATION_FILE]
     text = yaml.safe_dump(_document(calibration), sort_keys=False, allow_unicode=True, width=100)
     write_atomically(paths[0], HEADER + text)
     if calibration.usable:
@@ -82,7 +82,7 @@ def write_results(
         }
         paths.append(write_json(folder / SUMMARY, content))
     if pictures:
-        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
+        from diffbot_ident.figure_style import group_figure  # Matplotlib takes long to load
 
         reason = calibration.reason
         found = reason if len(reason) <= MOST else f"{reason[: MOST - 1].rstrip()}…"

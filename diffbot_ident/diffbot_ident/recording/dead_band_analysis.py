@@ -24,14 +24,13 @@ import numpy as np
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_SHARE, SMALL
 from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band
 from diffbot_ident.velocity.first_order import AxisSegment
 
 NAME = "smallest command that moves the robot"
-# A command is small up to this share of the largest one, or up to this multiple of the dead band.
-SMALL, BANDS = 0.25, 2.0
-# Minimum number of samples with small commands, and their minimum share of all samples.
-LEAST_SAMPLES, LEAST_SHARE = 10, 0.02
+# Minimum number of samples with small commands.
+LEAST_SAMPLES = 10
 # A dead band is beyond doubt above this number of standard deviations, and above this share of the
 # largest command.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01

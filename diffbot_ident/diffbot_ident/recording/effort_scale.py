@@ -26,7 +26,6 @@ the order of the recordings: m_L (x - K5_loaded) = M_e (K5_loaded - K5).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +38,7 @@ from diffbot_ident.recording.torque_analysis import TorqueResult
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
-from diffbot_ident.torque.physical import IMAGINARY_STEP, MAX_LINEAR_STD
+from diffbot_ident.torque.physical import MAX_LINEAR_STD, Function, gradient_of
 
 # Number of standard deviations above which two values of the constant, or two places of the load,
 # contradict each other.
@@ -115,7 +114,6 @@ def _check_identified(estimate: Estimate, which: str) -> None:
         )
 
 
-Function = Callable[[NDArray[Any]], complex]
 # Indices in the vector of uncertain quantities: K5, K6, K7', K8' without load; K5 and K7' with
 # load; mass, load, and the radius over its nominal value. COUNT is its length.
 K7, K8, K5_LOADED, K7_LOADED, MASS, LOAD, RADIUS, COUNT = 2, 3, 4, 5, 6, 7, 8, 9
@@ -177,8 +175,7 @@ class _Scale:
 
     def gradient(self, function: Function) -> Array:
         """Return the gradient of a function of all quantities, shape (COUNT,)."""
-        steps = self.at + 1j * IMAGINARY_STEP * np.eye(COUNT)
-        return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
+        return gradient_of(self.at, function)
 
     def value(self, name: str, unit: str, function: Function) -> Value:
         """Return the value of a function, with its first-order standard deviation."""

@@ -18,10 +18,16 @@ import yaml
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.files import (
+    DYNAMIC_FILE,
+    SUMMARY,
+    VELOCITY_FILE,
+    VOLTAGE_FILE,
+    strict,
+    write_json,
+)
 from diffbot_description.identified_robot import with_drive
 from diffbot_ident.parameter_file import (
-    FILE_NAME,
     LABELS,
     estimate_physical,
     export_results,
@@ -63,7 +69,6 @@ OUTCOMES = {
     EstimateState.UNESTIMATED: AnalysisOutcome.NOT_EXCITED,
 }
 
-VELOCITY_FILE = "velocity_parameters.yaml"
 VELOCITY_HEADER = """\
 # Dynamics of a velocity-commanded robot, each axis with its dead time d:
 #   sigma[0] dv/dt + sigma[2] v = v_command(t - d), sigma[1] dw/dt + sigma[3] w = w_command(t - d),
@@ -73,7 +78,6 @@ VELOCITY_HEADER = """\
 # dead_band of [v, w] in m/s, rad/s (0: none in the model), dead_band_variance its variances.
 # .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
 """
-VOLTAGE_FILE = "voltage_parameters.yaml"
 VOLTAGE_HEADER = """\
 # Voltage gains of a drivetrain, V = ks sign(v) + kv v + ka dv/dt, for each side and both axes, with
 # standard deviations.
@@ -147,7 +151,7 @@ class Findings:
 
     def draw(self, directory: Path) -> list[Path]:
         """Draw the pictures; return their paths."""
-        from diffbot_ident.pictures import group_figure  # Matplotlib takes long to load
+        from diffbot_ident.figure_style import group_figure  # Matplotlib takes long to load
 
         most = LONGEST_LINE // len(self.verdicts)
         found = "; ".join(verdict.headline(most) for verdict in self.verdicts)
@@ -363,7 +367,7 @@ def _write_torque(
     }
     if robot is not None:
         return export_results(directory, robot, result.estimate, **run).paths
-    path = directory / FILE_NAME
+    path = directory / DYNAMIC_FILE
     save_parameters(path, parameter_document(result.estimate, name, **run))
     return (path,)
 

@@ -26,7 +26,6 @@ from diffbot_ident.torque.axis_fit import (
     AxisFit,
     DelayedResiduals,
     ExtraColumns,
-    ResidualCorrelation,
     averaged,
     fit,
     fuse_friction,
@@ -57,6 +56,7 @@ from diffbot_ident.torque.integral_rows import (
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
     MIN_WINDOWS,
+    ResidualCorrelation,
     judge,
     likely_wiring,
     standing_wheel,

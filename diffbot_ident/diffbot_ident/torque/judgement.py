@@ -4,6 +4,9 @@
 The coupling of v and omega does no work, so M_e K5 + I_e K6 = 0 with M_e = 1 / (r K7) and
 I_e = -b / (r K8): K5 and K6 have opposite signs, and K5 K8 = b K6 K7. Values that violate this
 significantly and by much are rejected; others are projected onto it, which makes them more precise.
+
+`likely_wiring` finds swapped wheels and flipped signs. `ResidualCorrelation` tests whether the
+residuals are mere noise or the model misses something.
 """
 
 from __future__ import annotations
@@ -14,6 +17,14 @@ from enum import Enum
 
 import numpy as np
 
+from diffbot_ident.torque.axis_fit import (
+    ANGULAR,
+    LINEAR,
+    ExtraColumns,
+    block,
+    is_spread,
+    solution,
+)
 from diffbot_ident.torque.estimate import NORMAL_95, Advice, Array, Estimate, EstimateState
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
@@ -24,10 +35,11 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_RIGHT,
     SUM,
     TORQUES,
+    Flags,
     RowSums,
     V,
 )
-from diffbot_ident.torque.torque_delay import DELAYS
+from diffbot_ident.torque.torque_delay import DELAYS, spread_weights
 
 # Disagreement that counts as a contradiction: standard deviations, and share of the larger side.
 # Both must be exceeded, as in a long run even slight slip of the wheels is significant.
@@ -375,3 +387,175 @@ def standing_wheel(sums: RowSums) -> str | None:
         return None
     which = "neither wheel turns" if len(still) == 2 else f"the {still[0]} wheel does not turn"
     return f"{which} under torque: check its power, brake, cable and encoder, or raise amplitude"
+
+
+# Residuals that should be mere noise.
+
+# Lags at which residuals should be uncorrelated, in lengths of a row from its first reading to its
+# last.
+LAGS = (1, 2, 3)
+# Correlation that is worth a warning, and how many standard deviations of chance it has to exceed.
+NOTABLE_CORRELATION, CHANCE_STDS = 0.25, 4.0
+# Rows, in lengths of a row, below which the parameters are too poor for meaningful residuals.
+MIN_LENGTHS = 20
+# Standard deviations of chance beyond which a correlation widens the intervals.
+CHANCE_STDS_OF_VARIANCE = 3.0
+# New rows, as a share of the weighted number of rows, after which the parameters are refitted.
+REFIT_SHARE = 0.4
+# The previous parameters were too poor if the mean square of their residuals exceeds this multiple
+# of that of new parameters over all rows: without turns so far, a drive cannot determine turning.
+# With 2 instead of 4, slow forces are found a little less often; with 6 some such drives cause
+# false warnings.
+POOR = 4.0
+
+
+class ResidualCorrelation:
+    """Autocorrelations of the residuals, each with the parameters known when its row arrived.
+
+    Rows that share no torque and no angle must have uncorrelated residuals. A correlation at such
+    lags shows that something outside the model moves the robot: slopes, slip, a flexible load,
+    another kind of friction, or a delay that is not a whole number of periods.
+    """
+
+    def __init__(self) -> None:
+        # Sums of the products at each lag, and of the squares of each factor.
+        self._sums = np.zeros((3, len(LAGS), 2))
+        self._pairs = np.zeros(len(LAGS))
+        self._theta: tuple[Array, Array] | None = None
+        self._extra: ExtraColumns = ((), ())
+        self._weights = np.empty(0)
+        self._unfitted = 0
+        self._length = 1
+        self.interrupt()
+
+    def forget(self, factor: float) -> None:
+        """Scale the weight of everything so far by this factor (0 to 1)."""
+        self._sums *= factor
+        self._pairs *= factor
+
+    def restart(self, rows: int) -> None:
+        """Forget residuals and parameters, which are fitted to so many rows once they suffice."""
+        self.forget(0.0)
+        self._theta = None
+        self._unfitted = max(self._unfitted, rows)
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next rows do not continue the previous ones."""
+        self._last = np.empty((0, 2))
+        self._clear = np.empty(0)
+
+    def add(
+        self,
+        rows: Array,
+        turning: Flags,
+        sums: RowSums,
+        delay: float,
+        extra: ExtraColumns = ((), ()),
+    ) -> None:
+        """Add new rows, which must already be part of `sums`.
+
+        Args:
+            rows: Rows from IntegralRows.
+            turning: Whether all directions are kept in a row, shape (n,).
+            sums: Sums of all rows.
+            delay: Delay of the torque, control periods.
+            extra: Columns of additional regressors of the model. When they change, earlier
+                residuals belong to another model and are forgotten.
+        """
+        self._length = sums.window + sums.smoothing + 1
+        if extra != self._extra:
+            self._extra = extra
+            self.restart(int(sums.rows))
+        self._unfitted += len(rows)
+        if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
+            seen = sums.delayed(delay, is_spread(extra))
+            self._theta = (solution(seen, LINEAR, extra[0]), solution(seen, ANGULAR, extra[1]))
+            self._unfitted, self._weights = 0, spread_weights(delay, sums.fine)
+            self._forget_poor(seen, self._theta)
+        if self._theta is None:
+            return
+        errors = np.column_stack(
+            [
+                rows[:, axis.output] - axis.seen(rows, self._weights, own) @ theta
+                for axis, theta, own in zip((LINEAR, ANGULAR), self._theta, extra, strict=True)
+            ]
+        )
+        clear = turning.astype(float)
+        errors = np.concatenate((self._last, errors * clear[:, None]))
+        flags = np.concatenate((self._clear, clear))
+        new = len(errors) - len(rows)
+        for i, lag in enumerate(LAGS):
+            step = lag * self._length
+            first = max(new, step)
+            if first < len(errors):
+                after, before = errors[first:], errors[first - step : len(errors) - step]
+                both = (flags[first:] * flags[first - step : len(flags) - step])[:, None]
+                self._sums[0, i] += np.sum(after * before, axis=0)
+                self._sums[1, i] += np.sum(after**2 * both, axis=0)
+                self._sums[2, i] += np.sum(before**2 * both, axis=0)
+                self._pairs[i] += both.sum()
+        keep = max(LAGS) * self._length
+        self._last, self._clear = errors[-keep:], flags[-keep:]
+
+    def _forget_poor(self, seen: RowSums, theta: tuple[Array, Array]) -> None:
+        """Forget residuals that stem from too poor parameters rather than from the robot.
+
+        Args:
+            seen: Sums of all rows, with the torques of one delay.
+            theta: The new parameters of both axes.
+        """
+        counted = self._sums[1, 0] / max(self._pairs[0], 1.0)
+        for axis, own, extra, mean in zip(
+            (LINEAR, ANGULAR), theta, self._extra, counted.tolist(), strict=True
+        ):
+            full = np.append(-own, 1.0)
+            products = seen.moments[block((*axis.regressors, *extra, axis.output))]
+            if mean > POOR * float(full @ products @ full) / float(seen.weights[0]):
+                self.forget(0.0)
+                self.interrupt()
+                return
+
+    def correlation(self) -> tuple[float, float]:
+        """Return the largest in size over the lags, [linear, angular], -1 to 1; NaN if unknown."""
+        found = self._at_lags()
+        if found is None:
+            return math.nan, math.nan
+        linear, angular = (float(r[np.argmax(np.abs(r))]) for r in found.T)
+        return linear, angular
+
+    def _at_lags(self) -> Array | None:
+        """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
+        products, after, before = self._sums
+        power = np.sqrt(after * before)
+        return products / power if power.all() else None
+
+    def _chance(self) -> Array:
+        """Return the correlations' standard deviations for white residuals, shape (lags,)."""
+        chance: Array = np.sqrt(self._length / np.maximum(self._pairs, 1.0))
+        return chance
+
+    def variance_factors(self) -> tuple[float, float]:
+        """Return the factors on the parameters' variances due to correlated errors.
+
+        They are 1 + 2 sum r over the lags (Bartlett 1946, for regressors that change as slowly as
+        the errors), as far as r is beyond chance; [linear, angular], 1 to 7. Unmodelled forces do
+        not average out as torque noise does.
+        """
+        found = self._at_lags()
+        if found is None:
+            return 1.0, 1.0
+        beyond = np.maximum(found - CHANCE_STDS_OF_VARIANCE * self._chance()[:, None], 0.0)
+        linear, angular = (1.0 + 2.0 * beyond.sum(axis=0)).tolist()
+        return linear, angular
+
+    def warnings(self) -> list[str]:
+        """Return warnings about notable correlations."""
+        found = []
+        for name, value in zip(("dv/dt", "domega/dt"), self.correlation(), strict=True):
+            if abs(value) > max(NOTABLE_CORRELATION, CHANCE_STDS * self._chance()[0]):
+                found.append(
+                    f"residuals of {name} are not white (correlation {value:+.2f}): an effect "
+                    "outside the model moves the robot; check for slopes, slip, a loose load, or "
+                    "velocities and torques that are filtered"
+                )
+        return found

@@ -117,7 +117,13 @@ MAX_LINEAR_STD = 0.10
 IMAGINARY_STEP = 1e-30
 
 Function = Callable[[NDArray[Any]], complex]
-"""Function of [K5, K6, K7, K8], given as a complex array."""
+"""Function of [K5, K6, K7, K8], or of other quantities, given as a complex array."""
+
+
+def gradient_of(at: Array, function: Function) -> Array:
+    """Return the gradient of a function at n quantities, shape (n,), exact to rounding."""
+    steps = at + 1j * IMAGINARY_STEP * np.eye(len(at))
+    return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
 
 
 @dataclass(frozen=True)
@@ -211,7 +217,7 @@ class _Derivation:
         if len(ways) == 1:
             return ways[0]
         first, second = ways
-        gradients = np.array([self._gradient(first), self._gradient(second)])
+        gradients = np.array([gradient_of(self._k, first), gradient_of(self._k, second)])
         c = gradients @ self._covariance @ gradients.T
         spread = c[0, 0] + c[1, 1] - 2.0 * c[0, 1]
         # A weight outside 0 to 1 would depend on small errors of the covariance.
@@ -271,14 +277,10 @@ class _Derivation:
             3.0 * ratio * ratio,
         )  # fmt: skip
 
-    def _gradient(self, function: Function) -> Array:
-        steps = self._k + 1j * IMAGINARY_STEP * np.eye(4)
-        return np.array([complex(function(row)).imag / IMAGINARY_STEP for row in steps])
-
     def _delta(
         self, symbol: str, unit: str, function: Function, more_variance: float = 0.0
     ) -> PhysicalQuantity:
-        gradient = np.where(self._known, self._gradient(function), 0.0)
+        gradient = np.where(self._known, gradient_of(self._k, function), 0.0)
         variance = float(gradient @ self._covariance @ gradient) + more_variance
         return normal(symbol, unit, float(np.real(function(self._k))), variance, DELTA)
 

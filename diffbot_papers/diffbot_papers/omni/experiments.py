@@ -253,21 +253,19 @@ def coast(
     sensors: OmniSensors,
     random: np.random.Generator,
     runs: int = 1,
-    speeds: tuple[float, float, float] = START_SPEEDS,
 ) -> OmniRecording:
-    """Drive each axis separately: from rest to its speed, then coasting to standstill.
+    """Drive each axis separately: from rest to its START_SPEEDS, then coasting to standstill.
 
     Args:
         robot: The robot that is driven.
         sensors: Noise and quantisation of its readings.
         random: Source of the noise.
         runs: Repetitions, each with noise of its own.
-        speeds: Speeds of [V, Vn, W] when the motors are switched off, m/s, m/s, rad/s.
 
     Returns:
         Recordings with the leading dimensions (runs, 3 axes).
     """
-    wanted = np.broadcast_to(np.diag(speeds), (runs, 3, 3))
+    wanted = np.broadcast_to(np.diag(START_SPEEDS), (runs, 3, 3))
     driven = np.arange(DRIVEN + OFF) < DRIVEN
     return record(robot, wanted, driven, SAMPLE_PERIOD, sensors, random)
 
@@ -359,7 +357,6 @@ def repeat_experiments(
     random: np.random.Generator,
     runs: int,
     coastings: int = 5,
-    sensors: OmniSensors | None = None,
 ) -> list[Repeated]:
     """Apply all methods to simulated experiments.
 
@@ -368,14 +365,13 @@ def repeat_experiments(
         random: Source of the noise.
         runs: Repetitions, at least 2.
         coastings: Coasting runs of each axis in one repetition.
-        sensors: Noise and quantisation; those of `OmniSensors` by default.
 
     Raises:
         ValueError: There are fewer than 2 runs or no coasting runs.
     """
     if runs < 2 or coastings < 1:
         raise ValueError(f"runs = {runs}, coastings = {coastings}: at least 2 and 1 are needed")
-    sensors = sensors or OmniSensors()
+    sensors = OmniSensors()
     speeds, forces = steady_points(drive_steadily(robot, sensors, random, runs), robot)
     steady = [
         [fit_steady(speeds[run, axis], forces[run, axis]) for run in range(runs)]

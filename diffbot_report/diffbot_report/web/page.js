@@ -43,7 +43,7 @@
         found.push({ ...hidden, y: edge(-1) },
           { ...hidden, y: edge(1), fill: "tonexty", fillcolor: shade + "33" });
       }
-      found.push({ x, y, name: curve.name, mode: curve.dots ? "markers" : "lines",
+      found.push({ x, y, name: curve.name, mode: curve.dots ? "markers" : curve.marks ? "lines+markers" : "lines",
         connectgaps: false, marker: { color: shade, size: x.length > 200 ? 3.5 : 6 },
         line: { color: shade, width: 1.6, shape, dash: curve.dashed ? "dash" : "solid" } });
     }
