@@ -165,9 +165,6 @@ class Identification:
         self._driven: Excitation = excitation
         self._switched = math.inf
         self._braking: _Braking | None = None
-        # Updating the estimate takes milliseconds. Unless the torques depend on it, it is done
-        # after they have been sent.
-        self._looks_first = excitation.learns or until is not None
         self._last_look = -math.inf
         self._look_due = False
         self._invalid_looks = 0
@@ -241,9 +238,10 @@ class Identification:
         return torque if self._too_fast_since is None else self._slowing(torque)
 
     def follow_up(self) -> None:
-        """Do the work that can wait until the torques of `update` have been sent.
+        """Update the estimate if that is due, which takes milliseconds.
 
-        The run may end here.
+        The torques of `update` have been sent by then; the next ones depend on the estimate. The
+        run may end here.
         """
         if self._look_due:
             self._look()
@@ -308,8 +306,6 @@ class Identification:
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING
-            if self._look_due and self._looks_first:
-                self._look()
         else:
             self._check_step.follows(sample)
             if self.phase is Phase.VERIFYING:
@@ -348,7 +344,6 @@ class Identification:
         if self.ended:
             return
         if self._braking is None and self.phase is Phase.EXCITING and self._excited_enough():
-            self.estimate = self._estimator.estimate()
             if not self._begin_verification():
                 self._come_to_rest()
         elif self._braking is None and self.phase is Phase.VERIFYING and self._verified_enough():
@@ -391,9 +386,11 @@ class Identification:
         return enough or driven >= 2.0 * self._verification
 
     def _excited_enough(self) -> bool:
+        """Whether the excitation is over; `estimate` is the final one then."""
         if self.elapsed >= self._duration - ROUNDING:
+            self.estimate = self._estimator.estimate()
             return True
-        if self._until is None or self.elapsed < MIN_TIME or self._last_look != self.excited:
+        if self._until is None or self.elapsed < MIN_TIME:
             return False
         return self._until.is_reached(self.estimate)
 

@@ -145,7 +145,6 @@ def simulate_identification(
 class _OpenLoop:
     """A torque signal as an Excitation without limits and learning."""
 
-    learns = False
     guarded = 0
     information = math.nan
     predicted_information = math.nan

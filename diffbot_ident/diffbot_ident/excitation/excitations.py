@@ -61,13 +61,7 @@ TIE_BITS = 1e-3
 
 
 class Excitation(Protocol):
-    """Generates the torques that excite a robot.
-
-    Attributes:
-        learns: Whether `learn` changes its torques.
-    """
-
-    learns: bool
+    """Generates the torques that excite a robot."""
 
     @property
     def guarded(self) -> int:

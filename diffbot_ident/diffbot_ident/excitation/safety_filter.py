@@ -281,8 +281,6 @@ class FilteredExcitation:
         guarded: Number of wheel torques that were replaced to respect the limits.
     """
 
-    learns = True
-
     def __init__(
         self,
         policy: Policy,

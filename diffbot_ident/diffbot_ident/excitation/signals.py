@@ -295,7 +295,6 @@ class PrbsExcitation:
         prbs: The guarded sequences.
     """
 
-    learns = False
     information = math.nan
     predicted_information = math.nan
 
