@@ -68,6 +68,7 @@ class Chart:
         limits: Values of y that must not be crossed.
         events: (x, name) of instants to mark.
         logarithmic: Whether y is logarithmic.
+        logarithmic_x: Whether x is logarithmic, with its ticks at the values of the curves.
         y_range: Initial (low, high) of y; None: all values.
         equal: Whether x and y have equal scales, as on a map.
     """
@@ -82,6 +83,7 @@ class Chart:
     limits: Sequence[float] = ()
     events: Sequence[tuple[float, str]] = ()
     logarithmic: bool = False
+    logarithmic_x: bool = False
     y_range: tuple[float, float] | None = None
     equal: bool = False
 

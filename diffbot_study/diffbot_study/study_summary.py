@@ -19,6 +19,8 @@ from diffbot_study.study_plan import IDENTIFICATION, RESULTS, Study
 
 # Fraction of a cell's runs that must be within a tolerance.
 LEAST_SHARE = 0.95
+# Ratio of the largest to the least value of an axis from which on it is logarithmic.
+WIDE = 10.0
 Cell = dict[str, Any]
 
 
@@ -160,6 +162,7 @@ def study_charts(summary: Mapping[str, Any]) -> list[Chart]:
     places = list(dict.fromkeys(cell.get(axis, "") for cell in summary["cells"]))
     numbers = all(isinstance(place, int | float) for place in places)
     x_of = {place: float(place) if numbers else float(i) for i, place in enumerate(places)}
+    wide = numbers and min(x_of.values()) > 0.0 and max(x_of.values()) >= WIDE * min(x_of.values())
     x_unit = axis.replace("_", " ")
     if axis and not numbers:
         x_unit += f" ({', '.join(f'{i}: {place}' for i, place in enumerate(places))})"
@@ -176,7 +179,9 @@ def study_charts(summary: Mapping[str, Any]) -> list[Chart]:
             x, y = map(list, zip(*sorted(points), strict=True))
             role, dashed = FOUR[i % len(FOUR)], i >= len(FOUR)
             curves.append(Curve(line, x, y, role, dashed=dashed, marks=True))
-        chart = Chart(f"curve_{name}", label["name"], label["unit"], curves, x_unit, None)
+        chart = Chart(
+            f"curve_{name}", label["name"], label["unit"], curves, x_unit, None, logarithmic_x=wide
+        )
         if name.startswith("coverage_"):
             known = [y for points in lines.values() for _, y in points if math.isfinite(y)]
             chart = replace(chart, limits=(95.0,), y_range=(min([80.0, *known]) - 1.0, 101.0))
@@ -202,7 +207,16 @@ def draw_study(charts: Sequence[Chart], title: str, path: Path) -> None:
         axes = figure.add_subplot(3, columns, place)
         style.quiet(axes)
         begin, end = style.span(chart)
-        style.draw_chart(axes, chart, begin - 0.05 * (end - begin), end + 0.05 * (end - begin))
+        if chart.logarithmic_x:
+            margin = (end / begin) ** 0.05
+            style.draw_chart(axes, chart, begin / margin, end * margin)
+            axes.set_xscale("log")
+            ticks = sorted({x for curve in chart.curves for x in np.asarray(curve.x).tolist()})
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            axes.minorticks_off()
+        else:
+            margin = 0.05 * (end - begin)
+            style.draw_chart(axes, chart, begin - margin, end + margin)
         axes.set_xlabel(chart.x_unit)
         unit = f", {chart.unit}" if chart.unit else ""
         axes.set_title(f"{chart.title}{unit}", fontsize="medium")

@@ -10,7 +10,7 @@ from rich.console import Console
 from diffbot_study import study as command
 from diffbot_study.study_plan import study_from
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
-from diffbot_study.study_summary import LABELS, answer, cells, shown, study_charts
+from diffbot_study.study_summary import LABELS, answer, cells, draw_study, shown, study_charts
 from diffbot_study.task_cluster import TaskEnd
 
 SMALL = {
@@ -168,6 +168,20 @@ def test_a_studys_charts_have_a_point_per_cell_and_a_gap_without_a_value():
     assert [(curve.name, curve.x, curve.y) for curve in alone.curves] == [
         ("coverage of K7", [0.0], [100.0])
     ]
+
+
+@pytest.mark.parametrize(
+    ("values", "wide"),
+    [((256, 16384), True), ((256, 2559), False), ((0.0, 1e3), False), (("few", "many"), False)],
+)
+def test_an_axis_over_an_order_of_magnitude_is_logarithmic(values, wide, tmp_path):
+    label = {"name": "coverage of K7", "unit": "%", "factor": 100.0}
+    cells = [{"counts": value, "coverage_k7": 0.9} for value in values]
+    summary = {"axes": ["counts"], "shown": {"coverage_k7": label}, "cells": cells}
+    charts = study_charts(summary)
+    assert charts[0].logarithmic_x == wide
+    draw_study(charts, "counts", tmp_path / "study.png")
+    assert (tmp_path / "study.png").stat().st_size > 10_000
 
 
 def quick_chunk(points):

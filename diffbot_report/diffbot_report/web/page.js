@@ -53,6 +53,10 @@
   function drawChart(chart, place) {
     const plan = layout(chart);
     if (chart.logarithmic) plan.yaxis.type = "log";
+    if (chart.logarithmic_x) {
+      plan.xaxis.type = "log";
+      plan.xaxis.tickvals = chart.curves.flatMap((curve) => Array.from(unpack(curve.x)));
+    }
     if (chart.y_range) {
       plan.yaxis.range = chart.logarithmic ? chart.y_range.map(Math.log10) : chart.y_range;
     }
