@@ -54,8 +54,8 @@
     const plan = layout(chart);
     if (chart.logarithmic) plan.yaxis.type = "log";
     if (chart.logarithmic_x) {
-      plan.xaxis.type = "log";
-      plan.xaxis.tickvals = chart.curves.flatMap((curve) => Array.from(unpack(curve.x)));
+      const ticks = [...new Set(chart.curves.flatMap((curve) => Array.from(unpack(curve.x))))];
+      Object.assign(plan.xaxis, { type: "log", tickvals: ticks, ticktext: ticks.map((x) => `${+x.toPrecision(6)}`) });
     }
     if (chart.y_range) {
       plan.yaxis.range = chart.logarithmic ? chart.y_range.map(Math.log10) : chart.y_range;
