@@ -43,7 +43,8 @@
         found.push({ ...hidden, y: edge(-1) },
           { ...hidden, y: edge(1), fill: "tonexty", fillcolor: shade + "33" });
       }
-      found.push({ x, y, name: curve.name, mode: curve.dots ? "markers" : curve.marks ? "lines+markers" : "lines",
+      const mode = curve.dots ? "markers" : curve.marks ? "lines+markers" : "lines";
+      found.push({ x, y, name: curve.name, mode,
         connectgaps: false, marker: { color: shade, size: x.length > 200 ? 3.5 : 6 },
         line: { color: shade, width: 1.6, shape, dash: curve.dashed ? "dash" : "solid" } });
     }
@@ -55,7 +56,8 @@
     if (chart.logarithmic) plan.yaxis.type = "log";
     if (chart.logarithmic_x) {
       const ticks = [...new Set(chart.curves.flatMap((curve) => Array.from(unpack(curve.x))))];
-      Object.assign(plan.xaxis, { type: "log", tickvals: ticks, ticktext: ticks.map((x) => `${+x.toPrecision(6)}`) });
+      const ticktext = ticks.map((x) => `${+x.toPrecision(6)}`);
+      Object.assign(plan.xaxis, { type: "log", tickvals: ticks, ticktext });
     }
     if (chart.y_range) {
       plan.yaxis.range = chart.logarithmic ? chart.y_range.map(Math.log10) : chart.y_range;
