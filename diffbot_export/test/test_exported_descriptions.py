@@ -9,6 +9,7 @@ import result_files
 
 from diffbot_description import RobotModel, closed_form, load_robot
 from diffbot_export.command import main
+from diffbot_ident.torque.estimate import FrictionEstimate
 from diffbot_sim.engines import make_simulator
 
 
@@ -61,6 +62,20 @@ def test_the_exported_robot_moves_in_a_simulator(tmp_path, out):
     # Viscous friction takes 3 % of the torque at the end.
     assert engine.velocity()[0] == pytest.approx(expected, rel=0.05)
     engine.close()
+
+
+def test_gear_losses_are_in_the_robot_file_and_told_where_a_file_has_none(tmp_path, out, capsys):
+    friction = FrictionEstimate(
+        result_files.FRICTION,
+        (1e-8, 1e-8, 1e-6, 1e-6),
+        gear_loss=(0.12, 0.2),
+        gear_variances=(1e-4, 1e-4),
+    )
+    folder = out(result_files.torque_results(tmp_path / "r", friction=friction))
+    assert load_robot(folder / "twil_identified.yaml").friction.gear_loss == (0.12, 0.2)
+    told = "gear losses of 12 % (left) and 20 % (right) of the torque: only the robot file"
+    assert told in capsys.readouterr().out
+    assert told in (folder / "twil_identified.urdf").read_text()
 
 
 def test_a_urdf_is_xml_with_its_sources_in_a_comment(tmp_path, out):
