@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exported URDF is a robot whose closed form is what was identified."""
 
+import json
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -76,6 +77,26 @@ def test_gear_losses_are_in_the_robot_file_and_told_where_a_file_has_none(tmp_pa
     told = "gear losses of 12 % (left) and 20 % (right) of the torque: only the robot file"
     assert told in capsys.readouterr().out
     assert told in (folder / "twil_identified.urdf").read_text()
+
+
+def test_a_target_that_cannot_be_written_does_not_stop_the_others(tmp_path, capsys):
+    k5, _, k7, k8 = closed_form(load_robot("twil").model)
+    heavy_wheels = {"k6": 3.0 * k5 * k8 / (load_robot("twil").wheels.half_track * k7), "k8": 3 * k8}
+    results = result_files.torque_results(tmp_path / "r", **heavy_wheels)
+    words = [str(results), "--to", "urdf", "robot_localization", "--output", str(tmp_path / "o")]
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert "--to urdf: not written: the identified parameters do not fit" in said.err
+    assert "equivalent yaw inertia is" in said.err
+    files = ["export.json", "robot_localization.yaml"]
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == files
+    for name in files:
+        assert str(tmp_path / "o" / name) in said.out
+    summary = json.loads((tmp_path / "o" / "export.json").read_text())
+    assert list(summary["refused"]) == ["urdf"]
+    words[3:4] = []
+    assert main([*words[:-1], str(tmp_path / "none")]) == 2
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_urdf_is_xml_with_its_sources_in_a_comment(tmp_path, out):
