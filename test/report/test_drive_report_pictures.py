@@ -143,7 +143,7 @@ def test_friction_of_a_robot_at_rest_balances_the_torque(tmp_path):
     assert rests.sum() > 20
     for chart in command_charts(results, dry):
         torque, taken = (curve.y for curve in chart.curves)
-        assert (0.0 < np.abs(torque[rests])).any()
+        assert (np.abs(torque[rests]) > 0.0).any()
         assert np.abs(taken).max() >= 0.1
         np.testing.assert_array_equal(taken[rests], np.clip(torque[rests], -0.1, 0.1))
 
