@@ -465,9 +465,11 @@ class _Identify:
         before = signal.signal(signal.SIGINT, on_signal)
         try:
             # Saved first, so that the files exist even if the table is piped into `head`.
-            saved = found.save(directory, self._about())
+            written = found.save(directory, self._about())
             show(self._console, found.verdicts, found.notes)
-            for path in saved:
+            if found.trusted and written.refusal is not None:
+                self._print(written.refusal)
+            for path in written.paths:
                 self._print(str(path))
             self._page(directory, found)
         finally:
