@@ -89,7 +89,7 @@ def test_positions_that_cannot_be_in_rad_are_asked_about(table, tmp_path, capsys
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_degrees_of_a_slow_drive_are_asked_about(tmp_path, capsys, wrapped):
-    """For three quarters of the time it drives at a twentieth of the speed that its limits allow."""
+    """For most of the time it drives at a twentieth of the speed that its limits allow."""
     slow = draw(77500).written(tmp_path)
     samples = record_random(slow, 20.0).samples
     robot = ("--robot", slow.robot.path)
