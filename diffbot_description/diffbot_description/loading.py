@@ -402,8 +402,9 @@ def _check_wheels(robot: Robot) -> None:
 def _check_triangle(name: str, value: float, sum_name: str, total: float) -> None:
     if value > total * (1 + ROUNDING):
         raise ValueError(
-            f"{name} = {value:.6g} kg m^2 must be at most {sum_name} = {total:.6g} kg m^2: in a solid "
-            f"body no inertia is above the sum of the other two. Lower {name} or raise the others."
+            f"{name} = {value:.6g} kg m^2 must be at most {sum_name} = {total:.6g} kg m^2: in a "
+            "solid body no inertia is above the sum of the other two. Lower "
+            f"{name} or raise the others."
         )
 
 
