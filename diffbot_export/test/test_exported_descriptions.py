@@ -74,7 +74,7 @@ def test_gear_losses_are_in_the_robot_file_and_told_where_a_file_has_none(tmp_pa
     )
     folder = out(result_files.torque_results(tmp_path / "r", friction=friction))
     assert load_robot(folder / "twil_identified.yaml").friction.gear_loss == (0.12, 0.2)
-    told = "gear losses of 12 % (left) and 20 % (right) of the torque: only the robot file"
+    told = "gear losses of 12 % (left) and 20 % (right) of the torque, except in the robot file"
     assert told in capsys.readouterr().out
     assert told in (folder / "twil_identified.urdf").read_text()
 
