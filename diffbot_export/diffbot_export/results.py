@@ -255,9 +255,9 @@ def _read_torque(path: Path, results: Results) -> None:
     if gear_loss is not None and any(gear_loss):
         left, right = (100.0 * loss for loss in gear_loss)
         results.missing.append(
-            f"gear losses of {left:.3g} % (left) and {right:.3g} % (right) of the torque, except in "
-            "the robot file of urdf and sdf: the friction is that without load, and wheel loops are "
-            "slower than predicted"
+            f"gear losses of {left:.3g} % (left) and {right:.3g} % (right) of the torque, except "
+            "in the robot file of urdf and sdf: the friction is that without load, and wheel loops "
+            "are slower than predicted"
         )
     results.torque = TorqueModel(k, friction, robot, delay, gear_loss)
     results.robot = robot or None
