@@ -60,7 +60,7 @@ def is_adaptable(known: Laws) -> bool:
     """Whether live estimates of friction can replace the known one: not with gear losses.
 
     The estimated Coulomb friction includes what the gears lose on average, so that a law would make
-    up for it twice.
+    up for it twice, unless the description that the estimator uses has the same losses.
     """
     return not any(law.gear_loss for law in known)
 

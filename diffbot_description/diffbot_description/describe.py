@@ -135,8 +135,11 @@ def _describe(
     geometry = wheel_pair(one_wheel(sides.left), one_wheel(sides.right), findings)
     compare_with_drives(tree, geometry, findings)
     links = _body_links(tree, sides, findings)
-    content: dict[str, Any] = {"name": _identifier(tree.element.get("name", ""))}
+    named = tree.element.get("name", "")
+    content: dict[str, Any] = {"name": _identifier(named)}
     findings.sources["name"] = "of <robot>"
+    if content["name"] != named:
+        findings.replaced("name", repr(named), content["name"])
     body = group_body(links, shapes, findings)
     pair = [side_body(side) for side in (sides.left, sides.right)]
     body, pair = _with_mass(body, pair, mass, links, geometry, findings)

@@ -279,6 +279,10 @@ class DynamicParameters(NamedTuple):
     k7: float
     k8: float
 
+    def __str__(self) -> str:
+        """Return the values with their names, for messages; `repr` has all digits."""
+        return ", ".join(f"{name.upper()} {value:.5g}" for name, value in self._asdict().items())
+
     def checked(self) -> DynamicParameters:
         """Return these parameters after checking that a robot can have them.
 

@@ -390,7 +390,7 @@ def _check_wheels(robot: Robot) -> None:
     rim = wheels.mass * wheels.radius**2
     if wheels.inertia_spin > rim * (1 + ROUNDING):
         raise ValueError(
-            f"wheels.inertia_spin = {wheels.inertia_spin} kg m^2 must be at most "
+            f"wheels.inertia_spin = {wheels.inertia_spin:.6g} kg m^2 must be at most "
             f"wheels.mass wheels.radius^2 = {rim:.6g} kg m^2, the inertia of a thin rim. "
             "Check its unit (kg m^2), wheels.mass and wheels.radius."
         )
@@ -402,8 +402,9 @@ def _check_wheels(robot: Robot) -> None:
 def _check_triangle(name: str, value: float, sum_name: str, total: float) -> None:
     if value > total * (1 + ROUNDING):
         raise ValueError(
-            f"{name} = {value} kg m^2 must be at most {sum_name} = {total:.6g} kg m^2: in a solid "
-            f"body no inertia is above the sum of the other two. Lower {name} or raise the others."
+            f"{name} = {value:.6g} kg m^2 must be at most {sum_name} = {total:.6g} kg m^2: in a "
+            "solid body no inertia is above the sum of the other two. Lower "
+            f"{name} or raise the others."
         )
 
 

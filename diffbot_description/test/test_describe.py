@@ -334,6 +334,12 @@ def test_a_root_that_looks_to_the_side_is_named():
         described(text)
 
 
+def test_a_name_that_no_file_can_have_is_told():
+    found = described(robot().replace('name="foreign"', 'name="Rübe Mk-2 (a)"', 1))
+    assert found.content["name"] == "R_be_Mk_2_a"
+    assert "name: 'Rübe Mk-2 (a)'; used: R_be_Mk_2_a" in found.corrected
+
+
 def test_a_fixed_joint_may_have_any_axis():
     button = link("button") + joint("b", "base_link", "button", inside='<axis xyz="0 0 0"/>')
     assert (

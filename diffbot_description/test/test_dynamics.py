@@ -149,3 +149,11 @@ def test_friction_acts_against_the_wheel():
         *np.array([[1.0, 1.0], [2.0, -2.0], [0.1, 0.1], [0.05, 0.05], [1.0, -1.0]])
     )
     assert pair == pytest.approx([0.75, 1.25])
+
+
+def test_messages_show_parameters_by_name_with_five_digits():
+    found = DynamicParameters(
+        0.055758361672904155, -2.087329282912594, 0.766569, -4.878433928586674
+    )
+    assert f"{found}" == "K5 0.055758, K6 -2.0873, K7 0.76657, K8 -4.8784"
+    assert repr(found).startswith("DynamicParameters(k5=0.055758361672904155,")

@@ -40,6 +40,7 @@ from diffbot_export.wpilib import wpilib_java
 TARGETS = ("ros2_control", "nav2", "robot_localization", "urdf", "sdf", "wpilib")
 TABLE_FILE, SUMMARY_FILE = "speed_table.md", "export.json"
 USAGE = 2
+Writer = Callable[[KnownRobot], str | list[Path]]
 _EPILOG = """examples:
   {prog} results/20260822-ident --to ros2_control --output my_robot
   {prog} ident_results calibration_results --to nav2 --robot my_robot.yaml --output my_robot
@@ -89,14 +90,14 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
-    """Run the command; return 0, or 2 after a message if something cannot be exported."""
+    """Run the command; return 0, or 2 after a message for each target that cannot be exported."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = _parser(prog).parse_intermixed_args(_with_results_first(words))
     try:
         targets = _checked_targets(options.to)
         settings = Settings(options.loop_rate, options.margin, options.voltage)
         robot = known_robot(read_results(options.results), options.robot, settings)
-        written = export(robot, targets, options.output.expanduser())
+        written, refused = export(robot, targets, options.output.expanduser())
     except (ValueError, OSError) as error:
         print(f"{prog}: {error}", file=sys.stderr)
         return USAGE
@@ -104,7 +105,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
         print(f"missing: {text}")
     for path in written:
         print(path)
-    return 0
+    for text in refused:
+        print(f"{prog}: {text}", file=sys.stderr)
+    return USAGE if refused else 0
 
 
 def _with_results_first(words: list[str]) -> list[str]:
@@ -135,13 +138,16 @@ def _checked_targets(targets: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(targets))
 
 
-def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path]:
-    """Write the files of the targets, the table of speeds and export.json; return their paths.
+def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[list[Path], list[str]]:
+    """Write the files of the targets, the table of speeds and export.json.
 
     What a target leaves out is listed in its file, and added to `robot.missing`.
 
+    Returns:
+        The paths of the files, and why each target that needs something unknown was not written.
+        If that is every target, nothing is written.
+
     Raises:
-        ValueError: A target needs something unknown; its files were not written.
         OSError: The folder cannot be written.
     """
     moved = robot.copy()
@@ -149,7 +155,7 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path
     looped = moved.copy()
     control = _control(looped, limits)
     # What writes a target, and the robot with what its file lacks.
-    writers: dict[str, tuple[Callable[[KnownRobot], str | list[Path]], KnownRobot, str]] = {
+    writers: dict[str, tuple[Writer, KnownRobot, str]] = {
         "ros2_control": (lambda own: ros2_control_yaml(own, limits, control), looped, CONTROL_FILE),
         "nav2": (lambda own: nav2_yaml(own, limits), moved, NAV2_FILE),
         "robot_localization": (
@@ -161,23 +167,28 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> list[Path
     }  # fmt: skip
     written: list[Path] = []
     left_out: list[str] = []
+    refused: dict[str, str] = {}
     for target in targets:
         write, known, file = writers[target]
         own = known.copy()
         try:
             made = write(own)
         except ValueError as error:
-            raise ValueError(f"--to {target}: {error}") from None
+            refused[target] = f"--to {target}: not written: {error}"
+            continue
         written += [write_atomically(folder / file, made)] if isinstance(made, str) else made
         left_out += own.missing
-    if {"ros2_control", "nav2"} & set(targets):
+    if not written:
+        return [], list(refused.values())
+    if {"ros2_control", "nav2"} & set(targets) - refused.keys():
         table = _table(looped, limits, control)
         if table is not None:
             written.append(write_atomically(folder / TABLE_FILE, table))
         left_out += looped.missing[len(moved.missing) :]
     robot.missing[:] = dict.fromkeys(left_out)
-    content = _summary(robot, targets, limits, control)
-    return [*dict.fromkeys(written), write_json(folder / SUMMARY_FILE, content)]
+    content = _summary(robot, targets, limits, control) | {"refused": refused}
+    paths = [*dict.fromkeys(written), write_json(folder / SUMMARY_FILE, content)]
+    return paths, list(refused.values())
 
 
 def _control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl | None:

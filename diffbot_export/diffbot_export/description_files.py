@@ -40,7 +40,9 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
     ]
     k5, k7, k8 = (k[name].value for name in ("k5", "k7", "k8"))
     measured = _with_lengths(robot, described)
-    files = write_identified_robot(measured, folder, k5, k7, k8, friction, notes(robot))
+    files = write_identified_robot(
+        measured, folder, k5, k7, k8, friction, notes(robot), torque.gear_loss
+    )
     return load_robot(files[0]), list(files)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 from diffbot_controllers.parameter_file import (
     read_dynamics,
     read_friction,
+    read_gear_loss,
     read_section,
     read_torque_delay,
 )
@@ -59,12 +60,15 @@ class TorqueModel:
         friction: Identifiable friction, by FRICTION_NAMES.
         robot: Name of the robot.
         delay: Delay from a torque's report to its action, s; None: unknown.
+        gear_loss: Share of its torque that each wheel's gear loses, [left, right]; None: no
+            friction was identified.
     """
 
     k: Mapping[str, SourcedValue]
     friction: Mapping[str, SourcedValue]
     robot: str
     delay: float | None
+    gear_loss: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -254,7 +258,15 @@ def _read_torque(path: Path, results: Results) -> None:
     delay = read_torque_delay(str(path))
     if delay is None:
         results.missing.append("delay of the torque: not in the file, 0 assumed")
-    results.torque = TorqueModel(k, friction, robot, delay)
+    gear_loss = read_gear_loss(str(path))
+    if gear_loss is not None and any(gear_loss):
+        left, right = (100.0 * loss for loss in gear_loss)
+        results.missing.append(
+            f"gear losses of {left:.3g} % (left) and {right:.3g} % (right) of the torque, except "
+            "in the robot file of urdf and sdf: the friction is that without load, and wheel loops "
+            "are slower than predicted"
+        )
+    results.torque = TorqueModel(k, friction, robot, delay, gear_loss)
     results.robot = robot or None
 
 

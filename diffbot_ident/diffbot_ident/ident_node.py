@@ -413,9 +413,7 @@ class IdentNode(EffortNode[IdentParameters]):
         for path in found.paths:
             self.get_logger().info(f"written: {path}")
         if found.refusal is not None:
-            self.get_logger().warning(
-                f"{self.robot.name}_identified.yaml is not written: {found.refusal}"
-            )
+            self.get_logger().warning(found.refusal)
 
     def _publish_parameters(self) -> None:
         verified = self.run.verified

@@ -18,7 +18,7 @@ from arc_odometry.odometry import within
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.torque.dimensions import as_wheels_see
-from diffbot_ident.torque.estimate import EstimateState, Estimator, Precision
+from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Precision
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
 # Robot time between two updates of the estimate, s.
@@ -317,8 +317,13 @@ class Identification:
         """End the run early, unless it has ended."""
         if self.ended:
             return
-        self.estimate = self._estimator.estimate()
+        self.estimate = self._final_estimate()
         self.phase, self.problem = Phase.STOPPED, problem
+
+    def _final_estimate(self) -> Estimate:
+        """Return the estimate without the advice to wait: nothing follows."""
+        found = self._estimator.estimate()
+        return replace(found, advice=found.advice.of_finished_run)
 
     def _motion(self) -> Motion:
         return Motion(self.pose, self.velocity, self._geometry.wheel_velocity(*self.velocity))
@@ -388,7 +393,7 @@ class Identification:
     def _excited_enough(self) -> bool:
         """Whether the excitation is over; `estimate` is the final one then."""
         if self.elapsed >= self._duration - ROUNDING:
-            self.estimate = self._estimator.estimate()
+            self.estimate = self._final_estimate()
             return True
         if self._until is None or self.elapsed < MIN_TIME:
             return False

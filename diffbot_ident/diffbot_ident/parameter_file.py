@@ -192,7 +192,7 @@ class Export:
 
     Attributes:
         paths: Paths of the files; the parameter file is the first.
-        refusal: Why there is no patched robot; None if there is one.
+        refusal: That there is no patched robot, and why; None if there is one.
     """
 
     paths: tuple[Path, ...]
@@ -226,8 +226,9 @@ def export_results(
     )
     path = Path(directory) / DYNAMIC_FILE
     save_parameters(path, document)
+    missing = f"{robot.name}_identified.yaml is not written:"
     if estimate.state is not EstimateState.ESTIMATED:
-        return Export((path,), f"the parameters are {estimate.state.name.lower()}")
+        return Export((path,), f"{missing} the parameters are {estimate.state.name.lower()}")
     k5_known = math.isfinite(estimate.variances[0])
     _, _, k7, k8 = estimate.values
     half = NORMAL_95 * math.sqrt(max(float(estimate.covariance[0][0]), 0.0))
@@ -243,7 +244,7 @@ def export_results(
         gears = usable_gear_loss(estimate.friction)
         files = write_identified_robot(robot, directory, k5, k7, k8, friction, notes, gears)
     except ValueError as error:
-        return Export((path,), str(error))
+        return Export((path,), f"{missing} {error}")
     return Export((path, *files))
 
 

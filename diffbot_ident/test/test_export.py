@@ -2,6 +2,7 @@
 """The files of an identification: read back by YAML, by ROS and by load_robot."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -127,11 +128,13 @@ def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
     [
         (estimate(state=BAD), "the parameters are unestimated"),
         (estimate((K.k5, K.k6, 10 * K.k7, K.k8)), "equivalent mass is 0.5037 kg"),
+        (estimate((K.k5, K.k6, K.k7, K.k8 / 9)), "in a solid body no inertia is above"),
     ],
 )
 def test_no_patch_of_what_no_robot_can_have(tmp_path, found, refusal):
     export = export_results(tmp_path, TWIL, found, **WORDS)
     assert refusal in export.refusal
+    assert not re.search(r"\.\d{9}", export.refusal)
     assert [path.name for path in tmp_path.iterdir()] == ["dynamic_parameters.yaml"]
 
 

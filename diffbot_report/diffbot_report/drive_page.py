@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_controllers.adaptation import AdaptationState
+from diffbot_controllers.laws.friction import STILL
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
-from diffbot_description import Robot, wheel_friction
+from diffbot_description import FrictionLaw, Robot, wheel_friction
 from diffbot_ident.charts import FOUR, Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
@@ -268,15 +269,33 @@ def _friction(run: DriveRun, robot: Robot) -> Array | None:
     laws = wheel_friction(robot)
     if all(law.viscous == law.coulomb == law.gear_loss == 0.0 for law in laws):
         return None
+    still = STILL / robot.wheels.radius
     return np.column_stack(
         [
             [
-                law.under(tau).torque(w)
+                _wheel_friction(law, w, tau, still)
                 for w, tau in zip(speed.tolist(), torque.tolist(), strict=True)
             ]
             for law, speed, torque in zip(laws, speeds.T, run.command.T, strict=True)
         ]
     )
+
+
+def _wheel_friction(law: FrictionLaw[float], speed: float, torque: float, still: float) -> float:
+    """Return the friction of a wheel, N m, which at rest balances the torque as far as it can.
+
+    The sign of the speed, a few nanometres a second in a simulation, says nothing at rest.
+
+    Args:
+        law: The friction law.
+        speed: Wheel speed, rad/s.
+        torque: Torque of the motor at the wheel, N m.
+        still: Speed below which the wheel is at rest, rad/s.
+    """
+    loaded = law.under(torque)
+    if abs(speed) >= still:
+        return loaded.torque(speed)
+    return math.copysign(min(abs(torque), loaded.breakaway(torque)), torque)
 
 
 def _states(results: DriveResults) -> list[Part]:

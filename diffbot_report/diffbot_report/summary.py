@@ -308,9 +308,14 @@ def yaml_texts(folder: Path) -> dict[str, str]:
 
 
 def repeat_command(run: RunDescription) -> str:
-    """Return the command line that repeats a run, without empty arguments."""
+    """Return the command line that repeats a run from any folder, without empty arguments."""
     own = {"robot": run.robot_file or run.robot, "sim": run.sim or "none", "seed": run.seed}
-    return launch_command(run.name, {**own, **run.arguments})
+    files = {
+        name: str(Path(value).expanduser().resolve())
+        for name, value in run.arguments.items()
+        if isinstance(value, str) and Path(value).expanduser().is_file()
+    }
+    return launch_command(run.name, {**own, **run.arguments, **files})
 
 
 def launch_command(launch: str, arguments: Mapping[str, Any]) -> str:

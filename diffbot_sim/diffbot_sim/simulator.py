@@ -122,13 +122,13 @@ def check_payload(mass: float, x: float, z: float, yaw_inertia: float) -> None:
     """Raise ValueError unless the load is physical; see Simulator.set_payload for the units."""
     for name, value, unit in (("mass", mass, "kg"), ("yaw_inertia", yaw_inertia, "kg m^2")):
         if not (math.isfinite(value) and value >= 0.0):
-            raise ValueError(f"payload {name} = {value} {unit}: must be finite and >= 0")
+            raise ValueError(f"payload {name} = {value:g} {unit}: must be finite and >= 0")
     for name, value in (("x", x), ("z", z)):
         if not math.isfinite(value):
-            raise ValueError(f"payload {name} = {value} m: must be finite")
+            raise ValueError(f"payload {name} = {value:g} m: must be finite")
     if mass == 0.0 and yaw_inertia > 0.0:
         raise ValueError(
-            f"payload yaw_inertia = {yaw_inertia} kg m^2 without mass: "
+            f"payload yaw_inertia = {yaw_inertia:g} kg m^2 without mass: "
             "set it to 0 to remove the payload, or give the payload's mass"
         )
 

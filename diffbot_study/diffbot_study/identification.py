@@ -287,7 +287,8 @@ def identify_arrays(
         except ValueError as error:
             # The estimator continues from this sample if it is only late.
             if not gap:
-                raise ValueError(f"row {row}: {error}") from None
+                units = "angles must be in rad and torques in N m"
+                raise ValueError(f"row {row}: {error}; {units}") from None
     estimate = found.estimate()
     return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
 

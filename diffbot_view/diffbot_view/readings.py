@@ -226,6 +226,12 @@ class Readings:
                 [float(value), NORMAL_95 * _root(variance)]
                 for value, variance in zip(message.friction, message.friction_variance, strict=True)
             ],
+            gear_loss=[
+                [float(value), NORMAL_95 * _root(variance)]
+                for value, variance in zip(
+                    message.gear_loss, message.gear_loss_variance, strict=True
+                )
+            ],
             delay=float(message.torque_delay),
         )
 

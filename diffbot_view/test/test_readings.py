@@ -32,6 +32,8 @@ def estimate(time, k7=2.6, variance=0.01):
         covariance_diagonal=np.array([math.inf, 0.04, variance, 0.09]),
         friction=np.array([0.01, 0.02, math.nan, math.nan]),
         friction_variance=np.array([1e-6, math.inf, math.nan, math.nan]),
+        gear_loss=np.array([0.15, math.nan]),
+        gear_loss_variance=np.array([1e-4, math.inf]),
         state=1, reason="", verification=1, samples=100, warnings=["odd"],
         parameter_state=np.array([0, 1, 1, 1]),
         parameter_reason=["too little turning", "", "", ""],
@@ -97,6 +99,8 @@ def test_parameters_with_bands_and_what_is_missing_of_each(readings, store):
     }  # fmt: skip
     assert series["parameters"][0][1:] == [0.08, None, -3.7, 0.2, 2.6, 0.1, -16.0, 0.3]
     assert state["friction"][0][1] == pytest.approx(0.001959964) and state["friction"][2][0] is None
+    assert state["gear_loss"][0] == pytest.approx([0.15, 0.01959964])
+    assert state["gear_loss"][1] == [None, None]
     assert state["estimate"]["verification"] == "verified" and state["delay"] == 1.0
     readings.take("/ground_truth/dynamic_parameters", "DynamicParameters", estimate(3.0, 2.7))
     assert told(store)[0]["truth"][2] == 2.7

@@ -191,6 +191,14 @@ def test_a_robot_that_no_node_could_use_is_refused_once_before_any_starts(tmp_pa
     assert f"{path}: the URDF has no wheel" in refusal("ident", f"{name}:={path}")
 
 
+def test_a_folder_for_a_file_names_the_file_in_it(tmp_path):
+    told = f"argument 'parameters' is '{tmp_path}', a folder; give a file in it"
+    assert f"{told} (" in refusal("pose", f"parameters:={tmp_path}")
+    path = tmp_path / "dynamic_parameters.yaml"
+    path.touch()
+    assert f"{told}, such as {path} (" in refusal("pose", f"parameters:={tmp_path}")
+
+
 def test_choices_may_be_of_another_kind_than_the_default(tmp_path):
     path = tmp_path / "own.launch.xml"
     choices = "".join(f"<choice value='{value}'/>" for value in ("0", "1", "true", "auto"))

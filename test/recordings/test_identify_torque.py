@@ -17,6 +17,7 @@ from identify_command import identify
 from made_recordings.excited_runs import RunSetting, driver, next_torque, record
 from made_recordings.recorded_bag import RecordedBag, write_run
 
+from diffbot_description import load_robot, save_robot
 from diffbot_description.loading import share_directory
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_sim.engines import make_simulator
@@ -70,6 +71,19 @@ def test_the_result_is_the_on_line_one_within_its_intervals(run, bags, tmp_path,
     assert section["k7"] == summary["parameters"]["K7"]["value"]
     drawn = {path.name for path in (tmp_path / "out").glob("*.png")}
     assert drawn == ({"parameters.png", "held_out.png"} if draws else set())
+
+
+def test_a_description_that_does_not_fit_is_told(bags, tmp_path, capsys):
+    """The values are good, but there is no <robot>_identified.yaml: its wheels are too heavy."""
+    robot = load_robot("twil")
+    heavy = replace(robot, name="heavy", wheels=replace(robot.wheels, mass=3.0))
+    path = save_robot(heavy, tmp_path / "heavy.yaml")
+    status, summary = identify(tmp_path, bags / "mcap", "--robot", path)
+    assert status == 0
+    assert not (tmp_path / "out" / "heavy_identified.yaml").exists()
+    told = "heavy_identified.yaml is not written: the identified parameters do not fit"
+    assert told in " ".join(capsys.readouterr().out.split())
+    assert told in summary["notes"][-1]
 
 
 def loaded_run(seconds, at, share):

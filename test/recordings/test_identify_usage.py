@@ -44,3 +44,12 @@ def test_a_robot_that_nobody_knows_is_refused_also_where_it_is_only_a_name(table
 def test_a_period_far_below_that_of_the_samples_is_refused(table, tmp_path, capsys):
     text = refused(capsys, table, "--period", "1e-9", "--output", tmp_path / "out")
     assert "--period" in text and "0.0025" in text
+
+
+def test_bags_and_tables_together_are_refused_as_such(table, tmp_path, capsys):
+    text = refused(capsys, tmp_path, table, "--output", tmp_path / "out")
+    assert "bags and tables together: give files of one kind" in text
+    other = tmp_path / "log.xlsx"
+    other.touch()
+    text = refused(capsys, table, other, "--output", tmp_path / "out")
+    assert f"{other}: unknown kind of file" in text and ".tsv, .txt" in text

@@ -2,11 +2,15 @@
 """Tables whose wheel positions are in degrees or encoder ticks: converted, or refused by name."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from identify_command import identify
 from made_recordings.excited_runs import RunSetting, record
+from made_recordings.random_runs import record_random
+
+from diffbot_study.random_robots import draw
 
 ROBOT = ("--robot", "twil")
 WHEELS = ("--wheel-radius", 0.075, "--track", 0.27217)
@@ -19,23 +23,23 @@ def run():
     return record(RunSetting(), 3, 30.0)
 
 
+def write_table(path, samples, left, right, unit, wrapped=False):
+    """A table with the positions in a unit (rad), in columns of these names."""
+    angles = np.unwrap([s.position for s in samples], axis=0)
+    if wrapped:
+        angles = np.remainder(angles + math.pi, math.tau) - math.pi
+    lines = [
+        ",".join(f"{value:.9g}" for value in (s.stamp, *position, *s.effort))
+        for s, position in zip(samples, angles / unit, strict=True)
+    ]
+    path.write_text("\n".join((f"time,{left},{right},left_effort,right_effort", *lines)))
+    return path
+
+
 @pytest.fixture
 def table(run, tmp_path):
-    """Writes a table with the positions in a unit (rad), in columns of these names."""
-
-    def write(left, right, unit, wrapped=False):
-        angles = np.unwrap([s.position for s in run.samples], axis=0)
-        if wrapped:
-            angles = np.remainder(angles + math.pi, math.tau) - math.pi
-        lines = [
-            ",".join(f"{value:.9g}" for value in (s.stamp, *position, *s.effort))
-            for s, position in zip(run.samples, angles / unit, strict=True)
-        ]
-        path = tmp_path / "log.csv"
-        path.write_text("\n".join((f"time,{left},{right},left_effort,right_effort", *lines)))
-        return path
-
-    return write
+    """Writes the run's table."""
+    return partial(write_table, tmp_path / "log.csv", run.samples)
 
 
 @pytest.mark.parametrize("name", ["{}_position_deg", "{}_position [degrees]", "{}_angle (degree)"])
@@ -81,6 +85,20 @@ def test_positions_that_cannot_be_in_rad_are_asked_about(table, tmp_path, capsys
     assert status == 2
     assert "positions seem to be in degrees or encoder ticks" in said
     assert "left_position=left_position*0.0174533,right_position=right_position*0.0174533" in said
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_degrees_of_a_slow_drive_are_asked_about(tmp_path, capsys, wrapped):
+    """For most of the time it drives at a twentieth of the speed that its limits allow."""
+    slow = draw(77500).written(tmp_path)
+    samples = record_random(slow, 20.0).samples
+    robot = ("--robot", slow.robot.path)
+    names = "left_position", "right_position"
+    path = write_table(tmp_path / "slow.csv", samples, *names, DEGREE, wrapped)
+    assert identify(tmp_path, path, *robot)[0] == 2
+    assert "positions seem to be in degrees or encoder ticks" in capsys.readouterr().err
+    path = write_table(tmp_path / "rad.csv", samples, *names, 1.0, wrapped)
+    assert identify(tmp_path, path, *robot)[0] == 0
 
 
 def test_ticks_are_told_without_a_robots_file(table, tmp_path, capsys):

@@ -12,7 +12,7 @@ from drive_example import backstepping_example, linearizing_example
 from PIL import Image
 from rich.console import Console
 
-from diffbot_description import load_robot
+from diffbot_description import load_robot, save_robot
 from diffbot_description.files import strict
 from diffbot_ident.figure_style import COLOURS
 from diffbot_report.animation import LAST_FRAME, LONGEST, RATE, film_of, signed, write_animation
@@ -130,6 +130,22 @@ def test_the_torque_that_gears_take_is_drawn(parking):
         turns = taken != 0.0
         assert turns.any()
         np.testing.assert_allclose(np.abs(taken[turns]), loss * np.abs(torque[turns]))
+
+
+def test_friction_of_a_robot_at_rest_balances_the_torque(tmp_path):
+    """The signs of the simulated micrometres per second would make the curve flicker."""
+    robot = load_robot("twil")
+    dry = replace(robot, friction=replace(robot.friction, coulomb=(0.1, 0.1)))
+    file = str(save_robot(dry, tmp_path / "dry.yaml"))
+    # A law that does not know the friction, so that the robot is stuck before its goal.
+    results = results_of(backstepping_example((0.3, 0.0, 0.0), 4.0, "mujoco", file))
+    rests = (np.abs(results.run.best_velocity) < 5e-5).all(axis=1)
+    assert rests.sum() > 20
+    for chart in command_charts(results, dry):
+        torque, taken = (curve.y for curve in chart.curves)
+        assert (np.abs(torque[rests]) > 0.0).any()
+        assert np.abs(taken).max() >= 0.1
+        np.testing.assert_array_equal(taken[rests], np.clip(torque[rests], -0.1, 0.1))
 
 
 def test_pictures_without_truth(parking, tmp_path):

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import browser as chromium
 import numpy as np
@@ -158,6 +159,18 @@ def test_it_repeats_the_run(reports):
     assert repeat_command(run) == (
         "./diffbot launch ident 'robot:=my robot.yaml' sim:=none 'until:=k7 1%'"
     )
+
+
+def test_the_command_that_repeats_a_run_works_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("true.yaml").touch()
+    arguments = {"simulated_robot": "true.yaml", "parameters": "robot", "laps": 2}
+    run = RunDescription("backstepping", "twil", "mujoco", 1, arguments)
+    assert repeat_command(run).split(" ")[-3:] == [
+        f"simulated_robot:={tmp_path / 'true.yaml'}",
+        "parameters:=robot",
+        "laps:=2",
+    ]
 
 
 def test_a_verification_that_is_not_decided_refutes_nothing(tmp_path):

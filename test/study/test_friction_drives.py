@@ -220,7 +220,7 @@ def test_a_load_and_friction_that_change_together_are_both_followed():
 
 
 def test_known_gear_losses_stay_known_while_a_load_is_learnt():
-    """The live estimate of Coulomb friction includes the gears' loss: it must not count twice."""
+    """The law makes up for the gears' loss: if it also made K7 smaller, it would count twice."""
     geared = replace(ROUGH, friction=replace(ROUGH.friction, gear_loss=(0.1, 0.15)))
     engine = make_simulator("ideal", geared)
     law = law_of(engine, geared, KnownWheels.of(geared))
@@ -232,7 +232,9 @@ def test_known_gear_losses_stay_known_while_a_load_is_learnt():
     start = tuple(EIGHT.at(0.0).pose)
     simulate_drive(engine, geared, law, EIGHT.at, 20.0, start=start, on_sample=live)
     assert law.friction == before
-    assert law.dynamics.k7 == pytest.approx(engine.parameters().k7, rel=0.1)
+    # Without taking the loss off the torques, both gains are 9 and 11 % too small.
+    assert law.dynamics.k7 == pytest.approx(engine.parameters().k7, rel=0.02)
+    assert law.dynamics.k8 == pytest.approx(engine.parameters().k8, rel=0.02)
 
 
 @pytest.mark.parametrize("seed", [942, 6000, 6001])

@@ -245,6 +245,23 @@ def test_a_run_that_ends_with_an_invalid_estimate_has_failed(state, phase, probl
     assert (course.phase, course.problem) == (phase, problem)
 
 
+def test_a_run_that_is_over_does_not_advise_to_wait():
+    """Its samples are too few for any value, as after a short duration or Ctrl-C."""
+    geometry, own = ROBOT.geometry, ROBOT.excitation
+    scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+    for interrupted in (False, True):
+        course = standing(make_estimator("integral", geometry, scale), duration=0.5)
+        for step in range(60):
+            course.update(at(step))
+            course.follow_up()
+            if step == 30:
+                assert course.estimate.explanation.endswith("; wait")
+                if interrupted:
+                    course.stop("interrupted")
+        assert course.ended
+        assert course.estimate.explanation.endswith("; identify for longer (duration)")
+
+
 def test_a_robot_that_is_pushed_while_it_is_stopped_knows_where_it_is():
     """1 m ahead, 90 degrees left, 1 m ahead, and back: not 2 m ahead."""
     course = standing(Estimating(1000, EstimateState.INVALID))

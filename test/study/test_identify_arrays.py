@@ -93,7 +93,7 @@ def repeated(time):
             r"time\[100\] = 0.99 s after time\[99\] = 0.99 s: must increase; sort the rows",
         ),
         (0, lambda time: time[::-1], r"time\[1\] = .* must increase"),
-        (1, np.degrees, r"row \d+: angle of the (left|right) wheel jumps"),
+        (1, np.degrees, r"row \d+: angle of the (left|right) wheel jumps.*; angles must be in rad"),
         (2, lambda torque: math.nan * torque, "0 rows with a time, both angles and both torques"),
     ],
 )

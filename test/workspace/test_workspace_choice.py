@@ -165,3 +165,12 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "--random", "10"])
     entry.main(tmp_path, ["python", str(benchmarks / "peers.py")])
     assert asked == [given[3]] and given[4].is_ready()
+
+
+def test_a_launch_file_for_a_command_names_the_command(tmp_path, capsys):
+    (tmp_path / "launch").mkdir()
+    (tmp_path / "launch" / "ident.launch.xml").touch()
+    assert entry.main(tmp_path, ["ident"]) == 2
+    assert "'ident' is a launch file: ./diffbot launch ident" in capsys.readouterr().err
+    assert entry.main(tmp_path, ["idnt"]) == 2
+    assert "unknown command 'idnt'" in capsys.readouterr().err

@@ -60,6 +60,8 @@ def _main(root: Path, argv: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         print(help_text())
         return 0
+    if command not in COMMANDS and (root / "launch" / f"{command}.launch.xml").is_file():
+        raise UsageError(f"{command!r} is a launch file: ./diffbot launch {command}")
     check_one_of("command", command, COMMANDS)
     if command in ("setup", "clean", "test") and ("-h" in words or "--help" in words):
         print(f"usage: diffbot {command} {COMMANDS[command].usage}".rstrip())

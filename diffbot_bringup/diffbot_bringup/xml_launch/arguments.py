@@ -402,8 +402,12 @@ def _frames(text: str) -> str | None:
 
 
 def _file(instead: Sequence[str], text: str) -> str | None:
-    if text in instead or Path(text).expanduser().is_file():
+    path = Path(text).expanduser()
+    if text in instead or path.is_file():
         return None
+    if path.is_dir():
+        found = sorted(path.glob("*_parameters.yaml"))
+        return f"a folder; give a file in it{f', such as {found[0]}' if found else ''}"
     return f"neither {', '.join(instead)} nor a file that exists{suggestion(text, instead)}"
 
 

@@ -29,6 +29,7 @@ from diffbot_description.files import (
 from diffbot_description.identified_robot import with_drive
 from diffbot_ident.parameter_file import (
     LABELS,
+    Export,
     estimate_physical,
     export_results,
     floor_section,
@@ -108,14 +109,14 @@ class Findings:
         verdicts: One verdict for each axis, side or robot.
         notes: Further information for the user.
         summary: Additional keys of summary.json.
-        write: Writes the parameter files, if any, and returns their paths.
+        write: Writes the parameter files, if any.
     """
 
     analyses: Analyses
     verdicts: Sequence[Verdict]
     notes: Sequence[str]
     summary: Mapping[str, Any]
-    write: Callable[[Path], Sequence[Path]]
+    write: Callable[[Path], Export]
 
     @property
     def trusted(self) -> bool:
@@ -130,13 +131,13 @@ class Findings:
             return Usable.NONE
         return Usable.ALL if all(good) else Usable.SOME
 
-    def save(self, directory: Path, more: Mapping[str, Any]) -> list[Path]:
-        """Write parameter files and summary.json; return their paths.
+    def save(self, directory: Path, more: Mapping[str, Any]) -> Export:
+        """Write parameter files and summary.json.
 
         Raises:
             OSError: The folder cannot be written.
         """
-        paths = list(self.write(directory))
+        written = self.write(directory)
         content = {
             **more,
             "trusted": self.trusted,
@@ -145,9 +146,10 @@ class Findings:
             "reason": "; ".join(v.summary() for v in self.verdicts if not v.usable),
             **self.summary,
             "verdicts": {verdict.subject: verdict.to_dict() for verdict in self.verdicts},
-            "notes": list(self.notes),
+            "notes": [*self.notes, *((written.refusal,) if written.refusal else ())],
         }
-        return [*paths, write_json(directory / SUMMARY, strict(content))]
+        summary = write_json(directory / SUMMARY, strict(content))
+        return replace(written, paths=(*written.paths, summary))
 
     def draw(self, directory: Path) -> list[Path]:
         """Draw the pictures; return their paths."""
@@ -356,9 +358,7 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
     }
 
 
-def _write_torque(
-    directory: Path, result: TorqueResult, robot: Robot | None, name: str
-) -> Sequence[Path]:
+def _write_torque(directory: Path, result: TorqueResult, robot: Robot | None, name: str) -> Export:
     run: dict[str, Any] = {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "version": version("diffbot_ident"),
@@ -366,10 +366,10 @@ def _write_torque(
         "verification": result.verification,
     }
     if robot is not None:
-        return export_results(directory, robot, result.estimate, **run).paths
+        return export_results(directory, robot, result.estimate, **run)
     path = directory / DYNAMIC_FILE
     save_parameters(path, parameter_document(result.estimate, name, **run))
-    return (path,)
+    return Export((path,))
 
 
 def analyse_axes(
@@ -475,9 +475,9 @@ def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
 
 def _write_velocity(
     directory: Path, axes: Mapping[str, AxisAnalysis], robot: str, source: str
-) -> Sequence[Path]:
+) -> Export:
     if not any(analysis.verdict.usable for analysis in axes.values()):
-        return ()
+        return Export(())
     content = {
         **_velocity_parameters(axes),
         "robot": robot,
@@ -487,7 +487,7 @@ def _write_velocity(
             for axis in ("v", "w")
         ],
     }
-    return (_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),)
+    return Export((_write_ros(directory / VELOCITY_FILE, VELOCITY_HEADER, content, width=100),))
 
 
 def voltage_findings(logs: Sequence[SysIdLog]) -> Findings:
@@ -535,8 +535,8 @@ def _write_usable(
     header: str,
     found: Sequence[VoltageAnalysis] | Sequence[MotorAnalysis],
     more: Mapping[str, Any],
-) -> Sequence[Path]:
-    """Write usable values with their standard deviations, by subject; return the path, if any."""
+) -> Export:
+    """Write usable values with their standard deviations, by subject, if there are any."""
     usable = {
         analysis.verdict.subject.replace(" ", "_"): {
             value.name.replace(" ", "_"): {"value": float(value.value), "std": float(value.std)}
@@ -545,7 +545,7 @@ def _write_usable(
         for analysis in found
         if analysis.verdict.usable
     }
-    return (_write_ros(path, header, {**usable, **more}),) if usable else ()
+    return Export((_write_ros(path, header, {**usable, **more}),) if usable else ())
 
 
 def _write_ros(

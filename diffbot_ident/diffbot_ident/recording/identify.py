@@ -125,15 +125,19 @@ def open_recording(options: Options) -> Recording:
         return open_tables(files, options)
     if suffixes <= {*BAGS}:
         return _open_bags(files, options)
-    strange = next(p for p in files if p.suffix.lower() not in BAGS and not p.is_dir())
+    if suffixes <= {*BAGS, *TABLES}:
+        raise RecordingError(
+            f"{', '.join(map(str, files))}: bags and tables together: give files of one kind"
+        )
+    strange = next(p for p in files if p.suffix.lower() not in (*BAGS, *TABLES) and not p.is_dir())
     hint = ""
     if strange.suffix == ".bag":
         hint = "; turn a ROS 1 bag into a rosbag2 one with rosbags-convert"
     if strange.suffix == ".zstd":
         hint = "; give the folder with its metadata.yaml"
     raise RecordingError(
-        f"{strange}: unknown kind of file: must be a rosbag2 folder, .mcap, .db3, .csv, .json or "
-        f".wpilog, and all files of one kind{hint}"
+        f"{strange}: unknown kind of file: must be a rosbag2 folder, "
+        f"{', '.join((*BAGS, *TABLES, *LOGS))}, and all files of one kind{hint}"
     )
 
 
@@ -465,9 +469,11 @@ class _Identify:
         before = signal.signal(signal.SIGINT, on_signal)
         try:
             # Saved first, so that the files exist even if the table is piped into `head`.
-            saved = found.save(directory, self._about())
+            written = found.save(directory, self._about())
             show(self._console, found.verdicts, found.notes)
-            for path in saved:
+            if found.trusted and written.refusal is not None:
+                self._print(written.refusal)
+            for path in written.paths:
                 self._print(str(path))
             self._page(directory, found)
         finally:

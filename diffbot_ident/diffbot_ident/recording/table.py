@@ -85,8 +85,9 @@ FEW = 10
 LONGEST_STEP = 0.5
 # A wheel cannot be faster than FAR_BEYOND times the speed that the robot's limits allow. Its speed
 # is taken from positions over SPEED_SPAN (s), at the quantile SPEED_QUANTILE: wrapped positions
-# jump less often than that if the wheel keeps to its limits.
-FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE = 3.0, 0.05, 0.75
+# jump less often than that if the wheel keeps to its limits. Positions in rad that wrap after a
+# turn can be unwrapped, so that a slow drive is told by its UNWRAPPED_QUANTILE.
+FAR_BEYOND, SPEED_SPAN, SPEED_QUANTILE, UNWRAPPED_QUANTILE = 3.0, 0.05, 0.75, 0.9
 # Largest plausible 90th percentile of the size of each channel, in SI; above it, the column is in
 # another unit. With the unit, and the factor of the most likely other unit.
 SIZES = {
@@ -506,7 +507,13 @@ class CsvSource:
             if name not in POSITIONS:
                 self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
             elif len(speeds := _speeds(rows[:, 0], column)):
-                self._largest[name].append(float(np.quantile(speeds, SPEED_QUANTILE)))
+                unwrapped = _speeds(rows[:, 0], np.unwrap(column))
+                self._largest[name].append(
+                    max(
+                        float(np.quantile(speeds, SPEED_QUANTILE)),
+                        float(np.quantile(unwrapped, UNWRAPPED_QUANTILE)),
+                    )
+                )
         return Block(rows[:, 0], values)
 
     def _count(self, missing: Mask, back: Mask, doubled: Mask) -> None:

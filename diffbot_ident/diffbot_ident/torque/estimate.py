@@ -46,13 +46,20 @@ class EstimateState(IntEnum):
 class Advice(Enum):
     """What follows from an estimate that may not be used, beyond its reason.
 
-    The same lack means something else for a driving robot than for a recording.
+    The same lack means something else for a driving robot than for one that has finished, and for
+    a recording.
     """
 
     NONE = ""
     WAIT = "wait"
     TORQUE_OFF = "torque stays off"
     RECORD_LONGER = "give a longer recording"
+    EXCITE_LONGER = "identify for longer (duration)"
+
+    @property
+    def of_finished_run(self) -> Advice:
+        """The advice to a driving robot as advice about its next run."""
+        return Advice.EXCITE_LONGER if self is Advice.WAIT else self
 
     @property
     def of_recording(self) -> Advice:

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
 from diffbot_description import Robot
@@ -220,14 +222,25 @@ class LiveEstimator:
     The torque that a controller commands at rest is its reaction to the encoders' noise. Fitted
     to that noise, K7 and K8 would grow without bound, with intervals that look narrow.
 
+    A controller's torques hardly tell gear losses from smaller gains, so the described losses are
+    taken off the torques. The estimated friction is then that without load, as the laws expect.
+
     Args:
         estimator: Estimator that receives the samples of exciting motion.
         monitor: Monitor that decides which motion excites.
+        gear_loss: Share of its torque that each wheel's gear loses, [left, right].
     """
 
-    def __init__(self, estimator: Estimator, monitor: ExcitationMonitor) -> None:
+    def __init__(
+        self,
+        estimator: Estimator,
+        monitor: ExcitationMonitor,
+        gear_loss: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
         self._estimator = estimator
         self._monitor = monitor
+        self._gear_loss = gear_loss
+        self._angles: tuple[float, float] | None = None
         self._held = True
 
     def update(self, sample: JointSample) -> bool:
@@ -240,8 +253,9 @@ class LiveEstimator:
         try:
             self._monitor.update(sample)
         except ValueError:
-            self._held = True
+            self._held, self._angles = True, None
             raise
+        sample = self._behind_gears(sample)
         held, self._held = self._held, self._monitor.lacks() is not None
         if self._held:
             return False
@@ -252,6 +266,19 @@ class LiveEstimator:
             if held:
                 return False
             raise
+
+    def _behind_gears(self, sample: JointSample) -> JointSample:
+        """Return the sample with the torques that the gears leave to the wheels."""
+        before, self._angles = self._angles, sample.position
+        if before is None or not any(self._gear_loss):
+            return sample
+        left, right = (
+            torque - loss * abs(torque) * float(np.sign(math.remainder(now - last, math.tau)))
+            for torque, loss, now, last in zip(
+                sample.effort, self._gear_loss, sample.position, before, strict=True
+            )
+        )
+        return replace(sample, effort=(left, right))
 
     def estimate(self) -> Estimate:
         """Return the estimate; while it is held, with a warning and a coverage of 0."""
@@ -270,8 +297,8 @@ def make_live_estimator(
     """Return an integral estimator that falls back to the nominal parameters as it forgets.
 
     Args:
-        robot: Robot description: wheels, their friction and maximum torque, and whether the floor
-            resists turning (skid steer), for which there is no prior knowledge.
+        robot: Robot description: wheels, their friction, gear losses and maximum torque, and
+            whether the floor resists turning (skid steer), for which there is no prior knowledge.
         nominal: K5..K8 of the robot's description, or the last good ones.
         settings: Settings of the estimator.
     """
@@ -295,4 +322,4 @@ def make_live_estimator(
         turning=robot.turning is not None,
     )
     monitor = ExcitationMonitor(robot.geometry, settings.acceleration, settings.yaw_acceleration)
-    return LiveEstimator(estimator, monitor)
+    return LiveEstimator(estimator, monitor, robot.friction.gear_loss)

@@ -531,7 +531,7 @@ def warning_about(
     elif pattern is UNEVEN and abs(estimate.torque_difference[0]) < MOST_UNEVEN:
         difference = estimate.torque_difference[0]
         ratio = (1.0 - difference) / (1.0 + difference)
-        size = f"a torque of the left wheel has {ratio:.3g} times the effect of one of the right"
+        size = f"a torque of the left wheel has {ratio:.4g} times the effect of one of the right"
         size += " wheel"
     return pattern.warning if size is None else f"{pattern.warning} ({size})"
 

@@ -162,7 +162,7 @@ class GazeboSimulator(ContactEngine):
         rear, front = support_span(self._robot)
         if not rear < centre < front:
             raise ValueError(
-                f"payload (mass, x) = {(mass, x)} (kg, m) puts the centre of mass of "
+                f"a payload of {mass:.3g} kg at x = {x:.3g} m puts the centre of mass of "
                 f"{self._robot.name} at x = {centre:.3g} m, but wheels and casters carry it only "
                 f"from {rear:.3g} to {front:.3g} m: it would tip over; bring the load between them"
             )

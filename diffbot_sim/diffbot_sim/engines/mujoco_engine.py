@@ -262,12 +262,14 @@ class MujocoSimulator(ContactEngine):
         *wheels, _ = _contact_loads(self._model, data, self._wheels)
         weight = -self._model.opt.gravity[2] * self._model.body_mass.sum()
         if not (tilt < LARGEST_TILT and min(wheels) > LEAST_LOAD * weight):
+            mass, x, z, _ = self._payload
+            load = f" with a payload of {mass:.3g} kg at x = {x:.3g} m, z = {z:.3g} m"
             raise ValueError(
-                f"{self._robot.name} cannot stand: put on its wheels with payload "
-                f"(mass, x, z) = {self._payload[:3]} (kg, m, m) it leans {math.degrees(tilt):.1f} "
-                f"degrees after {SETTLING_TIME} s and its wheels carry {wheels[0]:.3g} and "
-                f"{wheels[1]:.3g} of {weight:.3g} N; bring the centre of mass between wheels and "
-                "casters, and the casters' lowest points to the height of the wheels'"
+                f"{self._robot.name} cannot stand: put on its wheels{load if mass else ''} it "
+                f"leans {math.degrees(tilt):.1f} degrees after {SETTLING_TIME} s and its wheels "
+                f"carry {wheels[0]:.3g} and {wheels[1]:.3g} of {weight:.3g} N; bring the centre "
+                "of mass between wheels and casters, and the casters' lowest points to the height "
+                "of the wheels'"
             )
         return np.array(data.qpos)
 

@@ -157,6 +157,10 @@ function facts() {
     const [vl, vr, cl, cr] = state.friction.map(([value, half]) => `${number(value, 3)} ± ${number(half, 2)}`);
     add(`Friction: viscous left ${vl}, right ${vr} N m s/rad; Coulomb left ${cl}, right ${cr} N m`);
   }
+  if (state.gear_loss && state.gear_loss.some(([value]) => value !== null)) {
+    const [left, right] = state.gear_loss.map(([value, half]) => `${number(100 * value, 3)} ± ${number(100 * half, 2)}`);
+    add(`Gears lose: left ${left}, right ${right} % of the torque; Coulomb friction is that without load`);
+  }
   if (state.delay !== null && state.delay !== undefined) add(`Torque delay: ${number(state.delay, 3)} control periods`);
   if (state.delays) add(`Dead time: v ${number(state.delays[0], 3)} s, ω ${number(state.delays[1], 3)} s`);
   if (state.gates) {
