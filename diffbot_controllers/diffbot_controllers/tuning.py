@@ -17,7 +17,7 @@ from diffbot_controllers.laws.backstepping_standard import (
 )
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, PiDesign
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.polar_pose import UNBOUNDED, PolarPoseController
+from diffbot_controllers.laws.polar_pose import PolarPoseController
 from diffbot_description import DynamicParameters
 
 # Shares of the acceleration at full torque for driving and for turning; together about 1.
@@ -348,7 +348,5 @@ def tuned_polar_pose(
         loops,
         gains,
         direction,
-        UNBOUNDED
-        if wheels is None or not wheels.hold
-        else Velocity(most.linear_acceleration, most.angular_acceleration),
+        None if wheels is None or not wheels.hold else most.set_points(wheels.rise),
     )

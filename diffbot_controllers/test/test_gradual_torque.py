@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Torque that rises gradually, and velocities that the pose law's loops can be told."""
+"""Torque that rises gradually, and set points that the velocity loops can follow."""
 
 import math
 
@@ -11,7 +11,7 @@ from arc_odometry import REST, Pose, Velocity, WheelGeometry
 from diffbot_controllers import LinearizingController, Reference, State
 from diffbot_controllers.laws.drivetrain import Drivetrain
 from diffbot_controllers.laws.friction import KnownWheels
-from diffbot_controllers.laws.polar_pose import PolarPoseController
+from diffbot_controllers.laws.set_points import GradualSetPoints, gradual
 from diffbot_controllers.tuning import (
     DRIVE,
     RISE,
@@ -104,10 +104,63 @@ def test_a_robot_in_motion_is_told_velocities_from_its_own_on():
     assert law.record.velocity_reference.v == pytest.approx(0.8, abs=0.05)
 
 
-@pytest.mark.parametrize("acceleration", [Velocity(0.0, 1.0), Velocity(1.0, math.nan)])
-def test_accelerations_that_none_has_are_refused(acceleration):
-    with pytest.raises(ValueError, match="acceleration"):
-        PolarPoseController(LinearizingController(K), acceleration=acceleration)
+@pytest.mark.parametrize(
+    ("acceleration", "rise", "name"),
+    [
+        (Velocity(0.0, 1.0), RISE, "linear_acceleration = 0"),
+        (Velocity(1.0, math.nan), RISE, "angular_acceleration = nan"),
+        (Velocity(1.0, 1.0), 0.0, "rise = 0"),
+    ],
+)
+def test_limits_that_no_set_points_have_are_refused(acceleration, rise, name):
+    with pytest.raises(ValueError, match=name):
+        GradualSetPoints(acceleration, rise)
+
+
+@given(
+    st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=5),
+    st.sampled_from([0.001, 0.01, 0.02]),
+)
+def test_a_set_point_reaches_what_is_wanted_within_its_acceleration_and_jerk(steps, dt):
+    most, rise = 2.0, RISE
+    jerk = most / rise
+    value = change = 0.0
+    for wanted in steps:
+        distance = abs(wanted - value) + abs(change) * rise
+        for _ in range(math.ceil((distance / most + 4.0 * rise) / dt)):
+            rate = gradual(wanted - value, change, most, jerk, dt)
+            assert abs(rate) <= most * (1.0 + 1e-9)
+            assert abs(rate - change) <= jerk * dt * (1.0 + 1e-9)
+            value, change = value + rate * dt, rate
+        assert value == pytest.approx(wanted, abs=jerk * dt * dt)
+
+
+def test_a_set_point_from_rest_does_not_overshoot():
+    most, value, change = 2.0, 0.0, 0.0
+    for _ in range(100):
+        change = gradual(1.0 - value, change, most, most / RISE, DT)
+        value += change * DT
+        assert value <= 1.0 + 1e-9
+    assert value == pytest.approx(1.0, abs=1e-9)
+
+
+@laws
+def test_set_points_near_the_goal_change_gradually_when_the_robot_arrives(make):
+    # On arrival the robot no longer aims at the goal's position but turns to its heading.
+    law = make(K, LIMIT, 1.2, 3.0, wheels=wheels())
+    before = [(-0.0045, 0.002, 0.6)] * 40
+    after = [(-0.0005, 0.0002, 0.6)] * 8
+    told = []
+    for place in before + after:
+        law.update(State(Pose(*place), REST), GOAL, DT)
+        record = law.record
+        told.append(getattr(record, "velocity_reference", None) or record.backstep_set_point)
+    turns = [point.omega for point in told]
+    rates = [(b - a) / DT for a, b in zip(turns, turns[1:], strict=False)]
+    most = servo_limits(K, LIMIT - 0.35).angular_acceleration
+    assert abs(turns[-1] - turns[39]) > 0.1  # the desired yaw rate has another value there
+    for a, b in zip(rates, rates[1:], strict=False):
+        assert abs(b - a) <= most * DT / RISE * (1.0 + 1e-9)
 
 
 @given(torques, torques)

@@ -76,6 +76,25 @@ def test_flipped_torque_from_rest_is_found_soon(torque, longest):
     assert "check the signs" in why
 
 
+def test_dead_motors_of_a_heavy_robot_are_found_as_soon_as_the_stated_bounds_allow():
+    """Under 6 N m agv may stand for 0.31 s: the physics behind its rows of the fault table."""
+    torque, robot = 6.0, load_robot("agv")
+    model = robot.model
+    straight = 1.0 / (model.equivalent_mass * model.wheel_radius**2)
+    turning = model.half_track**2 / (model.equivalent_inertia * model.wheel_radius**2)
+    # Wheel acceleration: own torque less 3/4 of the limit, and the other wheel's against it.
+    net = (straight + turning) * (torque - 0.75 * torque) - (straight - turning) * torque
+    count, heavier, delay = math.tau / 256, 2.5, 5 * PERIOD
+    longest = delay + math.sqrt(2.0 * count * heavier / net)
+    assert longest == pytest.approx(0.312, abs=0.001)
+    watch, still = WheelWatch(robot, torque), (0.0, 0.0)
+    samples = [(JointSample(i * PERIOD, still, still, still), torque if i else 0.0)
+               for i in range(60)]  # fmt: skip
+    stamp, why = first(watch, samples)
+    assert "stood still" in why
+    assert longest <= stamp <= longest + 2.0 * PERIOD
+
+
 def late_driver(effort, *, taken=0.7):
     """Drive on and back by torques of 0.5 N m; the change at 0.3 s is taken at a later time."""
 

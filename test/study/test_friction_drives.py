@@ -6,6 +6,7 @@ Starts and encoder phases are drawn by seeds; the robot is agv with the friction
 
 import importlib
 import math
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,8 +159,8 @@ def test_a_robot_with_friction_parks_and_then_its_torque_is_quiet(make):
 
 
 # Turned by half a radian to 3 and 1 to 5 cm beside the goal, where its direction is noise. Largest
-# of seeds 40 to 42: 2.1 and 2.8 %; before the torque rose gradually 5.4 and 6.9 %.
-@pytest.mark.parametrize(("counts", "share"), [(2048, 0.03), (512, 0.06)])
+# of seeds 40 to 42: 1.4 and 1.8 %; before the set points were gradual 2.1 and 2.8 %.
+@pytest.mark.parametrize(("counts", "share"), [(2048, 0.02), (512, 0.025)])
 @pytest.mark.parametrize("make", [tuned_backstepping, tuned_polar_pose])
 def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, share):
     engine = make_simulator("ideal", ROUGH)
@@ -179,6 +180,29 @@ def test_a_robot_with_friction_parks_without_shaking_its_gears(make, counts, sha
         )
         assert run.chatter(LIMIT) <= share
         assert run.sign_changes(max(3.0, run.true.settling_time)) < 1.0
+
+
+# Runs of benchmarks/friction_drives.py that had 3.3, 2.5 and 2.3 % before the set points were
+# gradual; they have 1.9, 1.3 and 1.2 %.
+@pytest.mark.parametrize(
+    ("engine", "law", "seed", "start", "share"),
+    [
+        ("mujoco", "pose", 27001, 3, 0.025),
+        ("ideal", "pose", 28000, 3, 0.018),
+        ("ideal", "backstepping", 28000, 3, 0.018),
+    ],
+)
+def test_torque_does_not_swing_where_the_desired_yaw_rate_jumps(
+    engine, law, seed, start, share, benchmarks, tmp_path
+):
+    robot = benchmarks.random_robot(seed, tmp_path, True, 2048)
+    with closing(make_simulator(engine, robot)) as simulator:
+        wheels = benchmarks.wheels_of(robot, 1.0, 2048)
+        made = benchmarks.law_of(law, simulator.parameters(), robot, wheels)
+        run = benchmarks.drive_to_goal(simulator, robot, made, seed, start, 2048)
+    assert run.chatter(robot.limits.torque) < share
+    distance, heading = run.true.largest(9.5)
+    assert 1e3 * distance < 1.0 and math.degrees(heading) < 0.2
 
 
 # Robots of benchmarks/friction_drives.py and their starts; their torque changed sign 1.07, 1.20,

@@ -26,6 +26,7 @@ from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import State, check_period
+from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import DynamicParameters, Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
@@ -110,6 +111,17 @@ class ServoLimits:
             linear_velocity=self.linear_velocity,
             angular_velocity=self.angular_velocity,
         )
+
+    def set_points(self, rise: float) -> GradualSetPoints | None:
+        """Return limits of the desired velocities that the torque can follow; None: no limits.
+
+        Args:
+            rise: Minimum time in which the torque rises from 0 to its limit, s; 0: none.
+        """
+        accelerations = Velocity(self.linear_acceleration, self.angular_acceleration)
+        if rise == 0.0 or not all(map(math.isfinite, accelerations)):
+            return None
+        return GradualSetPoints(accelerations, rise)
 
 
 @dataclass(frozen=True)
@@ -214,7 +226,7 @@ class BackstepRecord:
             only their ratio matters).
         polar_error: e, psi, alpha.
         backstep_set_point: eta, m/s and rad/s.
-        backstep_set_point_dot: Its rate of change as computed by the law.
+        backstep_set_point_dot: Its rate of change as fed forward; 0 for gradual set points.
         backstep_process_value: u, m/s and rad/s.
         backstep_error: u - eta, (22), (23).
         backstep_command: v_bar, (30), (31), m/s^2 and rad/s^2.
@@ -310,12 +322,15 @@ class StandardBackstepping(DrivetrainLaw):
         self._tracker = tracker
         self._servo = servo
         self._capture = capture
+        self._set_points = servo.limits.set_points(0.0 if wheels is None else wheels.rise)
         self.reset()
 
     def reset(self) -> None:
         """Forget the past."""
         self.drivetrain.reset()
         self._approach.reset()
+        if self._set_points is not None:
+            self._set_points.reset()
         self._mode = Mode.APPROACH
         self.record: BackstepRecord | None = None
 
@@ -337,11 +352,7 @@ class StandardBackstepping(DrivetrainLaw):
         wanted = self.drivetrain.reference(reference, dt)
         u = motion.velocity
         self._mode = self._next_mode(motion.pose, wanted)
-        if self._mode == Mode.TRACK:
-            eta1, eta2 = self._track(motion.pose, u, wanted)
-        else:
-            eta1, eta2 = self._drive_near(motion.pose, u, wanted)
-        eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
+        eta, rate = self._desired(motion.pose, u, wanted, dt)
         unbounded = self._servo.unbounded(u, eta, rate, dt)
         v = self._servo.acceleration(unbounded)
         ahead, turn = self._left_to_goal(motion.pose, wanted)
@@ -395,6 +406,23 @@ class StandardBackstepping(DrivetrainLaw):
             return Mode.TRACK if distance < 2.0 * self._capture else Mode.APPROACH
         turned = abs(math.remainder(reference.theta - pose.theta, math.tau))
         return Mode.TRACK if distance < self._capture and turned < 0.5 * math.pi else Mode.APPROACH
+
+    def _desired(
+        self, pose: Pose, u: Velocity, reference: Reference, dt: float
+    ) -> tuple[Velocity, Velocity]:
+        """Return eta of the active part and the rate that is fed forward.
+
+        Gradual set points replace those of the approach: their rate is not fed forward.
+        """
+        part = self._track if self._mode == Mode.TRACK else self._drive_near
+        eta1, eta2 = part(pose, u, reference)
+        eta, rate = Velocity(eta1.value, eta2.value), Velocity(eta1.rate, eta2.rate)
+        if self._set_points is None:
+            return eta, rate
+        if self._mode == Mode.TRACK:
+            self._set_points.skip(eta)
+            return eta, rate
+        return self._set_points.limited(eta, u, dt), REST
 
     def _drive_near(self, pose: Pose, u: Velocity, reference: Reference) -> tuple[Dual, Dual]:
         """Return eta towards the reference's position 1 / gamma_1 later, which removes (14)'s lag.

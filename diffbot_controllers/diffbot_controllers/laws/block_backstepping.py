@@ -66,6 +66,10 @@ class BlockBackstepping:
         self._gains.rims = _arrays([each.gains.rims for each in settings])
         self._approach = _BlockApproach(self._gains, [each.direction for each in settings])
         self._tracks = np.zeros(len(laws), dtype=bool)
+        self._set_points = _BlockSetPoints(
+            np.stack((self._limits.linear_acceleration, self._limits.angular_acceleration)),
+            np.array([each.rise for each in wheels]),
+        )
 
     def update(
         self, poses: Array, mean: Array, torque: Array, reference: Reference, dt: float
@@ -83,6 +87,7 @@ class BlockBackstepping:
         self._choose(pose, reference)
         eta1, eta2 = self._wanted(pose, u, reference)
         eta, rate = np.stack((eta1.value, eta2.value)), np.stack((eta1.rate, eta2.rate))
+        eta, rate = self._set_points.limited(eta, rate, u, self._tracks, dt)
         limits = self._limits
         speeds = np.stack((limits.linear_velocity, limits.angular_velocity))
         most = np.stack((limits.linear_acceleration, limits.angular_acceleration))
@@ -167,6 +172,46 @@ class BlockBackstepping:
         far = np.hypot(x, y) > one_approach.LEAVE * self._gains.near
         ahead = np.where(far, math.inf, -(x * np.cos(theta) + y * np.sin(theta)))
         return ahead, np.where(far, math.inf, -dual.wrapped(theta))
+
+
+class _BlockSetPoints:
+    """See GradualSetPoints; without a rise time the desired velocities are returned as they are.
+
+    Args:
+        acceleration: Largest rates of the set points, rows [v, omega], shape (2, n).
+        rise: Rise time of each robot's torque, s; 0: none.
+    """
+
+    def __init__(self, acceleration: Array, rise: Array) -> None:
+        self._gradual = (rise > 0.0) & np.isfinite(acceleration).all(axis=0)
+        self._acceleration = np.where(self._gradual, acceleration, 1.0)
+        self._jerk = self._acceleration / np.where(self._gradual, rise, 1.0)
+        self._last: Array | None = None
+        self._change = np.zeros_like(self._acceleration)
+
+    def limited(
+        self, wanted: Array, rate: Array, u: Array, tracks: Mask, dt: float
+    ) -> tuple[Array, Array]:
+        """Return set points and the rates that are fed forward; see StandardBackstepping._desired.
+
+        Args:
+            wanted: Desired velocities, rows [v, omega], shape (2, n), like the next two.
+            rate: Their rates.
+            u: Present velocities.
+            tracks: Which robots track, shape (n,).
+            dt: Control period, s.
+        """
+        last = u if self._last is None else self._last
+        left, jerk = wanted - last, self._jerk
+        half = 0.5 * jerk * dt
+        stopping = np.sqrt(half * half + 2.0 * jerk * np.abs(left)) - half
+        most = np.minimum(np.minimum(self._acceleration, np.abs(left) / dt), stopping)
+        asked = np.copysign(most, left)
+        change = self._change + within_each(asked - self._change, -jerk * dt, jerk * dt)
+        self._change = np.where(tracks, 0.0, change)
+        self._last = np.where(tracks, wanted, last + change * dt)
+        used = self._gradual & ~tracks
+        return np.where(used, self._last, wanted), np.where(used, 0.0, rate)
 
 
 class _BlockApproach:

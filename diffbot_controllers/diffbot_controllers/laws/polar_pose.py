@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import REST, Pose, Velocity
-from arc_odometry.odometry import check_limit, within
 from diffbot_controllers.laws.approach import (
     Approach,
     ApproachGains,
@@ -18,11 +17,10 @@ from diffbot_controllers.laws.approach import (
 from diffbot_controllers.laws.drivetrain import DrivetrainLaw
 from diffbot_controllers.laws.feedback_linearization import LinearizingController, LinearizingRecord
 from diffbot_controllers.laws.motion import State, check_period
+from diffbot_controllers.laws.set_points import GradualSetPoints
 from diffbot_description import Torque
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
-
-UNBOUNDED = Velocity(math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -57,11 +55,8 @@ class PolarPoseController(DrivetrainLaw):
         gains: gamma1, gamma2, lambda_3 / lambda_2 and the speed limits.
         direction: Direction in which the robot arrives: "backwards", as published, "forwards" or
             "either", whichever is nearer. It may drive in the other direction first.
-        acceleration: Maximum |d/dt| of the velocity references of the loops, m/s^2 and rad/s^2,
-            > 0, because a step of the reference would demand full torque; infinite: as published.
-
-    Raises:
-        ValueError: An acceleration is not > 0.
+        set_points: Limits of the velocity references of the loops, because a step of a reference
+            would demand full torque; None: as published.
     """
 
     def __init__(
@@ -69,14 +64,9 @@ class PolarPoseController(DrivetrainLaw):
         loops: LinearizingController,
         gains: ApproachGains = ApproachGains(),  # noqa: B008  (frozen)
         direction: str = "either",
-        acceleration: Velocity = UNBOUNDED,
+        set_points: GradualSetPoints | None = None,
     ) -> None:
-        check_limit(
-            "polar pose",
-            linear_acceleration=acceleration.v,
-            angular_acceleration=acceleration.omega,
-        )
-        self._acceleration = acceleration
+        self._set_points = set_points
         self.loops = loops
         self.drivetrain = loops.drivetrain
         self._approach = Approach(gains, direction)
@@ -86,7 +76,8 @@ class PolarPoseController(DrivetrainLaw):
         """Forget the past."""
         self.loops.reset()
         self._approach.reset()
-        self._last_reference: Velocity | None = None
+        if self._set_points is not None:
+            self._set_points.reset()
         self.record: PolarPoseRecord | None = None
 
     def update(self, state: State, reference: Reference, dt: float) -> Torque:
@@ -108,7 +99,9 @@ class PolarPoseController(DrivetrainLaw):
         motion = self.drivetrain.motion(state, dt)
         x, y, theta = moving_offset(motion.pose, state.velocity, goal, REST)
         linear, angular = self._approach.velocity(x, y, theta, state.velocity.v)
-        wanted = self._slew_limited(Velocity(linear.value, angular.value), motion.velocity, dt)
+        wanted = Velocity(linear.value, angular.value)
+        if self._set_points is not None:
+            wanted = self._set_points.limited(wanted, motion.velocity, dt)
         ahead, turn = to_goal(motion.pose, goal, self._approach.gains.near)
         rests = self.drivetrain.rests(ahead, turn, motion)
         at_goal = math.isfinite(ahead)
@@ -123,13 +116,3 @@ class PolarPoseController(DrivetrainLaw):
             loops=loops,
         )
         return loops.torque
-
-    def _slew_limited(self, wanted: Velocity, u: Velocity, dt: float) -> Velocity:
-        """Return the desired velocity with limited acceleration, as reference of the loops."""
-        last = u if self._last_reference is None else self._last_reference
-        most = self._acceleration
-        self._last_reference = Velocity(
-            last.v + within(wanted.v - last.v, most.v * dt),
-            last.omega + within(wanted.omega - last.omega, most.omega * dt),
-        )
-        return self._last_reference
