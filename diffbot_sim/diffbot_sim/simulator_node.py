@@ -18,6 +18,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import parameter, pose_from_text
+from diffbot_node.running import say_last_words
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
@@ -144,7 +145,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
                 self.get_logger().info(f"payload put on at {stamp:g} s of robot time")
                 self._publish_parameters()
         except ValueError as error:
-            self.get_logger().error(f"parameter 'payload' refused at {stamp:g} s: {error}")
+            say_last_words(self, f"parameter 'payload' refused at {stamp:g} s: {error}")
             self.exit_code = 1
         self._virtual.advance(command)
         if self.sensors.kept:

@@ -72,6 +72,7 @@ def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path
     status, output = run("adaptive", tmp_path, "payload_time:=0.5", "payload:=9000,5,0.1,0")
     assert status not in (0, 130), output
     assert "parameter 'payload' refused at 0.5 s" in output and "Traceback" not in output, output
+    assert "parameter 'payload' refused at 0.5 s" in summary(tmp_path)["reason"]
     assert processes_of(domain) == []
 
 
