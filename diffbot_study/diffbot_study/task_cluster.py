@@ -230,7 +230,9 @@ class Cluster:
         self._known = set(self._workers())
 
     def _workers(self) -> list[str]:
-        return list(self._client.scheduler_info(n_workers=-1)["workers"])
+        # `scheduler_info` may return what the client's own regular update has left meanwhile, which
+        # names no workers.
+        return list(self._client.nthreads())
 
     def _watch(self) -> None:
         """Report workers that have gone or come; raise if the scheduler is gone."""

@@ -32,3 +32,23 @@ def test_ctrl_c_ends_the_workers_of_a_study_without_a_word(tmp_path):
     text = process.communicate(timeout=60)[0]
     assert process.returncode == INTERRUPTED, text
     assert "interrupted: finished runs are kept" in text and "Traceback" not in text, text
+
+
+# The client's own regular update of what it knows of the scheduler names no workers.
+ALWAYS_THERE = """
+import dask
+from diffbot_study.task_cluster import Cluster
+if __name__ == "__main__":
+    dask.config.set({"distributed.client.scheduler-info-interval": "5ms"})
+    with Cluster(workers=1) as cluster:
+        print({len(cluster._workers()) for _ in range(300)})
+"""
+
+
+def test_a_worker_is_not_lost_while_the_client_updates_itself(tmp_path):
+    """Without one of two workers half of a study would stand still, and it was said to be lost."""
+    pytest.importorskip("distributed")
+    file = tmp_path / "always_there.py"
+    file.write_text(ALWAYS_THERE)
+    ended = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip() == "{1}", ended.stdout + ended.stderr
