@@ -55,7 +55,8 @@ def run(name, results, *arguments, pictures=False):
         output, _ = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        raise
+        output, _ = process.communicate()
+        raise AssertionError(f"{name} did not end within {PATIENCE:g} s: {output}") from None
     return process.returncode, output
 
 
