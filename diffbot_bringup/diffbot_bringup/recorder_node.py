@@ -53,7 +53,6 @@ KNOWN = {
 # Exceptions to KNOWN, by full name: the status of a controller has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
 VERSION: Literal[9] = 9  # version of the format; ROS 2 Humble and newer read it
-# In lock-step the simulator can wait for subscribers of this topic, so that no message is lost.
 DEPTH = 2000  # messages that may queue between two polls
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # periods of _poll and _look_around, s of wall time
 
@@ -156,6 +155,7 @@ class Recorder(PolledNode):
         if self._feeds or self._own_run.missing():
             return
         for message_type, topic, connection in self._wanted:
+            # In lock-step the simulator can wait for its subscribers, so that no message is lost.
             if topic.rsplit("/", 1)[-1] == TRUTH:
                 feed = self.create_kept(message_type, topic, raw=True)
             else:

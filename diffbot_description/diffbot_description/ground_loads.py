@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from diffbot_description.robot import Robot
 
-GRAVITY = 9.81  # m/s^2
+GRAVITY = 9.81
 """Acceleration of gravity, m/s^2."""
 # Casters touch the ground together if their lean angles differ by at most this, rad.
 SAME_LEAN = 1e-6
