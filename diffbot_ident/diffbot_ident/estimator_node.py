@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 
 from arc_odometry import JointReader
 from diffbot_description import closed_form, load_robot
-from diffbot_ident.ident_node import fill_parameters
+from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
@@ -193,7 +193,7 @@ class EstimatorNode(Node):
             self._publisher = self.create_publisher(DynamicParameters, topic, 100)
             self._takers = Takers(self, self._publisher)
         message = DynamicParameters()
-        fill_parameters(message, self._estimator.estimate(), stamp)
+        parameters_message.fill(message, self._estimator.estimate(), stamp)
         self._pending.append(message)
         self._publish_pending()
 

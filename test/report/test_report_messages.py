@@ -10,7 +10,7 @@ messages = pytest.importorskip("diffbot_msgs.msg")
 
 from nav_msgs.msg import Odometry  # noqa: E402
 
-from diffbot_ident.ident_node import fill_parameters  # noqa: E402
+from diffbot_ident.parameters_message import fill  # noqa: E402
 from diffbot_ident.torque.estimate import Estimate, EstimateState  # noqa: E402
 from diffbot_ident.verification import VerificationState  # noqa: E402
 from diffbot_report.controller_topics import CONTROLLERS, TRUTH  # noqa: E402
@@ -93,7 +93,7 @@ def test_what_nobody_filled_in_is_unknown():
 @pytest.mark.parametrize("slope", [(0.02, -1.0), None])
 def test_a_slope_is_the_same_after_the_message(slope):
     message = DynamicParameters()
-    fill_parameters(message, Estimate(slope=slope), 1.0)
+    fill(message, Estimate(slope=slope), 1.0)
     assert estimate_of(message).slope == slope
 
 

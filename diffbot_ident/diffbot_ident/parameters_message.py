@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion of estimates and verifications to messages, including `diagnostics`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from diffbot_ident.torque.estimate import NAMES, NORMAL_95, Estimate, EstimateState
+from diffbot_ident.verification import Verification, VerificationState
+from diffbot_msgs.msg import DynamicParameters
+from diffbot_msgs.msg import Verification as VerificationMessage
+from diffbot_node import to_stamp
+
+LEVELS = {
+    EstimateState.UNESTIMATED: DiagnosticStatus.WARN,
+    EstimateState.ESTIMATED: DiagnosticStatus.OK,
+    EstimateState.INVALID: DiagnosticStatus.ERROR,
+}
+
+
+def fill(
+    message: DynamicParameters,
+    estimate: Estimate,
+    stamp: float,
+    verification: VerificationState = VerificationState.NOT_VERIFIED,
+) -> None:
+    """Put an estimate into a message.
+
+    Args:
+        message: Message to fill.
+        estimate: Estimate of the robot's parameters.
+        stamp: Stamp of the newest joint state that it uses, s.
+        verification: Whether it predicts a motion that was not used to identify it.
+    """
+    message.header.stamp = to_stamp(stamp)
+    message.header.frame_id = "base_link"
+    message.k5, message.k6, message.k7, message.k8 = estimate.values
+    message.covariance_diagonal[:] = estimate.variances
+    message.covariance[:] = np.array(estimate.covariance).ravel()
+    friction = estimate.friction
+    message.friction[:] = (math.nan,) * 4 if friction is None else friction.values
+    message.friction_variance[:] = (math.inf,) * 4 if friction is None else friction.variances
+    lost = friction is not None and math.isfinite(sum(friction.gear_variances))
+    message.gear_loss[:] = friction.gear_loss if friction and lost else (math.nan,) * 2
+    message.gear_loss_variance[:] = (math.inf,) * 2 if friction is None else friction.gear_variances
+    turning = estimate.turning
+    message.turning[:] = (math.nan,) * 2 if turning is None else turning.values
+    message.turning_variance[:] = (math.inf,) * 2 if turning is None else turning.variances
+    message.slope[:] = (math.nan,) * 2 if estimate.slope is None else estimate.slope
+    message.state = int(estimate.state)
+    message.reason = estimate.explanation
+    message.parameter_state[:] = np.array(estimate.parameter_states, np.uint8)
+    message.parameter_reason = list(estimate.parameter_reasons)
+    message.warnings = list(estimate.warnings)
+    message.verification = int(verification)
+    message.samples = estimate.samples
+    message.residual_std[:] = estimate.residual_std
+    message.coverage[:] = estimate.coverage
+    message.residual_correlation[:] = estimate.residual_correlation
+    message.torque_delay = float(estimate.delay)
+    message.control_period = float(estimate.period)
+
+
+def verification_message(found: Verification, stamp: float) -> VerificationMessage:
+    """Return the message of a verification whose motion ended at this stamp (s)."""
+    message = VerificationMessage(
+        passed=found.passed,
+        reason=found.reason,
+        duration=float(found.duration),
+        horizon=float(found.horizon),
+    )
+    message.header.stamp = to_stamp(stamp)
+    message.header.frame_id = "base_link"
+    message.one_step[:] = found.one_step
+    message.one_step_no_model[:] = found.one_step_no_model
+    message.one_step_nominal[:] = found.one_step_nominal
+    message.horizon_error[:] = found.horizon_error
+    message.horizon_no_model[:] = found.horizon_no_model
+    message.horizon_nominal[:] = found.horizon_nominal
+    return message
+
+
+def diagnostics(estimate: Estimate, stamp: float, name: str, hardware: str) -> DiagnosticArray:
+    """Return one status about the parameters K5..K8.
+
+    Args:
+        estimate: Estimate of the robot's parameters.
+        stamp: Stamp of the newest joint state, s.
+        name: Name of the node.
+        hardware: Name of the robot.
+    """
+    status = DiagnosticStatus(
+        level=LEVELS[estimate.state],
+        name=f"{name}: dynamic parameters",
+        message=estimate.explanation or "; ".join(estimate.warnings) or "estimated",
+        hardware_id=hardware,
+    )
+    if status.level == DiagnosticStatus.OK and estimate.warnings:
+        status.level = DiagnosticStatus.WARN
+    for key, value, variance, state, reason in zip(
+        NAMES,
+        estimate.values,
+        estimate.variances,
+        estimate.parameter_states,
+        estimate.parameter_reasons,
+        strict=True,
+    ):
+        half = NORMAL_95 * variance**0.5
+        text = f"{value:.6g} +- {half:.2g}" if state is EstimateState.ESTIMATED else reason
+        status.values.append(KeyValue(key=key, value=f"{state.name.lower()}: {text}"))
+    status.values.append(KeyValue(key="samples", value=str(estimate.samples)))
+    status.values.append(KeyValue(key="torque delay, periods", value=f"{estimate.delay:g}"))
+    array = DiagnosticArray(status=[status])
+    array.header.stamp = to_stamp(stamp)
+    return array
