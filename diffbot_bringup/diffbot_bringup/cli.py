@@ -5,7 +5,6 @@ Imports only the standard library at the top: ./diffbot reads the table before a
 exists. A command's module is imported when the command is called.
 """
 
-import gc
 import importlib
 import os
 import signal
@@ -200,6 +199,4 @@ def _run(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    status = main()
-    gc.freeze()  # as in diffbot_node.executables: no search for garbage at the exit
-    sys.exit(status)
+    sys.exit(main())
