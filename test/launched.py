@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches as a user starts them, and who watches them; for the tests of whole graphs."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import rclpy
 from geometry_msgs.msg import TwistStamped
@@ -45,6 +47,8 @@ def start(name, results, *arguments, pictures=False):
         text=True,
         start_new_session=True,
         preexec_fn=default_signals,
+        # A process that hangs then shows where, see `run`.
+        env={**os.environ, "PYTHONFAULTHANDLER": "1"},
     )
 
 
@@ -54,10 +58,23 @@ def run(name, results, *arguments, pictures=False):
     try:
         output, _ = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
+        output = where_it_hangs(process)
         raise AssertionError(f"{name} did not end within {PATIENCE:g} s: {output}") from None
     return process.returncode, output
+
+
+def where_it_hangs(launch):
+    """End a launch; returns its output, with the stacks of the processes that still ran."""
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The parent stands two words after the name, which is in parentheses.
+            if int(entry.read_text().rpartition(")")[2].split()[1]) == launch.pid:
+                os.kill(int(entry.parent.name), signal.SIGABRT)
+    try:
+        return launch.communicate(timeout=15.0)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(launch.pid, signal.SIGABRT)
+        return launch.communicate()[0]
 
 
 def processes_of(domain):
