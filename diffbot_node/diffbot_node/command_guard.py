@@ -391,11 +391,16 @@ class StateClock:
             "check the node that sends its input"
         )
 
-    def silence(self) -> str:
-        """Why the robot counts as silent, with duration and limit; empty if it does not."""
+    def silence(self, lock_step: bool = False) -> str:
+        """Why the robot counts as silent, with duration and limit; empty if it does not.
+
+        Args:
+            lock_step: Whether the simulator waits for the answer to each state. Then a stalled one
+                continues as if nothing had happened, and only its clock counts.
+        """
         age, limit = self.age(), f"{self._limit} s"
         unheard = time.monotonic() - self.heard
-        if self._clock.is_simulated and unheard > LONGEST_PAUSE:
+        if self._clock.is_simulated and unheard > LONGEST_PAUSE and not lock_step:
             age, limit = unheard, f"{LONGEST_PAUSE:g} s of wall time, even if the simulator pauses"
         elif age <= self._limit:
             return ""

@@ -350,7 +350,7 @@ class CommandLoop:
         """Send zero once when no state has arrived in time."""
         if not self.guard.may_command or self.guard.silent:
             return
-        if silence := self._age.silence():
+        if silence := self._age.silence(self._law.in_lock_step):
             why = (
                 f"{silence}: zero {self.robot.command_name} until they arrive again; check "
                 "the robot's driver"

@@ -233,5 +233,6 @@ def test_a_simulator_that_says_nothing_has_gone_though_its_time_stands(clocks):
     clocks.wall += 0.5
     gone = "no joint state for 3.500 s, limit 3 s of wall time, even if the simulator pauses"
     assert clock.silence() == (gone if clocks.is_simulated else "")
+    assert clock.silence(lock_step=True) == ""  # it waits for its answer
     clock.hear()  # it says its state again
     assert clock.silence() == "" and clock.heard == clocks.wall

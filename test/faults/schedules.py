@@ -53,9 +53,9 @@ LOSSY = (
 DURATION = 0.5
 # Bus time after which a run counts as endless, s.
 LONGEST = 120.0
-# Longest stop of a process without an effect on the run, s: a node gives up its simulator after 3 s
-# without a message.
-LONGEST_STALL = 2.5
+# Longest stop of a process, s: longer than LONGEST_PAUSE, after which a simulator without lock-step
+# counts as gone.
+LONGEST_STALL = 8.0
 
 # Time after which a node without its partners leaves, and check period of the report, s.
 PATIENCE, LOOK_PERIOD = 60.0, 0.05
