@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from diffbot_description import DynamicParameters
+from diffbot_description import DynamicParameters, Robot
+from diffbot_description.loading import support_span
 
 # Longest step, s.
 LONGEST_STEP = 1.0
@@ -130,6 +131,20 @@ def check_payload(mass: float, x: float, z: float, yaw_inertia: float) -> None:
         raise ValueError(
             f"payload yaw_inertia = {yaw_inertia:g} kg m^2 without mass: "
             "set it to 0 to remove the payload, or give the payload's mass"
+        )
+
+
+def check_balance(robot: Robot, mass: float, x: float, yaw_inertia: float) -> None:
+    """Raise ValueError if the robot would tip over with the load; see Simulator.set_payload."""
+    loaded = robot.model.with_payload(mass, x, yaw_inertia)
+    total = loaded.mass_body + 2.0 * loaded.wheel_mass
+    centre = loaded.mass_body * loaded.com_offset / total
+    rear, front = support_span(robot)
+    if not rear < centre < front:
+        raise ValueError(
+            f"a payload of {mass:.3g} kg at x = {x:.3g} m puts the centre of mass of "
+            f"{robot.name} at x = {centre:.3g} m, but wheels and casters carry it only "
+            f"from {rear:.3g} to {front:.3g} m: it would tip over; bring the load between them"
         )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from arc_odometry import JointSample
 from arc_odometry.odometry import within
 from diffbot_description import Robot
-from diffbot_sim.simulator import Simulator, check_payload
+from diffbot_sim.simulator import Simulator, check_balance, check_payload
 from diffbot_sim.sloped_floor import SlopedFloor
 
 Array = NDArray[np.float64]
@@ -289,8 +289,8 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
         robot: The robot that carries it.
 
     Raises:
-        ValueError: The text is none of these, or the load is not physical; the message has the text
-            and an example.
+        ValueError: The text is none of these, the load is not physical, or the robot would tip
+            over; the message has the text and an example.
     """
     words = text.replace(",", " ").split()
     if words in ([], [NOTHING]):
@@ -310,6 +310,7 @@ def payload_from_text(text: str, robot: Robot) -> Payload | None:
         raise ValueError(f"payload = {text!r}: {EXAMPLE}") from None
     try:
         check_payload(*load)
+        check_balance(robot, load.mass, load.x, load.yaw_inertia)
     except ValueError as error:
         raise ValueError(f"payload = {text!r}: {error}; {EXAMPLE}") from None
     return load
@@ -335,7 +336,7 @@ class PayloadSchedule:
             time: Robot time of the engine's present state, s.
 
         Raises:
-            ValueError: The robot cannot carry it (it would tip over).
+            ValueError: The robot cannot carry it.
         """
         if self._load is None or time < self._time - TOLERANCE:
             return False

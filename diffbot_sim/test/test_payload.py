@@ -28,6 +28,12 @@ def test_a_wrong_text_is_named_with_an_example(text):
         payload_from_text(text, TWIL)
 
 
+def test_a_load_that_tips_the_robot_is_refused_before_the_run():
+    for x in (0.5, -0.5):
+        with pytest.raises(ValueError, match=rf"payload = .*20 kg at x = {x} m .* tip over; bring"):
+            payload_from_text(f"20,{x},0.1,0.1", TWIL)
+
+
 @pytest.mark.parametrize("name", ["twil", "agv"])
 @pytest.mark.parametrize("engine", ["ideal", "mujoco"])
 def test_a_share_divides_all_parameters(name, engine):

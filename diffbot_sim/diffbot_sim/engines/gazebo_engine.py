@@ -8,8 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from diffbot_description import Robot, RobotModel, wheel_friction
-from diffbot_description.loading import support_span
+from diffbot_description import Robot, wheel_friction
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.contact_engine import ContactEngine
 from diffbot_sim.gazebo import server as protocol
@@ -19,6 +18,7 @@ from diffbot_sim.gazebo.world import PhysicsSettings, write_world
 from diffbot_sim.simulator import (
     LARGEST_TILT,
     SETTLING_TIME,
+    check_balance,
     check_payload,
     check_pose,
     roll_pitch_yaw,
@@ -130,7 +130,7 @@ class GazeboSimulator(ContactEngine):
     def set_payload(self, mass: float, x: float, z: float, yaw_inertia: float) -> None:
         """See Simulator.set_payload."""
         check_payload(mass, x, z, yaw_inertia)
-        self._check_balance(self._bare.with_payload(mass, x, yaw_inertia), mass, x)
+        check_balance(self._robot, mass, x, yaw_inertia)
         before = self.wheel_angles()
         self._payload = (mass, x, z, yaw_inertia)
         payload = protocol.request(protocol.PAYLOAD, *self._payload)
@@ -155,17 +155,6 @@ class GazeboSimulator(ContactEngine):
                 law.gear_loss,
             )
             yield protocol.request(protocol.FRICTION, *friction, steps=side)
-
-    def _check_balance(self, loaded: RobotModel, mass: float, x: float) -> None:
-        total = loaded.mass_body + 2.0 * loaded.wheel_mass
-        centre = loaded.mass_body * loaded.com_offset / total
-        rear, front = support_span(self._robot)
-        if not rear < centre < front:
-            raise ValueError(
-                f"a payload of {mass:.3g} kg at x = {x:.3g} m puts the centre of mass of "
-                f"{self._robot.name} at x = {centre:.3g} m, but wheels and casters carry it only "
-                f"from {rear:.3g} to {front:.3g} m: it would tip over; bring the load between them"
-            )
 
     def draw_line(
         self,
