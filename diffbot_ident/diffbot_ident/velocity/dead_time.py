@@ -332,17 +332,29 @@ class _DeadTimeSearch:
         self.lead = lead
         self._low_pass = False
         self._last: tuple[tuple[object, ...], OutputError] | None = None
+        self._kept: tuple[float, Sequence[AxisSegment]] | None = None
 
     def _problem(self, late: float, square: float, more: float | None = None) -> OutputError:
         """Return the residuals at a dead time, a square and an additional parameter."""
         key = (self._low_pass, float(late), float(square), more)
         if self._last is None or self._last[0] != key:
-            segments = self._segments
-            if more is not None:
-                segments = [self._changed(segment, float(more)) for segment in segments]
+            segments = self._changed_by(more)
             dead_time, smoothing = float(late) * self._period, self._smoothing(square)
-            self._last = key, OutputError(segments, dead_time, self.lead, smoothing)
+            if self._last is None:
+                problem = OutputError(segments, dead_time, self.lead, smoothing)
+            else:
+                problem = self._last[1].moved(segments, dead_time, smoothing)
+            self._last = key, problem
         return self._last[1]
+
+    def _changed_by(self, more: float | None) -> Sequence[AxisSegment]:
+        """Return the segments with an additional parameter applied; the last ones are kept."""
+        if more is None:
+            return self._segments
+        if self._kept is None or self._kept[0] != more:
+            changed = [self._changed(segment, float(more)) for segment in self._segments]
+            self._kept = float(more), changed
+        return self._kept[1]
 
     def scan(self, lates: Sequence[int], more: float | None = None) -> tuple[Array, Array, float]:
         """Return the errors at dead times of whole samples; the best theta and dead time."""
