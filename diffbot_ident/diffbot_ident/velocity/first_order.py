@@ -394,7 +394,9 @@ class OutputError:
         if all(np.ptp(drive.newer[self._skip :]) == 0.0 for drive in drives):
             raise ValueError("command never changes within a stretch: record steps of the command")
         self._drive = Drive.joined(drives)
+        # Where the results of _evaluate hold, and the Jacobian there; None: not needed yet.
         self._theta: list[float] = []
+        self._jacobian: Array | None = None
 
     def _chosen(self, values: Sequence[T]) -> list[T]:
         """Return the values of the segments that are long enough."""
@@ -451,21 +453,22 @@ class OutputError:
             return
         tau = self.time_constant(theta)
         self._forced = ForcedResponse(tau, self._drive, self.period)
-        self._response = self._forced.values[self._use]
+        self._response: Array = self._forced.values[self._use]
         self._x = self.period / tau
         self._decay: Array = np.exp(-self._x * self._since)
         self._power = self._sums(self._decay * self._decay)
         rest = self.measured - theta[1] * self._response
         self._starts = self._sums(self._decay * rest) / self._power
         self._residuals: Array = rest - self._each(self._starts) * self._decay
-        self._jacobian: Array | None = None
+        self._jacobian = None
         self._theta = theta.tolist()
 
     def _by_log_tau(self, theta: Array) -> Array:
         """Return the derivative of the residuals by log tau, (n,)."""
         # Derivative of the decay by log tau.
         bend = self._x * self._since * self._decay
-        by_tau = -theta[1] * self._forced.slope()[self._use] - self._each(self._starts) * bend
+        by_tau: Array = -theta[1] * self._forced.slope()[self._use]
+        by_tau = by_tau - self._each(self._starts) * bend
         shift = self._sums(self._decay * by_tau + self._residuals * bend) / self._power
         by_tau -= self._each(shift) * self._decay
         return by_tau
@@ -473,7 +476,8 @@ class OutputError:
     def _by_gain(self) -> Array:
         """Return the derivative of the residuals by the gain, (n,)."""
         shares = self._sums(self._decay * self._response) / self._power
-        return self._each(shares) * self._decay - self._response
+        by_gain: Array = self._each(shares) * self._decay - self._response
+        return by_gain
 
     def _sums(self, values: Array) -> Array:
         """Return the sum over each segment, shape (segments,)."""
