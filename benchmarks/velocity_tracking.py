@@ -20,7 +20,7 @@ import numpy as np
 
 from diffbot_controllers.velocity_tracking.law import VelocityLimits
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.sigma_fit import BatchFit
+from diffbot_ident.velocity.sigma_batch_fit import BatchFit
 from diffbot_papers.siwek2023_experiments import (
     BEST_BAND,
     NOISE,

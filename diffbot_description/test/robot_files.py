@@ -13,6 +13,9 @@ from diffbot_description.loading import share_directory
 
 TWIL = yaml.safe_load((share_directory() / "config" / "twil.yaml").read_text(encoding="utf-8"))
 
+# The one of libyaml, if PyYAML has it, takes a fifth of the time for the same text.
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
 
 def changed(dotted: str, value: Any) -> dict[str, Any]:
     """Return the data of twil with one field replaced (``a.b``)."""
@@ -28,7 +31,7 @@ def changed(dotted: str, value: Any) -> dict[str, Any]:
 def write(directory: Path, data: Any) -> str:
     """Write a robot file and return its path."""
     path = directory / "robot.yaml"
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    path.write_text(yaml.dump(data, Dumper=DUMPER), encoding="utf-8")
     return str(path)
 
 

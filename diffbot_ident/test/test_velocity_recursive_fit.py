@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from diffbot_description.dynamics import Sigma
-from diffbot_ident.velocity.sigma_fit import (
-    RecursiveFit,
-    RecursiveSettings,
-    VelocityRecording,
-    fit_sigma,
-)
+from diffbot_ident.velocity.sigma_batch_fit import VelocityRecording, fit_sigma
+from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 
 TRUE = Sigma(3.446, 4.576, 0.86, 0.254)
 GUESS = Sigma(0.52, 0.23, 0.49, 0.62)

@@ -15,7 +15,7 @@ from diffbot_description.dynamics import Sigma
 from diffbot_ident import figure_style as style
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.adaptation_law import AdaptationGains, AdaptationLaw
-from diffbot_ident.velocity.sigma_fit import fit_sigma
+from diffbot_ident.velocity.sigma_batch_fit import fit_sigma
 from diffbot_papers.page import (
     ComparisonRow,
     ComparisonTable,

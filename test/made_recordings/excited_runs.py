@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -115,6 +116,12 @@ def record(setting: RunSetting, seed: int, seconds: float) -> RecordedRun:
             torque = next_torque(source, samples, setting)
             samples.append(virtual.advance(torque))
         return make_run(robot, engine.parameters(), samples)
+
+
+@functools.cache
+def usual_run() -> RecordedRun:
+    """Return 30 s of a robot in the usual setting, seed 3; for all tests that only read it."""
+    return record(RunSetting(), 3, 30.0)
 
 
 def driver(setting: RunSetting, robot: Robot, seed: int) -> tuple[GuardedPrbs, Actuator, Encoders]:

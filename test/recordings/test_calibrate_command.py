@@ -19,7 +19,12 @@ from made_recordings.recorded_bag import RecordedBag
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
 from diffbot_ident.calibration.command import main, parser_of
-from diffbot_ident.calibration.recorded_readings import ReadingOptions, read_readings
+from diffbot_ident.calibration.recorded_readings import (
+    TABLE_CHANNELS,
+    ReadingOptions,
+    read_readings,
+)
+from diffbot_ident.recording.table_columns import parse_columns
 
 DEGREE = math.pi / 180.0
 TRUE = WheelGeometry(0.0760, 0.0748, 0.25)
@@ -86,6 +91,8 @@ def test_a_gyro_alone_ends_with_status_3(drive, tmp_path) -> None:
     found = json.loads((tmp_path / "summary.json").read_text())["calibration"]
     assert found["left_radius"]["upper"] is None
     assert "tape" in found["left_radius"]["reason"]
+    ratio = found["track_over_mean_radius"]["value"]
+    assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.01)
 
 
 @pytest.fixture
@@ -115,12 +122,20 @@ def calibrated(path, *words):
     return status, folder / "summary.json"
 
 
+def assert_in_rad(drive, path, *columns):
+    """The angles and rates that are read are those of the drive; what follows knows no units."""
+    options = ReadingOptions(columns=parse_columns(columns, tuple(TABLE_CHANNELS)))
+    readings = read_readings([path], options, TWIL)
+    run, gyro, _ = drive
+    for found, true in ((readings.wheels.left, run.wheels.left),
+                        (readings.wheels.right, run.wheels.right),
+                        (readings.gyro.rate, gyro.rate)):  # fmt: skip
+        np.testing.assert_allclose(found, true, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["{}_position_deg", "{}_angle [degrees]"])
-def test_positions_in_degrees_are_converted_where_the_name_says_so(table, name) -> None:
-    status, path = calibrated(table(name, DEGREE))
-    ratio = json.loads(path.read_text())["calibration"]["track_over_mean_radius"]
-    assert status == 3
-    assert ratio["value"] == pytest.approx(TRUE.separation / 0.0754, rel=0.01)
+def test_positions_in_degrees_are_converted_where_the_name_says_so(drive, table, name) -> None:
+    assert_in_rad(drive, table(name, DEGREE))
 
 
 @pytest.mark.parametrize(
@@ -133,18 +148,20 @@ def test_positions_in_degrees_are_converted_where_the_name_says_so(table, name) 
     ],
 )
 def test_positions_that_are_not_in_rad_are_refused_by_their_column(
-    table, capsys, name, unit, said
+    drive, table, capsys, name, unit, said
 ) -> None:
     path = table(name, unit)
     assert calibrated(path)[0] == 2
     assert said in capsys.readouterr().err
     left, right = name.format("left"), name.format("right")
     chosen = f"left_position={left}*{unit},right_position={right}*{unit},gyro_z=gyro_z"
-    assert calibrated(path, "--columns", chosen)[0] == 3
+    assert_in_rad(drive, path, chosen)
 
 
 def test_rows_that_are_left_out_are_counted(table, capsys) -> None:
-    assert calibrated(table("{}_position", 1.0, bad=True))[0] == 3
+    path = table("wheel {}", 1.0, bad=True)
+    columns = "left_position=wheel left,right_position=wheel right,gyro_z=gyro_z"
+    assert calibrated(path, "--columns", columns)[0] == 3
     said = capsys.readouterr().out
     assert "1 with a number missing or unreadable" in said
     assert "3 with the time of a row before" in said

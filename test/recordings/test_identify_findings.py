@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from identify_command import identify
-from made_recordings.excited_runs import RunSetting, record
+from made_recordings.excited_runs import RunSetting, record, usual_run
 from made_recordings.recorded_bag import RecordedBag
 
 from diffbot_description.dynamics import Sigma
@@ -24,7 +24,7 @@ def table(path, header, rows):
 
 @pytest.fixture(scope="module")
 def run():
-    return record(RunSetting(), 3, 30.0)
+    return usual_run()
 
 
 @pytest.mark.parametrize("velocity", [None, 0.0])
@@ -69,16 +69,18 @@ def velocity_rows(seed, seconds=25.0, period=0.02, truth=None, noise=(0.005, 0.0
 HEADER = "time,command_v,command_w,v,w"
 
 
-def test_a_good_axis_beside_a_refused_one_has_a_status_of_its_own(tmp_path, capsys):
-    rows = np.array(velocity_rows(5))
+def test_a_good_axis_beside_a_refused_one_has_a_status_of_its_own(tmp_path):
+    rows = np.array(velocity_rows(5, seconds=12.0))
     rows[:, 4] = np.sin(0.7 * rows[:, 0])  # a yaw rate that has nothing to do with its command
     status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
     assert status == 3
     assert summary["usable"] == "some"
     assert summary["status"] == {"forward axis": "estimated", "yaw axis": "refused"}
+    rows[:, 2] = 0.5
     rows[:, 3] = np.sin(0.9 * rows[:, 0])
     status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
     assert (status, summary["usable"]) == (1, "none")
+    assert summary["status"] == {"forward axis": "refused", "yaw axis": "not excited"}
 
 
 def one_step(seed, noise, tau, seconds=3.0, period=0.05):
@@ -232,14 +234,14 @@ def test_a_voltage_against_dry_friction_is_no_power_law(tmp_path):
 
 
 def test_rows_that_are_left_out_are_said_and_stand_in_the_summary(tmp_path, capsys):
-    rows = velocity_rows(5)
+    rows = velocity_rows(5, seconds=12.0)
     rows[100] = (*rows[100][:4], np.nan)
     rows[300] = (rows[299][0], *rows[300][1:])
     rows[500] = (rows[498][0], *rows[500][1:])
     status, summary = identify(tmp_path, table(tmp_path / "log.csv", HEADER, rows))
     assert status == 0
     line = (
-        "log.csv: 3 rows ignored of 1250: 1 with a number missing or unreadable, 1 whose time "
+        "log.csv: 3 rows ignored of 600: 1 with a number missing or unreadable, 1 whose time "
         "goes back, 1 with the time of a row before"
     )
     said = capsys.readouterr().out

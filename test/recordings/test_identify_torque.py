@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import yaml
 from identify_command import identify
-from made_recordings.excited_runs import RunSetting, driver, next_torque, record
+from made_recordings.excited_runs import RunSetting, driver, next_torque, usual_run
 from made_recordings.recorded_bag import RecordedBag, write_run
 
 from diffbot_description import load_robot, save_robot
@@ -28,7 +28,7 @@ NAMES = ("K5", "K6", "K7", "K8")
 
 @pytest.fixture(scope="module")
 def run():
-    return record(RunSetting(), 3, 30.0)
+    return usual_run()
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,15 @@ def on_line(run):
     return estimator.estimate()
 
 
-@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-def test_the_result_is_the_on_line_one_within_its_intervals(run, bags, tmp_path, storage):
-    draws = storage == "mcap"
-    status, summary = identify(tmp_path, bags / storage, "--robot", "twil", pictures=draws)
+@pytest.fixture(scope="module")
+def identified(bags, tmp_path_factory):
+    """Folder, exit status and summary of `identify` on the MCAP recording, with pictures."""
+    folder = tmp_path_factory.mktemp("identified")
+    return folder, *identify(folder, bags / "mcap", "--robot", "twil", pictures=True)
+
+
+def test_the_result_is_the_on_line_one_within_its_intervals(run, identified):
+    folder, status, summary = identified
     assert status == 0
     assert summary["trusted"]
     assert summary["verification"]["state"] == "verified"
@@ -65,12 +70,21 @@ def test_the_result_is_the_on_line_one_within_its_intervals(run, bags, tmp_path,
         assert low <= value <= high
         # A fourth of the recording is held out: intervals are wider by 15 %, with some spread.
         assert found["std"] == pytest.approx(1.15 * np.sqrt(variance), rel=0.3)
-    written = yaml.safe_load((tmp_path / "out" / "dynamic_parameters.yaml").read_text())
+    written = yaml.safe_load((folder / "out" / "dynamic_parameters.yaml").read_text())
     section = written["/**"]["ros__parameters"]
     assert section["state"] == "estimated"
     assert section["k7"] == summary["parameters"]["K7"]["value"]
-    drawn = {path.name for path in (tmp_path / "out").glob("*.png")}
-    assert drawn == ({"parameters.png", "held_out.png"} if draws else set())
+    drawn = {path.name for path in (folder / "out").glob("*.png")}
+    assert drawn == {"parameters.png", "held_out.png"}
+
+
+def test_either_storage_gives_the_same_and_pictures_may_be_left_out(identified, bags, tmp_path):
+    _, _, expected = identified
+    status, summary = identify(tmp_path, bags / "sqlite3", "--robot", "twil")
+    assert status == 0
+    for key in ("trusted", "parameters", "friction", "verification", "samples"):
+        assert summary[key] == expected[key], key
+    assert not list((tmp_path / "out").glob("*.png"))
 
 
 def test_a_description_that_does_not_fit_is_told(bags, tmp_path, capsys):
@@ -265,11 +279,11 @@ def write_four(folder, samples, stuck=None):
             bag.joint_state("/joint_states", sample, names)
 
 
-def test_wheels_of_one_side_are_combined(run, bags, four_joints, tmp_path):
+def test_wheels_of_one_side_are_combined(run, identified, four_joints, tmp_path):
     write_four(tmp_path / "bag", run.samples)
     status, summary = identify(tmp_path, tmp_path / "bag", "--robot", four_joints)
     assert status == 0
-    _, expected = identify(tmp_path, bags / "mcap", "--robot", "twil")
+    _, _, expected = identified
     for name in NAMES:
         found, known = (s["parameters"][name] for s in (summary, expected))
         assert found["value"] == pytest.approx(known["value"], rel=1e-6)
@@ -282,13 +296,13 @@ def test_a_stuck_encoder_of_one_of_several_wheels_is_named(run, four_joints, tmp
     assert "joint 'rear_left' keeps the same angle" in capsys.readouterr().err
 
 
-def test_results_of_a_run_are_read_by_the_recording_in_them(bags, tmp_path, capsys):
+def test_results_of_a_run_are_read_by_the_recording_in_them(identified, bags, tmp_path, capsys):
     results = tmp_path / "my_run"
     shutil.copytree(bags / "mcap", results / "recording")
     (results / "summary.json").write_text("{}")
     status, summary = identify(tmp_path, results, "--robot", "twil")
     assert status == 0
-    _, expected = identify(tmp_path, bags / "mcap", "--robot", "twil")
+    _, _, expected = identified
     assert summary["parameters"] == expected["parameters"]
     assert f"{results / 'recording'}: read" in capsys.readouterr().out
 

@@ -7,9 +7,12 @@ from functools import partial
 import numpy as np
 import pytest
 from identify_command import identify
-from made_recordings.excited_runs import RunSetting, record
+from made_recordings.excited_runs import usual_run
 from made_recordings.random_runs import record_random
 
+from diffbot_ident.recording.command_line import parse
+from diffbot_ident.recording.identify import open_recording
+from diffbot_ident.recording.samples import POSITIONS
 from diffbot_study.random_robots import draw
 
 ROBOT = ("--robot", "twil")
@@ -20,7 +23,7 @@ DEGREE = math.pi / 180.0
 
 @pytest.fixture(scope="module")
 def run():
-    return record(RunSetting(), 3, 30.0)
+    return usual_run()
 
 
 def write_table(path, samples, left, right, unit, wrapped=False):
@@ -42,12 +45,29 @@ def table(run, tmp_path):
     return partial(write_table, tmp_path / "log.csv", run.samples)
 
 
-@pytest.mark.parametrize("name", ["{}_position_deg", "{}_position [degrees]", "{}_angle (degree)"])
-def test_degrees_in_a_name_are_converted(run, table, tmp_path, name):
-    path = table(name.format("left"), name.format("right"), DEGREE)
-    status, summary = identify(tmp_path, path, *ROBOT)
+def assert_in_rad(run, path, *words):
+    """The positions that are read are those of the run; what follows knows no units."""
+    blocks = list(open_recording(parse([str(path), *ROBOT, *words])).blocks())
+    read = np.column_stack(
+        [np.concatenate([block.channels[name] for block in blocks]) for name in POSITIONS]
+    )
+    angles = np.unwrap([s.position for s in run.samples], axis=0)
+    np.testing.assert_allclose(read, angles, rtol=1e-7, atol=1e-7)
+
+
+def identifies(run, tmp_path, path, *words):
+    status, summary = identify(tmp_path, path, *ROBOT, *words)
     assert status == 0
     assert summary["parameters"]["K7"]["value"] == pytest.approx(run.truth[2], rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["{}_position_deg", "{}_position [degrees]", "{}_angle (degree)"])
+def test_degrees_in_a_name_are_converted(run, table, name):
+    assert_in_rad(run, table(name.format("left"), name.format("right"), DEGREE))
+
+
+def test_degrees_are_identified_from(run, table, tmp_path):
+    identifies(run, tmp_path, table("left_position_deg", "right_position_deg", DEGREE))
 
 
 @pytest.mark.parametrize(
@@ -71,9 +91,9 @@ def test_ticks_in_a_name_are_refused_until_their_factor_is_given(
     factor = math.tau / COUNTS
     chosen = f"left_position={left}*{factor},right_position={right}*{factor}"
     chosen += ",left_effort=left_effort,right_effort=right_effort"
-    status, summary = identify(tmp_path, path, *ROBOT, "--columns", chosen)
-    assert status == 0
-    assert summary["parameters"]["K7"]["value"] == pytest.approx(run.truth[2], rel=0.01)
+    assert_in_rad(run, path, "--columns", chosen)
+    if words:
+        identifies(run, tmp_path, path, "--columns", chosen)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -87,12 +107,17 @@ def test_positions_that_cannot_be_in_rad_are_asked_about(table, tmp_path, capsys
     assert "left_position=left_position*0.0174533,right_position=right_position*0.0174533" in said
 
 
+@pytest.fixture(scope="module")
+def slow_drive(tmp_path_factory):
+    """File of a robot, and samples of a drive: for most of the time at a twentieth of its speed."""
+    slow = draw(77500).written(tmp_path_factory.mktemp("slow"))
+    return slow.robot.path, record_random(slow, 20.0).samples
+
+
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_degrees_of_a_slow_drive_are_asked_about(tmp_path, capsys, wrapped):
-    """For most of the time it drives at a twentieth of the speed that its limits allow."""
-    slow = draw(77500).written(tmp_path)
-    samples = record_random(slow, 20.0).samples
-    robot = ("--robot", slow.robot.path)
+def test_degrees_of_a_slow_drive_are_asked_about(slow_drive, tmp_path, capsys, wrapped):
+    file, samples = slow_drive
+    robot = ("--robot", file)
     names = "left_position", "right_position"
     path = write_table(tmp_path / "slow.csv", samples, *names, DEGREE, wrapped)
     assert identify(tmp_path, path, *robot)[0] == 2

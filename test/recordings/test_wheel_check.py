@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from identify_command import identify
-from made_recordings.excited_runs import RunSetting, record
+from made_recordings.excited_runs import usual_run
 from made_recordings.random_runs import record_random
 
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS
@@ -19,7 +19,7 @@ COLUMNS = ("time", *POSITIONS, *EFFORTS)
 
 @pytest.fixture(scope="module")
 def rows():
-    return rows_of(record(RunSetting(), 3, 30.0))
+    return rows_of(usual_run())
 
 
 def rows_of(run):

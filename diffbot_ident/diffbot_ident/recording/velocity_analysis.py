@@ -99,6 +99,8 @@ class CrossValidation:
         longest: Longest dead time to scan, s.
         with_exponent: Whether to fit an exponent of the command, too.
         dead_band: Kind of dead band to fit, too; None: no dead band.
+        plain: Cross-validation of the same segments without either, whose fits are then the
+            starts; None: there is none.
 
     Attributes:
         segments: The given segments.
@@ -115,22 +117,28 @@ class CrossValidation:
         longest: float,
         with_exponent: bool = False,
         dead_band: DeadBandKind | None = None,
+        plain: CrossValidation | None = None,
     ) -> None:
-        def fitted(chosen: Sequence[AxisSegment], every: int) -> DeadTimeFit:
+        def fitted(
+            chosen: Sequence[AxisSegment], every: int, start: DeadTimeFit | None
+        ) -> DeadTimeFit:
             if dead_band is not None:
-                return fit_dead_band(chosen, longest, dead_band, every)
-            return fit_dead_time(chosen, longest, with_exponent, every)
+                return fit_dead_band(chosen, longest, dead_band, every, start)
+            return fit_dead_time(chosen, longest, with_exponent, every, start)
 
         self.segments = tuple(segments)
         folds = _folds(segments)
         pairs = [(s.counts, fold) for s, fold in zip(segments, folds, strict=True)]
         self.held = [[new & (fold == k) for new, fold in pairs] for k in range(FOLDS)]
         self.seen = [[new & (fold != k) for new, fold in pairs] for k in range(FOLDS)]
-        self.fits = [
-            fitted([replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)], 2)
-            for seen in self.seen
+        starts: Sequence[DeadTimeFit | None] = [None] * FOLDS if plain is None else plain.fits
+        self.fits: list[DeadTimeFit] = [
+            fitted(
+                [replace(s, fresh=mask) for s, mask in zip(segments, seen, strict=True)], 2, start
+            )
+            for seen, start in zip(self.seen, starts, strict=True)
         ]
-        self.fit = fitted(segments, 1)
+        self.fit: DeadTimeFit = fitted(segments, 1, None if plain is None else plain.fit)
         simulated = tuple(np.empty(len(s.velocity)) for s in segments)
         for k, fit in enumerate(self.fits):
             for segment, fold, values in zip(segments, folds, simulated, strict=True):
@@ -403,7 +411,7 @@ def _best_model(
     """
     found, notes = plain, []
     if plain.prediction.r_squared < GOOD_R_SQUARED:
-        bent = CrossValidation(plain.segments, longest, with_exponent=True)
+        bent = CrossValidation(plain.segments, longest, with_exponent=True, plain=plain)
         if _clearly_better(bent, plain):
             notes.append(
                 f"the command enters as sign(u)|u|^p, p = {bent.fit.exponent:.3g}: held-out R^2 "
@@ -417,7 +425,7 @@ def _best_model(
         value, note = not_identifiable(unit, str(error))
         return found, value, [*notes, note]
     if band.sure:
-        banded = CrossValidation(plain.segments, longest, dead_band=band.fit.kind)
+        banded = CrossValidation(plain.segments, longest, dead_band=band.fit.kind, plain=plain)
         if banded.prediction.squares < found.prediction.squares:
             return banded, band.value, [band.note]
     if found is not plain:

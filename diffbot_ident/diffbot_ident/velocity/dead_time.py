@@ -77,6 +77,8 @@ class DeadTimeFit:
         scanned: Dead times tried, shape (m,), s.
         errors: Root mean square of the residuals at each of them, shape (m,).
         longest: End of the scan, s.
+        scan_best: Best theta = [log tau, gain] of the scan, shape (2,), and its dead time in
+            samples.
         dead_band: b, in the command's unit; 0: unchanged command. An offset may have any sign.
         dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
         kind: Kind of the dead band.
@@ -91,6 +93,7 @@ class DeadTimeFit:
     scanned: Array
     errors: Array
     longest: float
+    scan_best: tuple[Array, float]
     dead_band: float = 0.0
     dead_band_std: float = 0.0
     kind: DeadBandKind = DeadBandKind.OFFSET
@@ -129,6 +132,7 @@ def fit_dead_time(
     longest: float = LONGEST,
     with_exponent: bool = False,
     every: int = 1,
+    plain: DeadTimeFit | None = None,
 ) -> DeadTimeFit:
     """Fit an axis and its dead time.
 
@@ -137,6 +141,8 @@ def fit_dead_time(
         longest: End of the scan, s, >= 0; limited to a third of the longest segment.
         with_exponent: Whether the exponent p is also fitted.
         every: Samples between the dead times of the scan.
+        plain: Fit of the same segments without an exponent, with the same scan, which is then not
+            repeated; None: there is none.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -150,7 +156,11 @@ def fit_dead_time(
     samples = min(int(longest / period + 1e-9), most)
     search = _DeadTimeSearch(segments, samples * period, _bent, (LOWEST, HIGHEST), EXPONENT_STEP)
     every *= segments[0].every
-    errors, theta, late = search.scan(range(0, samples + 1, every))
+    if plain is None:
+        errors, theta, late = search.scan(range(0, samples + 1, every))
+    else:
+        errors, (theta, late) = plain.errors, plain.scan_best
+    scan_best = theta, late
     exponent = 1.0
     if with_exponent:
         tried = {1.0: (errors, theta, late)}
@@ -169,6 +179,7 @@ def fit_dead_time(
         scanned=np.float64(period) * np.arange(0, samples + 1, every),
         errors=errors,
         longest=search.lead,
+        scan_best=scan_best,
     )
 
 
@@ -332,17 +343,29 @@ class _DeadTimeSearch:
         self.lead = lead
         self._low_pass = False
         self._last: tuple[tuple[object, ...], OutputError] | None = None
+        self._kept: tuple[float, Sequence[AxisSegment]] | None = None
 
     def _problem(self, late: float, square: float, more: float | None = None) -> OutputError:
         """Return the residuals at a dead time, a square and an additional parameter."""
         key = (self._low_pass, float(late), float(square), more)
         if self._last is None or self._last[0] != key:
-            segments = self._segments
-            if more is not None:
-                segments = [self._changed(segment, float(more)) for segment in segments]
+            segments = self._changed_by(more)
             dead_time, smoothing = float(late) * self._period, self._smoothing(square)
-            self._last = key, OutputError(segments, dead_time, self.lead, smoothing)
+            if self._last is None:
+                problem = OutputError(segments, dead_time, self.lead, smoothing)
+            else:
+                problem = self._last[1].moved(segments, dead_time, smoothing)
+            self._last = key, problem
         return self._last[1]
+
+    def _changed_by(self, more: float | None) -> Sequence[AxisSegment]:
+        """Return the segments with an additional parameter applied; the last ones are kept."""
+        if more is None:
+            return self._segments
+        if self._kept is None or self._kept[0] != more:
+            changed = [self._changed(segment, float(more)) for segment in self._segments]
+            self._kept = float(more), changed
+        return self._kept[1]
 
     def scan(self, lates: Sequence[int], more: float | None = None) -> tuple[Array, Array, float]:
         """Return the errors at dead times of whole samples; the best theta and dead time."""

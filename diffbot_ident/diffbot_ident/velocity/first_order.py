@@ -28,10 +28,12 @@ sigma^2 (J'J)^-1 treats all samples as independent.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +43,14 @@ from scipy.signal import lfilter
 from diffbot_ident.velocity.smoothed_response import (
     UNSMOOTHED,
     Drive,
+    ForcedResponse,
     Smoothing,
     forced_response,
 )
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 # Standard deviation of log tau, or relative one of the gain, beyond which it is not identifiable.
 LARGEST_RELATIVE_STD = 0.5
@@ -186,7 +190,7 @@ class FirstOrder:
         if not len(command):
             return np.empty(0)
         drive = Drive.of(command, period, _checked(dead_time), smoothing)
-        response, _ = forced_response(self.time_constant, drive, period)
+        response = forced_response(self.time_constant, drive, period)
         decay: Array = np.exp(-period / self.time_constant * np.arange(len(command)))
         return (start - self.gain * float(response[0])) * decay + self.gain * response
 
@@ -324,56 +328,79 @@ class OutputError:
     ) -> None:
         if not segments:
             raise ValueError("segments is empty: must hold at least one")
-        self.dead_time = _checked(dead_time)
         self.period = segments[0].period
         for segment in segments:
             if not math.isclose(segment.period, self.period, rel_tol=1e-9):
                 raise ValueError(
                     f"segments have periods {self.period} s and {segment.period} s: must be one"
                 )
-        if not lead >= dead_time:
-            raise ValueError(f"lead = {lead} s: must be >= dead_time = {dead_time} s")
-        skip = math.ceil(lead / self.period - 1e-9)
-        pieces = self._pieces(segments, skip, smoothing)
-        if not pieces:
-            raise ValueError(
-                f"no stretch is long enough: must be at least {skip + LEAST_SAMPLES} samples with "
-                f"a lead of {lead:g} s; record for longer"
-            )
-        if all(np.ptp(drive.newer[skip:]) == 0.0 for drive, *_ in pieces):
-            raise ValueError("command never changes within a stretch: record steps of the command")
-        velocity, use = (np.concatenate([piece[i] for piece in pieces]) for i in (1, 2))
+        self._lead = lead
+        self._skip = math.ceil(lead / self.period - 1e-9)
+        # Which velocities count. The first `skip` do not: at the end of the lead a low-pass has
+        # forgotten how the segment began.
+        uses = [segment.counts.copy() for segment in segments]
+        for mask in uses:
+            mask[: self._skip] = False
+        self._long_enough = [np.count_nonzero(mask) >= LEAST_SAMPLES for mask in uses]
+        self._set_drive(segments, dead_time, smoothing)
+        use = np.concatenate(self._chosen(uses))
+        velocity = np.concatenate(self._chosen([segment.velocity for segment in segments]))
         self.measured: Array = velocity[use]
         if np.ptp(self.measured) == 0.0:
             raise ValueError(f"velocity is always {self.measured[0]:g}: check its channel")
-        self._drive = Drive.joined([piece[0] for piece in pieces])
         # A view, not a copy, if all samples count.
         self._use: slice | Mask = slice(None) if use.all() else use
         # Index of each sample relative to its segment's first one that counts.
-        counting = [np.flatnonzero(piece[2]) for piece in pieces]
+        counting = [np.flatnonzero(mask) for mask in self._chosen(uses)]
         self._since = np.concatenate([k - k[0] for k in counting]).astype(float)
         self.lengths = [len(k) for k in counting]
         self._first = np.cumsum([0, *self.lengths[:-1]])
-        self._longest = self.period * max(len(piece[2]) for piece in pieces)
+        self._longest = self.period * max(len(mask) for mask in self._chosen(uses))
         self._slowest = SLOWEST * self.period * len(use)
-        self._theta: list[float] = []
 
-    def _pieces(
-        self, segments: Sequence[AxisSegment], skip: int, smoothing: Smoothing
-    ) -> list[tuple[Drive, Array, Mask]]:
-        """Return delayed commands, velocity and whether samples count, of long enough segments.
+    def moved(
+        self, segments: Sequence[AxisSegment], dead_time: float, smoothing: Smoothing
+    ) -> OutputError:
+        """Return the residuals at another dead time and smoothing, with the same lead.
 
-        The first `skip` samples do not: at the end of the lead a low-pass has forgotten how the
-        segment began.
+        Args:
+            segments: The same segments; their commands may be others.
+            dead_time: Dead time, s, >= 0, <= the lead.
+            smoothing: How the velocity is smoothed.
+
+        Raises:
+            ValueError: A fit is impossible, see fit_first_order.
         """
-        pieces = []
-        for segment in segments:
-            use = segment.counts.copy()
-            use[:skip] = False
-            if np.count_nonzero(use) >= LEAST_SAMPLES:
-                drive = Drive.of(segment.command, self.period, self.dead_time, smoothing)
-                pieces.append((drive, segment.velocity, use))
-        return pieces
+        other = copy.copy(self)
+        other._set_drive(segments, dead_time, smoothing)
+        return other
+
+    def _set_drive(
+        self, segments: Sequence[AxisSegment], dead_time: float, smoothing: Smoothing
+    ) -> None:
+        """Set the delayed commands of the segments that are long enough."""
+        self.dead_time = _checked(dead_time)
+        if not self._lead >= dead_time:
+            raise ValueError(f"lead = {self._lead} s: must be >= dead_time = {dead_time} s")
+        drives = [
+            Drive.of(segment.command, self.period, dead_time, smoothing)
+            for segment in self._chosen(segments)
+        ]
+        if not drives:
+            raise ValueError(
+                f"no stretch is long enough: must be at least {self._skip + LEAST_SAMPLES} samples "
+                f"with a lead of {self._lead:g} s; record for longer"
+            )
+        if all(np.ptp(drive.newer[self._skip :]) == 0.0 for drive in drives):
+            raise ValueError("command never changes within a stretch: record steps of the command")
+        self._drive = Drive.joined(drives)
+        # Where the results of _evaluate hold, and the Jacobian there; None: not needed yet.
+        self._theta: list[float] = []
+        self._jacobian: Array | None = None
+
+    def _chosen(self, values: Sequence[T]) -> list[T]:
+        """Return the values of the segments that are long enough."""
+        return [value for value, long in zip(values, self._long_enough, strict=True) if long]
 
     def checked(self, start: tuple[float, float]) -> Array:
         """Return theta of a start (inertia, drag), with its time constant limited to the range.
@@ -398,7 +425,7 @@ class OutputError:
         The gain enters linearly.
         """
         theta = np.array([math.log(tau), 0.0])
-        without, response = self.residuals(theta), -self.jacobian(theta)[:, 1]
+        without, response = self.residuals(theta), -self._by_gain()
         power = float(response @ response)
         theta[1] = float(response @ without) / power if power > 0.0 else 0.0
         return float(np.sum((without - theta[1] * response) ** 2)), theta
@@ -416,30 +443,41 @@ class OutputError:
     def jacobian(self, theta: Array) -> Array:
         """Return the derivative of the residuals by theta, shape (n, 2)."""
         self._evaluate(theta)
+        # A search needs it at few of its points.
+        if self._jacobian is None:
+            self._jacobian = np.stack((self._by_log_tau(theta), self._by_gain()), axis=1)
         return self._jacobian
 
     def _evaluate(self, theta: Array) -> None:
         if theta.tolist() == self._theta:
             return
         tau = self.time_constant(theta)
-        x = self.period / tau
-        response, slope = (
-            series[self._use] for series in forced_response(tau, self._drive, self.period)
-        )
-        decay = np.exp(-x * self._since)
-        # Derivative of the decay by log tau.
-        bend = x * self._since * decay
-        power = self._sums(decay * decay)
-        rest = self.measured - theta[1] * response
-        starts = self._sums(decay * rest) / power
-        residuals = rest - self._each(starts) * decay
-        by_tau = -theta[1] * slope - self._each(starts) * bend
-        shift = self._sums(decay * by_tau + residuals * bend) / power
-        by_tau -= self._each(shift) * decay
-        by_gain = self._each(self._sums(decay * response) / power) * decay - response
+        self._forced = ForcedResponse(tau, self._drive, self.period)
+        self._response: Array = self._forced.values[self._use]
+        self._x = self.period / tau
+        self._decay: Array = np.exp(-self._x * self._since)
+        self._power = self._sums(self._decay * self._decay)
+        rest = self.measured - theta[1] * self._response
+        self._starts = self._sums(self._decay * rest) / self._power
+        self._residuals: Array = rest - self._each(self._starts) * self._decay
+        self._jacobian = None
         self._theta = theta.tolist()
-        self._residuals: Array = residuals
-        self._jacobian: Array = np.stack((by_tau, by_gain), axis=1)
+
+    def _by_log_tau(self, theta: Array) -> Array:
+        """Return the derivative of the residuals by log tau, (n,)."""
+        # Derivative of the decay by log tau.
+        bend = self._x * self._since * self._decay
+        by_tau: Array = -theta[1] * self._forced.slope()[self._use]
+        by_tau = by_tau - self._each(self._starts) * bend
+        shift = self._sums(self._decay * by_tau + self._residuals * bend) / self._power
+        by_tau -= self._each(shift) * self._decay
+        return by_tau
+
+    def _by_gain(self) -> Array:
+        """Return the derivative of the residuals by the gain, (n,)."""
+        shares = self._sums(self._decay * self._response) / self._power
+        by_gain: Array = self._each(shares) * self._decay - self._response
+        return by_gain
 
     def _sums(self, values: Array) -> Array:
         """Return the sum over each segment, shape (segments,)."""

@@ -29,22 +29,25 @@ which an axis is updated when its interval is narrow and its signs are right.
 
 A known dead band is removed from the commands first; while driving it is identified from the same
 blocks, see dead_band_estimate.py.
+
+The node imports this: nothing here may import SciPy, which doubles the time in which it starts.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
-from diffbot_ident.velocity.first_order import Array, AxisSegment, fit_first_order
+
+Array = NDArray[np.float64]
 
 # Minimum number of samples of a block.
 LEAST_SAMPLES = 8
@@ -489,76 +492,3 @@ class _RecursiveAxis:
         self._squares = keep * self._squares + float(residual @ residual)
         self._products = keep * self._products + float(residual[1:] @ residual[:-1])
         self._samples = keep * self._samples + len(residual) - 1
-
-
-# Batch fit of sigma1..sigma4 to a recording; section 3.2 of Siwek et al. (2023).
-#
-# The paper minimises by Levenberg-Marquardt, (4) and (5). (5) lacks a transpose: its right side
-# must be -J(x)' F(x), as J has a row per residual. Here scipy's (MINPACK's) implementation is used
-# for each axis of (3) separately; see first_order for the residuals.
-
-
-@dataclass(frozen=True)
-class VelocityRecording:
-    """Commands and velocities of both axes, sampled uniformly, n samples.
-
-    Attributes:
-        period: Sampling period, s, > 0.
-        command: Command of (v, omega) held from sample k to k+1, m/s and rad/s, shape (n, 2).
-        velocity: Velocity measured at sample k, m/s and rad/s, shape (n, 2).
-    """
-
-    period: float
-    command: Array
-    velocity: Array
-
-    def axis(self, index: int) -> AxisSegment:
-        """Return axis 0, forward, or 1, yaw."""
-        return AxisSegment(self.period, self.command[:, index], self.velocity[:, index])
-
-
-@dataclass(frozen=True)
-class BatchFit:
-    """sigma fitted to a recording.
-
-    Attributes:
-        sigma: The parameters.
-        covariance: Covariance of [sigma1, sigma2, sigma3, sigma4], shape (4, 4); infinite variances
-            where the recording does not identify a parameter.
-    """
-
-    sigma: Sigma
-    covariance: Array
-
-    @property
-    def deviations(self) -> Array:
-        """Standard deviations of [sigma1, sigma2, sigma3, sigma4], shape (4,)."""
-        return np.sqrt(self.covariance.diagonal())
-
-
-def fit_sigma(
-    recordings: Sequence[VelocityRecording],
-    start: Sigma | None = None,
-) -> BatchFit:
-    """Fit both axes by output error.
-
-    Args:
-        recordings: One or more uninterrupted recordings with the same period.
-        start: Initial values of the search; None: found by a coarse grid.
-
-    Raises:
-        ValueError: An axis cannot be fitted, or its parameters have the wrong sign; the message
-            names the axis.
-    """
-    fits = []
-    for index, axis in enumerate(AXES):
-        segments = [recording.axis(index) for recording in recordings]
-        try:
-            fits.append(fit_first_order(segments, start.axis(index) if start else None))
-        except ValueError as error:
-            raise ValueError(f"axis {axis}: {error}") from None
-    covariance = np.zeros((4, 4))
-    for index, fit in enumerate(fits):
-        covariance[index::2, index::2] = fit.covariance
-    models = [(fit.model.inertia, fit.model.drag) for fit in fits]
-    return BatchFit(Sigma.of_axes(*models), covariance)

@@ -105,28 +105,17 @@ class Drive:
         # Commands may seem to act before they are sent, if the middle of their effect is as late.
         end = (dead_time - smoothing.delay) / period
         if width < LEAST_WINDOW:
-            return replace(cls._late(command, end + 0.5 * width), lag=lag)
+            return cls(*_late(command, end + 0.5 * width), lag)
         passed = _passed(command, end) - _passed(command, end + width)
-        return replace(
-            cls._late(command, end),
-            lag=lag,
-            window=width,
-            before=cls._late(command, end + width),
-            mean=passed / width,
-        )
-
-    @classmethod
-    def _late(cls, command: Array, late: float) -> Drive:
-        # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
-        whole = math.floor(late + 1e-9)
-        index = np.arange(len(command)) - whole
-        newer, older = (command[np.clip(index - i, 0, len(command) - 1)] for i in (0, 1))
-        return cls(newer, older, max(late - whole, 0.0))
+        before = cls(*_late(command, end + width))
+        return cls(*_late(command, end), lag, width, before, passed / width)
 
     @classmethod
     def joined(cls, drives: Sequence[Drive]) -> Drive:
         """Join drives of the same dead time and window into one."""
         first = drives[0]
+        if len(drives) == 1:
+            return first
         newer, older, mean = (
             np.concatenate([getattr(drive, name) for drive in drives])
             for name in ("newer", "older", "mean")
@@ -141,6 +130,25 @@ class Drive:
         )
 
 
+def _late(command: Array, late: float) -> tuple[Array, Array, float]:
+    """Return newer and older commands, each (n,), and their fraction, at a delay in periods."""
+    # The tolerance makes 0.3 s 6 periods of 0.05 s, not 5.999.
+    whole = math.floor(late + 1e-9)
+    newer, older = _moved(command, whole), _moved(command, whole + 1)
+    return newer, older, max(late - whole, 0.0)
+
+
+def _moved(command: Array, samples: int) -> Array:
+    """Return a command that comes whole samples later, its first and last value held, (n,)."""
+    count = len(command)
+    later, earlier = min(max(samples, 0), count), min(max(-samples, 0), count)
+    moved = np.empty(count)
+    moved[:later] = command[0]
+    moved[later : count - earlier] = command[earlier : count - later]
+    moved[count - earlier :] = command[-1]
+    return moved
+
+
 def _passed(command: Array, late: float) -> Array:
     """Return the integral of a held command up to `late` periods before each sample, (n,)."""
     count = len(command)
@@ -152,39 +160,87 @@ def _passed(command: Array, late: float) -> Array:
     return passed
 
 
-def forced_response(tau: float, drive: Drive, period: float) -> tuple[Array, Array]:
-    """Return the response of unit gain from rest, and its derivative by log tau, each (n,).
+def forced_response(tau: float, drive: Drive, period: float) -> Array:
+    """Return the response of unit gain from rest, shape (n,).
 
     Args:
         tau: Time constant of the axis, s, > 0.
         drive: Commands that act.
         period: Sampling period, s, > 0.
     """
-    response, slope = _over_window(tau, drive, period)
-    lag = min(drive.lag * period, LARGEST_LAG * tau)
-    if lag < LEAST_WINDOW * period:
-        return response, slope
-    smoothed = (tau * response - lag * _over_window(lag, drive, period)[0]) / (tau - lag)
-    return smoothed, tau * (response + slope - smoothed) / (tau - lag)
+    return ForcedResponse(tau, drive, period).values
 
 
-def _over_window(tau: float, drive: Drive, period: float) -> tuple[Array, Array]:
-    response, slope = _at_instants(tau, drive, period)
-    if drive.before is None:
-        return response, slope
-    earlier, earlier_slope = _at_instants(tau, drive.before, period)
-    ratio = tau / (period * drive.window)
-    change = ratio * (response - earlier)
-    return drive.mean - change, -change - ratio * (slope - earlier_slope)
+class ForcedResponse:
+    """Response of unit gain from rest, and its derivative by log tau.
+
+    The derivative costs as much again, and a search needs it at few of its points.
+
+    Args:
+        tau: Time constant of the axis, s, > 0.
+        drive: Commands that act.
+        period: Sampling period, s, > 0.
+
+    Attributes:
+        values: Response, shape (n,).
+    """
+
+    def __init__(self, tau: float, drive: Drive, period: float) -> None:
+        self._tau, self._over = tau, _OverWindow(tau, drive, period)
+        self._lag = min(drive.lag * period, LARGEST_LAG * tau)
+        self._filtered = self._lag >= LEAST_WINDOW * period
+        self.values = self._over.values
+        if self._filtered:
+            lagging = self._lag * _OverWindow(self._lag, drive, period).values
+            self.values = (tau * self.values - lagging) / (tau - self._lag)
+
+    def slope(self) -> Array:
+        """Return the derivative by log tau, shape (n,)."""
+        slope, tau = self._over.slope(), self._tau
+        if not self._filtered:
+            return slope
+        return tau * (self._over.values + slope - self.values) / (tau - self._lag)
 
 
-def _at_instants(tau: float, drive: Drive, period: float) -> tuple[Array, Array]:
-    f = drive.fraction
-    x = period / tau
-    a = math.exp(-x)
-    part = math.exp(-x * (1.0 - f))
-    # d a / d log tau = x a, and so on.
-    pull = -math.expm1(-x * (1.0 - f)) * drive.newer + (part - a) * drive.older
-    slope = x * ((f - 1.0) * part * drive.newer + ((1.0 - f) * part - a) * drive.older)
-    response = lfilter((0.0, 1.0), (1.0, -a), pull)
-    return response, lfilter((0.0, 1.0), (1.0, -a), slope + x * a * response)
+class _OverWindow:
+    """Mean over the window of a drive; see ForcedResponse."""
+
+    def __init__(self, tau: float, drive: Drive, period: float) -> None:
+        self._end = _AtInstants(tau, drive, period)
+        self.values: Array = self._end.values
+        if drive.before is not None:
+            self._begin = _AtInstants(tau, drive.before, period)
+            self._ratio = tau / (period * drive.window)
+            self._change = self._ratio * (self._end.values - self._begin.values)
+            self.values = drive.mean - self._change
+        self._is_mean = drive.before is not None
+
+    def slope(self) -> Array:
+        slope = self._end.slope()
+        if not self._is_mean:
+            return slope
+        return -self._change - self._ratio * (slope - self._begin.slope())
+
+
+class _AtInstants:
+    """Response at the instants of the samples; see ForcedResponse."""
+
+    def __init__(self, tau: float, drive: Drive, period: float) -> None:
+        f = drive.fraction
+        self._drive, self._x = drive, period / tau
+        self._a = math.exp(-self._x)
+        self._part = math.exp(-self._x * (1.0 - f))
+        pull = -math.expm1(-self._x * (1.0 - f)) * drive.newer
+        pull += (self._part - self._a) * drive.older
+        self.values = self._filtered(pull)
+
+    def slope(self) -> Array:
+        drive, x, a, part = self._drive, self._x, self._a, self._part
+        f = drive.fraction
+        # d a / d log tau = x a, and so on.
+        slope = x * ((f - 1.0) * part * drive.newer + ((1.0 - f) * part - a) * drive.older)
+        return self._filtered(slope + x * a * self.values)
+
+    def _filtered(self, values: Array) -> Array:
+        filtered: Array = lfilter((0.0, 1.0), (1.0, -self._a), values)
+        return filtered
