@@ -28,12 +28,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffbot_description.dead_band import passed_of
-from diffbot_ident.torque.estimate import NORMAL_95
-
-Array = NDArray[np.float64]
+from diffbot_ident.torque.estimate import NORMAL_95, Array
 
 # Number of widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5

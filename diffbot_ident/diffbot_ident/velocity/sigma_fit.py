@@ -40,14 +40,11 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
 from diffbot_description.dynamics import AXES, Sigma
-from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.torque.estimate import NORMAL_95, Array
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
-
-Array = NDArray[np.float64]
 
 # Minimum number of samples of a block.
 LEAST_SAMPLES = 8
