@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffbot_sim.engines.motion_series import FIRST, ORDER, Stribeck, evaluate, motion_series
+from diffbot_sim.engines.motion_series import (
+    FIRST,
+    ORDER,
+    Slip,
+    Stribeck,
+    evaluate,
+    motion_series,
+)
 
 # v' and omega' of a robot like twil with viscous friction and torque.
 ROWS = ((0.1, 0.0, -0.8, 0.1, 0.9), (0.0, -0.3, 0.05, -4.0, -2.0))
@@ -36,11 +43,46 @@ def test_a_horizon_of_a_period_needs_two_thirds_of_the_terms():
     assert FIRST < terms <= 2 * ORDER // 3 + 1
 
 
-def test_what_cannot_be_told_from_the_speeds_takes_all_terms():
-    """Values of functions of the state may converge later than the speeds do."""
+@given(
+    st.floats(0.5, 3.0),
+    speed,
+    st.floats(1e-3, 0.05),
+    st.sampled_from([Stribeck(1.0, 0.2), Slip(0.2, 0.1)]),
+)
+def test_a_shorter_series_with_functions_is_the_same_motion(v, omega, horizon, function):
+    """Their values may converge later than the speeds do, and hardly affect them, as here."""
+    rows = tuple((*row, *(1e-6,) * len(function.terms)) for row in ROWS)
+    short = motion_series(v, omega, 0.4, rows, horizon, [function])
+    long = motion_series(v, omega, 0.4, rows, LONG, [function])
+    end = min(horizon, short.span, long.span)
+    for part in PARTS[:6]:
+        ends = [evaluate(getattr(series, part), end) for series in (short, long)]
+        assert ends[0] == pytest.approx(ends[1], rel=1e-14, abs=1e-15)
+    for own, others in zip(short.others, long.others, strict=True):
+        assert evaluate(own, end) == pytest.approx(evaluate(others, end), rel=1e-14, abs=1e-15)
+
+
+def test_a_function_that_is_constant_does_not_need_all_terms():
     rows = tuple((*row, 0.1) for row in ROWS)
-    series = motion_series(0.3, 0.5, 0.4, rows, 0.01, [Stribeck(1.0, 0.2)])
-    assert len(series.v) == ORDER + 1
+    fast = motion_series(9.0, 0.5, 0.4, rows, 0.01, [Stribeck(1.0, 0.2)])
+    assert fast.others[0] == [0.0] * len(fast.centripetal)
+    assert FIRST < len(fast.v) <= 2 * ORDER // 3 + 1
+
+
+def test_a_function_that_converges_late_takes_more_terms():
+    """The speeds alone, which it hardly affects, need fewer."""
+    rows = tuple((*row, 1e-9) for row in ROWS)
+    late = motion_series(0.03, 0.05, 0.4, rows, 0.01, [Stribeck(30.0, 0.0)])
+    speeds = motion_series(0.03, 0.05, 0.4, ROWS, 0.01)
+    assert len(late.v) > len(speeds.v) + 2
+
+
+def test_changes_bound_those_of_the_speeds():
+    series = motion_series(0.3, -0.5, 0.4, ROWS, 0.05)
+    for time in (0.001, 0.01, 0.05):
+        for bound, terms in zip(series.changes(time), (series.v, series.omega), strict=True):
+            change = abs(evaluate(terms, time) - terms[0])
+            assert change <= bound <= 1.5 * change
 
 
 def test_a_robot_at_rest_stays_there():

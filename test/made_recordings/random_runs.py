@@ -25,6 +25,8 @@ from made_recordings.excited_runs import RecordedRun, make_run
 
 LONGEST_PART = 2e-3
 """Time for which a torque that depends on the wheels' angles is held, s."""
+WARMING_PART = 0.1
+"""Time for which friction that drifts is held, s; it changes by less than 1 % in it."""
 UNMODELLED = (
     "stribeck",
     "direction",
@@ -161,8 +163,9 @@ def record_random(
     position, velocity = read()
     samples = [JointSample(0.0, position, velocity, (0.0, 0.0))]
     speeds = (0.0, 0.0)
+    warmer = math.ceil(WARMING_PART / period)
     for count in range(1, round(seconds / period) + 1):
-        if drawn.warming:
+        if drawn.warming and (count - 1) % warmer == 0:
             if not isinstance(engine, IdealSimulator):
                 raise ValueError("only the engine ideal has friction that drifts")
             engine.set_friction(drawn.friction_at(count * period))

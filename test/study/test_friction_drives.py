@@ -118,7 +118,7 @@ def test_a_delay_that_is_known_costs_less_than_half_of_the_error_and_unknown_mor
 def test_a_robot_on_a_slope_rests_at_its_goal(robot, make):
     """Where its friction does not hold it, a constant torque does."""
     engine = make_simulator("ideal", robot)
-    for seed, slope in ((0, 2.0), (1, 2.0), (2, 2.0), (1, 5.0), (2, 5.0)):
+    for seed, slope in ((0, 2.0), (1, 5.0), (2, 2.0)):
         run = simulate_drive(
             engine,
             robot,

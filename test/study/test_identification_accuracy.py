@@ -43,7 +43,7 @@ def test_ideal_engine_thirty_seconds(robot, seed, counts, bounds):
     check(simulate_identification(ROBOTS[robot], "ideal", seed, 30.0, counts), bounds)
 
 
-@pytest.mark.parametrize("seed", range(40, 44))
+@pytest.mark.parametrize("seed", [40, 41])
 def test_wheels_that_friction_holds_do_not_spoil_the_estimate(seed):
     """Torques below friction, as the optimised excitation has them: K5 and K6 were 1 to 4 % off."""
     robot = ROBOTS["twil"]
@@ -109,14 +109,13 @@ def recorded_with_radii(seed, off):
     return record(Uneven(), seed, 20.0), (*robot.friction.viscous, *robot.friction.coulomb)
 
 
-@pytest.mark.parametrize("off", [-0.008, 0.008])
-def test_the_friction_of_unequal_wheels_is_that_of_each_wheel(off):
+def test_the_friction_of_unequal_wheels_is_that_of_each_wheel():
     """Taken for that of equal wheels, the Coulomb friction was 1.5 % off, 2 to 3 deviations.
 
     The motion shows by how much a torque of one wheel does more than one of the other.
     """
     errors = []
-    for seed in range(10, 14):
+    for seed, off in ((10, -0.008), (11, -0.008), (12, 0.008), (13, 0.008)):
         run, truth = recorded_with_radii(seed, off)
         radius = load_robot("twil").wheels.radius
         equal = WheelGeometry(radius, radius, run.geometry.separation)

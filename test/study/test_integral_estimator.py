@@ -298,6 +298,8 @@ def test_after_a_change_the_samples_count_from_0_also_with_gaps():
         if count % 100 < 90:
             with contextlib.suppress(ValueError):
                 estimator.update(sample)
+        if count < len(light.samples):
+            continue
         if "the robot changed" in (found := estimator.estimate()).reason:
             break
     assert found.reason.startswith("0 of 100 samples")

@@ -5,6 +5,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,12 +32,17 @@ def identified(drawn, seconds=20.0, estimator="integral"):
     return found, (np.array(found.values) - run.truth) / np.sqrt(found.variances)
 
 
+@cache
+def on_a_slope():
+    """A robot on a slope of 1 degree; the estimate of 20 s, and errors as of `identified`."""
+    drawn = replace(draw(8201), slope=1.0, downhill=30.0)
+    return drawn, *identified(drawn)
+
+
 def test_the_kalman_filter_leaves_a_slope_to_the_integral_estimator():
     """Its own K5 was 21 of its standard deviations off on one of six robots."""
-    drawn = replace(draw(8201), slope=1.0, downhill=30.0)
-    (integral, _), (kalman, error) = (
-        identified(drawn, estimator=name) for name in ("integral", "kalman")
-    )
+    drawn, integral, _ = on_a_slope()
+    kalman, error = identified(drawn, estimator="kalman")
     assert kalman.values == pytest.approx(integral.values, rel=1e-9)
     assert np.abs(error).max() < 4.0
     assert any("those of estimator integral" in warning for warning in kalman.warnings)
@@ -49,15 +55,16 @@ def test_a_slope_of_one_degree_costs_hardly_any_precision():
     """6 robots of fresh seeds. Without the slope in the fit their intervals were 4 to 40 times as
     wide as on a level floor, and friction that differs by direction was named."""
     errors, wider = [], []
-    for seed in range(8200, 8206):
-        drawn = draw(seed)
+    # Those from 8200 on whose periods are not short, which take long.
+    for count, seed in enumerate((8200, 8201, 8202, 8203, 8205, 8207)):
+        drawn, way = draw(seed), 60.0 * count - 150.0
         level, _ = identified(drawn)
-        found, error = identified(replace(drawn, slope=1.0, downhill=60.0 * (seed % 6) - 150.0))
+        found, error = identified(replace(drawn, slope=1.0, downhill=way))
         named = [match for text in found.warnings if (match := NAMED.search(text))]
         assert len(named) == 1, (seed, found.warnings)
         slope, downhill = map(float, named[0].groups())
         assert 0.8 < slope < 1.05, seed
-        away = downhill - (60.0 * (seed % 6) - 150.0)
+        away = downhill - way
         assert abs((away + 180.0) % 360.0 - 180.0) < 8.0, seed
         errors.append(error)
         wider.append(np.sqrt(np.divide(found.variances, level.variances)))
@@ -68,8 +75,7 @@ def test_a_slope_of_one_degree_costs_hardly_any_precision():
 
 def test_the_verification_knows_the_slope():
     """Predictions over 2 s without it were refuted: v 51 % of the error without a model."""
-    drawn = replace(draw(8201), slope=1.0, downhill=30.0)
-    estimate, _ = identified(drawn)
+    drawn, estimate, _ = on_a_slope()
     run = record_random(replace(drawn, seed=1), 12.0)  # another excitation
     held_out = HeldOutMotion(run.geometry)
     for sample in run.samples:
@@ -83,8 +89,7 @@ def test_the_verification_knows_the_slope():
 
 def test_the_pictured_simulation_knows_the_slope():
     """Without it, v was off by more than it varies."""
-    drawn = replace(draw(8201), slope=1.0, downhill=30.0)
-    estimate, _ = identified(drawn)
+    drawn, estimate, _ = on_a_slope()
     run = record_random(replace(drawn, seed=1), 8.0)
     rows = [(each.stamp, *each.position, *each.effort) for each in run.samples]
     result = TorqueResult(estimate, None, 20.0, 8.0, np.array(rows), run.geometry, None)
@@ -164,7 +169,7 @@ def recording(drawn, name, seconds=20.0):
 
 
 @pytest.mark.numeric
-@pytest.mark.parametrize("seed", [8420, 8421])
+@pytest.mark.parametrize("seed", [8420, 8423])
 def test_the_robot_may_be_turned_between_recordings(seed):
     """With headings by the angles alone the intervals were 3 to 18 times as wide as those of the
     best recording alone."""

@@ -163,8 +163,13 @@ class IdealSimulator:
         A piece also ends, without a wheel, where the series of a function cease to be valid.
         """
         event = None
+        if not (any(self._friction.holds) or self._friction.functions):
+            return end, event
+        changes = series.changes(end)
         for wheel, mode in enumerate(self._modes):
             if not self._friction.holds[wheel]:
+                continue
+            if mode != HOLDING and self._stays(self._friction.wheel_speed[wheel], mode, changes):
                 continue
             row = dynamics.holding[wheel] if mode == HOLDING else self._friction.wheel_speed[wheel]
             if mode == HOLDING:
@@ -180,10 +185,28 @@ class IdealSimulator:
                     end, event = time, wheel
         for function in self._friction.functions:
             for bound in function.validity(self._v, self._omega):
+                if self._stays(bound, 1, changes):
+                    continue
                 time = end_of_margin(series.combine(bound), series.magnitude(bound), end)
                 if time is not None and time < end:
                     end, event = time, None
         return end, event
+
+    def _stays(self, row: Row, sign: int, changes: tuple[float, float]) -> bool:
+        """Return whether a quantity that is linear in v and omega surely keeps its sign.
+
+        Most quantities do in most steps, and this needs none of their series.
+
+        Args:
+            row: Its row.
+            sign: The sign.
+            changes: Bounds on the changes of v and omega; see MotionSeries.changes.
+        """
+        _, _, per_v, per_omega, constant, *_ = row
+        of_v, of_omega = per_v * self._v, per_omega * self._omega
+        change = abs(per_v) * changes[0] + abs(per_omega) * changes[1]
+        size = abs(of_v) + abs(of_omega) + abs(constant)
+        return sign * (of_v + of_omega + constant) > change + ROUNDING * (size + change)
 
     def _sizes(self, series: MotionSeries, row: Row, wheel: int) -> Iterator[float]:
         """Yield, term by term, the magnitudes that scale the rounding error of a wheel's margin."""

@@ -69,6 +69,14 @@ class MotionSeries:
             series = [a + factor * b for a, b in zip(series, other, strict=False)]
         return series
 
+    def changes(self, time: float) -> tuple[float, float]:
+        """Return bounds on the changes of v (m/s) and omega (rad/s) up to a time, s."""
+        powers = list(accumulate(repeat(time, len(self.v) - 1), mul))  # from the first on
+        return (
+            sum(map(mul, map(abs, self.v[1:]), powers)),
+            sum(map(mul, map(abs, self.omega[1:]), powers)),
+        )
+
     def magnitude(self, row: Row) -> Iterator[float]:
         """Yield the sums of absolute values of what `combine` adds, which scale its rounding error.
 
@@ -92,6 +100,8 @@ class MotionSeries:
 class StateFunction(Protocol):
     """Functions of v and omega that are not linear combinations of the basis, and their series.
 
+    The size of no value exceeds 1.
+
     Attributes:
         terms: Coefficients of each value in time, from the last `begin` on.
     """
@@ -102,7 +112,10 @@ class StateFunction(Protocol):
         """Return the values at a state, m/s and rad/s."""
 
     def validity(self, v: float, omega: float) -> list[Row]:
-        """Return rows that are > 0 at the state and as long as the series about it are valid."""
+        """Return rows that are > 0 at the state and as long as the series about it are valid.
+
+        They are linear in v and omega.
+        """
 
     def begin(self) -> None:
         """Begin new series, without any term."""
@@ -242,8 +255,8 @@ def motion_series(
     """Expand v' = rows[0] . basis, omega' = rows[1] . basis and the pose about the given state.
 
     The products of series are Cauchy products; cos and sin of the heading follow from
-    c' = -s omega, s' = c omega. The series end at the order that makes them valid up to the
-    horizon, or at ORDER; with functions, whose own series may converge later, always at ORDER.
+    c' = -s omega, s' = c omega. The series end at the order that makes them and those of the
+    functions valid up to the horizon, or at ORDER.
 
     Args:
         v, omega: State, m/s and rad/s.
@@ -298,10 +311,10 @@ def motion_series(
         elif (
             k + 1 >= FIRST
             and max(before, last) <= least
-            and not functions
             and _span(cosine, sine) >= horizon
+            and all(_has_converged(terms, horizon) for terms in others)
         ):
-            return MotionSeries(vs, ws, ww, vw, path, theta, x, y, horizon)
+            return MotionSeries(vs, ws, ww, vw, path, theta, x, y, horizon, others)
     span = min(_span(vs, ws), _span(cosine, sine))
     if not span > SHORTEST:
         raise FloatingPointError(
@@ -309,6 +322,16 @@ def motion_series(
             "lower the torque"
         )
     return MotionSeries(vs, ws, ww, vw, path, theta, x, y, span, others)
+
+
+def _has_converged(terms: list[float], horizon: float) -> bool:
+    """Return whether the last two terms of a function are below TRUNCATION up to the horizon.
+
+    The values of functions are at most 1.
+    """
+    last = len(terms) - 1
+    power = horizon ** (last - 1)
+    return max(abs(terms[-2]), abs(terms[-1]) * horizon) * power <= TRUNCATION
 
 
 def _span(first: list[float], second: list[float]) -> float:

@@ -294,6 +294,7 @@ class WheelJointFriction:
         self._robot = robot
         self._dofs = dofs
         self._laws: tuple[FrictionLaw[float], ...] = ()
+        self._geared = self._sticks = False
 
     def load(self, parameters: DynamicParameters, mass: float = 0.0, x: float = 0.0) -> None:
         """Take a payload into account; see wheel_friction.
@@ -304,9 +305,10 @@ class WheelJointFriction:
             x: Position of the payload ahead of the axle, m.
         """
         self._laws = wheel_friction(self._robot, mass, x)
+        self._geared = any(law.gear_loss for law in self._laws)
+        self._sticks = any(law.static is not None for law in self._laws)
         self._set_limits((0.0, 0.0), (0.0, 0.0))
-        geared = any(law.gear_loss for law in self._laws)
-        if not geared and not self._model.dof_frictionloss.any():
+        if not self._geared and not self._model.dof_frictionloss.any():
             return
         self._model.opt.tolerance = SOLVER_TOLERANCE
         half, radius = self._robot.wheels.half_track, self._robot.wheels.radius
@@ -326,34 +328,52 @@ class WheelJointFriction:
     ) -> None:
         """Do `count` inner steps with the torques of Simulator.step."""
         total = torque[0] + push[0], torque[1] + push[1]
-        if any(law.gear_loss for law in self._laws):
+        # Attributes of MuJoCo's objects are views: each access of one makes a new one, which takes
+        # longer than what is done with it here.
+        applied = data.qfrc_applied
+        if self._geared:
             self._set_limits((0.0, 0.0), torque)
-        if all(law.static is None for law in self._laws):
-            data.qfrc_applied[self._dofs] = [
-                tau - offset for tau, offset in zip(total, self._offsets, strict=True)
-            ]
+        if not self._sticks:
+            for dof, both, offset in zip(self._dofs, total, self._offsets, strict=True):
+                applied[dof] = both - offset
             mujoco.mj_step(self._model, data, nstep=count)
             return
         half_step = 0.5 * self._model.opt.timestep
+        wheels = [
+            (dof, law.under(tau), both)
+            for dof, law, tau, both in zip(self._dofs, self._laws, torque, total, strict=True)
+        ]
+        velocity, acceleration = data.qvel, data.qacc
+        limits = self._model.dof_frictionloss
         for _ in range(count):
-            # Speed at the middle of the step, extrapolated by the last step's acceleration.
-            middle = data.qvel[self._dofs] + half_step * data.qacc[self._dofs]
-            left, right = middle.tolist()
-            self._set_limits((left, right), torque)
-            data.qfrc_applied[self._dofs] = [
-                tau - offset for tau, offset in zip(total, self._offsets, strict=True)
-            ]
+            for dof, law, both in wheels:
+                # Speed at the middle of the step, extrapolated by the last step's acceleration.
+                middle = float(velocity[dof]) + half_step * float(acceleration[dof])
+                limits[dof], offset = _dry_friction(law, middle)
+                applied[dof] = both - offset
             mujoco.mj_step(self._model, data)
 
     def _set_limits(self, speeds: tuple[float, float], torque: tuple[float, float]) -> None:
         """Set dry friction in both directions for speeds, rad/s, and torques, N m, of both."""
         offsets = []
         for dof, law, speed, tau in zip(self._dofs, self._laws, speeds, torque, strict=True):
-            acting = law.under(tau)
-            forward, backward = acting.dry(speed, 1.0), acting.dry(speed, -1.0)
-            self._model.dof_frictionloss[dof] = 0.5 * (forward + backward)
-            offsets.append(0.5 * (forward - backward))
+            self._model.dof_frictionloss[dof], offset = _dry_friction(law.under(tau), speed)
+            offsets.append(offset)
         self._offsets = offsets
+
+
+def _dry_friction(law: FrictionLaw[float], speed: float) -> tuple[float, float]:
+    """Return mean and half difference of the dry friction in both directions, N m.
+
+    Args:
+        law: Friction law, with the gears' loss in it.
+        speed: Wheel speed, rad/s.
+    """
+    forward = law.dry(speed, 1.0)
+    if law.coulomb_backward is None:
+        return forward, 0.0
+    backward = law.dry(speed, -1.0)
+    return 0.5 * (forward + backward), 0.5 * (forward - backward)
 
 
 def _contact_loads(
