@@ -103,6 +103,8 @@ SMALLEST, LARGEST = 1e-6, 1e6
 
 
 def _number(name: str, value: object, unit: str) -> float:
+    if type(value) is float:  # nearly always: the check of an abstract class takes longer
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} = {value!r}: must be a number in {unit}")
     return float(value)

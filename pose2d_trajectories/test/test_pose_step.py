@@ -11,6 +11,7 @@ from nav_msgs.msg import Odometry
 from paced_graph import DOMAIN, PATIENCE, Graph, start
 
 from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun
+from pose2d_trajectories.pose_nodes import main
 
 REMAPPED = ("--ros-args", "-r", "command:=robot/command")
 
@@ -24,7 +25,6 @@ def domain(monkeypatch):
     "words, pose",
     [
         (["1", "-2e-1", "3.5"], (1.0, -0.2, 3.5)),
-        (["1,-0.2,3.5"], (1.0, -0.2, 3.5)),
         (["-1, 0, -pi/2"], (-1.0, 0.0, -math.pi / 2.0)),
     ],
 )
@@ -61,16 +61,10 @@ def test_in_a_run_with_a_name_it_sends_to_the_controller_of_that_run_only(name, 
     assert ("not sent: another run is in this graph" in said) is not sent
 
 
-def run(*words):
-    process = start("pose_step", *words, stderr=-1)
-    _, errors = process.communicate(timeout=PATIENCE)
-    assert "Traceback" not in errors
-    return process.returncode, errors
-
-
 def test_it_says_when_nobody_listens():
-    status, errors = run("1", "0", "0", "--ros-args", "-p", "patience:=0.1")
-    assert status == 1
+    process = start("pose_step", "1", "0", "0", "--ros-args", "-p", "patience:=0.1", stderr=-1)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1 and "Traceback" not in errors
     assert "no node subscribed to /command within 0.1 s" in errors
 
 
@@ -83,20 +77,20 @@ def test_it_says_when_nobody_listens():
         ([], "must be 3 numbers"),
     ],
 )
-def test_it_wants_three_numbers(words, message):
-    status, errors = run(*words)
-    assert status == 2
+def test_it_wants_three_numbers(words, message, capsys):
+    assert main(["pose_step", *words]) == 2
+    errors = capsys.readouterr().err
     assert message in errors and "usage: pose_step X Y THETA" in errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interrupted_it_has_not_succeeded(number):
+def test_interrupted_it_has_not_succeeded():
+    """By SIGTERM: other signals take the same way, see test_paced_ends.py."""
     graph = Graph()
     try:
         process = start("pose_step", "1,0,0", stderr=-1)
         graph.spin_until(lambda: graph.other.count_publishers("command"))
         time.sleep(0.1)
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=PATIENCE)
     finally:
         graph.close()

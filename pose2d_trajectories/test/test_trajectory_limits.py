@@ -75,7 +75,9 @@ paths = st.one_of(
 def test_no_slower_than_needed(path, rate, ramp_up, limits):
     """As fast as the lap alone may be, or 1 / sqrt 2 of it where ramp and path come together."""
     law = drive_laps(path, rate, 0, ramp_up, 1.0, limits).law
-    lap = [path.at(2.0 * math.pi * k / 20_000) for k in range(20_000)]
+    # An arc is everywhere alike; the second half of an 8 is the first one, mirrored.
+    number = 1 if isinstance(path, ArcPath) else 10_001
+    lap = [path.at(2.0 * math.pi * k / 20_000) for k in range(number)]
     best = min(
         rate,
         limits.linear_velocity / max(p.ds for p in lap),

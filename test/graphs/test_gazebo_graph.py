@@ -16,7 +16,14 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import CommandRecorder, processes_by_number, processes_of, run, start  # noqa: E402
+from launched import (  # noqa: E402
+    PATIENCE,
+    CommandRecorder,
+    processes_by_number,
+    processes_of,
+    run,
+    start,
+)
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
@@ -135,12 +142,12 @@ def test_an_interrupted_run_ends_with_zero_torque_and_without_server(tmp_path, d
     assert processes_of(domain) == []
 
 
-def start_simulator(*parameters):
+def start_simulator(*parameters, **how):
     words = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]
     words += ["--ros-args", "-p", "engine:=gazebo"]
     for parameter in parameters:
         words += ["-p", parameter]
-    return subprocess.Popen(words, start_new_session=True)
+    return subprocess.Popen(words, start_new_session=True, text=True, **how)
 
 
 @pytest.mark.wall_time
@@ -164,11 +171,13 @@ def test_free_running_keeps_the_pace_of_the_wall_clock(domain, watcher):
     assert process.wait(15.0) == 0
 
 
-def test_a_port_that_is_taken_ends_the_run_with_a_clear_message(tmp_path, monkeypatch):
+def test_a_port_that_is_taken_ends_the_simulator_with_a_clear_message(monkeypatch):
+    """The end of a run whose simulator refuses is tested in test_ident_graph.py."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         monkeypatch.setenv("GAZEBO_MASTER_URI", f"http://127.0.0.1:{other.getsockname()[1]}")
-        status, output = run("ident", tmp_path, *RUN)
-    assert status == 1, output
+        process = start_simulator(stderr=subprocess.PIPE)
+        _, output = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, output
     assert "GAZEBO_MASTER_URI" in output and "is taken" in output and "Traceback" not in output

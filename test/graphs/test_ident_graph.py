@@ -2,7 +2,6 @@
 """The whole graph of launch/ident.launch.xml: results, repeatability, interruption, bad input."""
 
 import json
-import os
 import signal
 from pathlib import Path
 
@@ -13,7 +12,6 @@ rclpy = pytest.importorskip("rclpy")
 
 from launched import (  # noqa: E402
     CommandRecorder,
-    processes_by_number,
     processes_of,
     run,
     start,
@@ -32,47 +30,39 @@ def parameters(results):
         return yaml.safe_load(file)["/**"]["ros__parameters"]
 
 
-@pytest.mark.parametrize(("sim", "runs"), [("ideal", 1), ("mujoco", 2)])
-def test_a_run_leaves_its_results_for_ros_too_and_repeats_to_the_last_digit(
-    tmp_path, domain, sim, runs
-):
-    """On the ideal engine, too, repeats benchmarks/repeat.py, and the driving graph's test."""
-    arguments = (
-        *(f"sim:={sim}", "duration:=8.0", "verification:=5.0"),
-        *("seed:=3", "torque_noise:=0.01"),
-    )
-    folders = [tmp_path / name for name in ("first", "second")[:runs]]
-    drawn = (runs > 1, False)
-    for folder, pictures in zip(folders, drawn, strict=False):
-        status, output = run("ident", folder, *arguments, pictures=pictures)
-        assert status == 0, output
-        for name in ("K5", "K6", "K7", "K8", "equivalent mass"):
-            assert name in output
-    first, *others = map(parameters, folders)
-    first.pop("date")
-    for second in others:
-        second.pop("date")
-        assert first == second
-    assert first["state"] == "estimated" and first["robot"] == "twil" and first["seconds"] == 8.0
-
-    with open(tmp_path / "first" / "summary.json", encoding="utf-8") as file:
-        summary = json.load(file)
-    assert (summary["outcome"], summary["sim"], summary["seed"]) == ("completed", sim, 3)
+def test_a_run_leaves_its_results_and_its_pictures(identification, domain):
+    _, results, output = identification
+    for name in ("K5", "K6", "K7", "K8", "equivalent mass"):
+        assert name in output
+    file = parameters(results)
+    assert (file["state"], file["robot"], file["seconds"]) == ("estimated", "twil", 8.0)
+    with open(results / "summary.json", encoding="utf-8") as text:
+        summary = json.load(text)
+    assert (summary["outcome"], summary["sim"], summary["seed"]) == ("completed", "mujoco", 3)
     assert summary["arguments"]["torque_noise"] == 0.01
     for number in (5, 6, 7, 8):
         said = summary["parameters"][f"K{number}"]
-        assert said["value"] == first[f"k{number}"]
-        assert said["std"] ** 2 == pytest.approx(first["covariance_diagonal"][number - 5])
+        assert said["value"] == file[f"k{number}"]
+        assert said["std"] ** 2 == pytest.approx(file["covariance_diagonal"][number - 5])
         low, high = said["interval95"]
         assert low < said["value"] < high and said["closed_form"] is not None
-    found = {path.stem for path in (tmp_path / "first").glob("*.png")}
-    assert found == (PICTURES if drawn[0] else set())
+    assert {path.stem for path in results.glob("*.png")} == PICTURES
+
+
+def test_a_run_repeats_to_the_last_digit_also_without_pictures(identification, tmp_path, domain):
+    """On the ideal engine driving repeats, see test_drive_graph.py."""
+    arguments, results, _ = identification
+    status, output = run("ident", tmp_path, *arguments)
+    assert status == 0, output
+    first, second = parameters(results), parameters(tmp_path)
+    del first["date"], second["date"]
+    assert first == second
+    assert not list(tmp_path.glob("*.png"))
     assert processes_of(domain) == []
-    if runs == 1:
-        the_file_is_a_ros_parameter_file(tmp_path / "first")
 
 
-def the_file_is_a_ros_parameter_file(results):
+def test_the_identified_parameters_are_a_ros_parameter_file(identification, domain):
+    _, results, _ = identification
     context = Context()
     path = str(results / "dynamic_parameters.yaml")
     rclpy.init(args=["--ros-args", "--params-file", path], context=context)
@@ -89,13 +79,13 @@ def the_file_is_a_ros_parameter_file(results):
         rclpy.shutdown(context=context)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path, domain, number):
+def test_an_interrupted_run_ends_with_zero_torque_and_keeps_what_it_has(tmp_path, domain):
+    """By SIGTERM. The runner passes each signal on as SIGINT, see test_xml_launch_processes.py."""
     recorder = CommandRecorder()
     try:
         process = start("ident", tmp_path, "sim:=ideal", "speed:=1.0", "duration:=600.0")
         assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
         recorder.spin(lambda: False, timeout=0.5)
         output = process.stdout.read()
@@ -128,25 +118,6 @@ def test_excitation_too_strong_for_the_speed_limits_ends_the_run(tmp_path, domai
     with open(tmp_path / "summary.json", encoding="utf-8") as file:
         summary = json.load(file)
     assert summary["outcome"] == "failed" and "beyond the limit" in summary["reason"]
-    assert processes_of(domain) == []
-
-
-def test_killing_the_simulator_keeps_the_estimate_and_fails_the_launch(tmp_path, domain):
-    process = start("ident", tmp_path, "sim:=ideal", "speed:=1.0", "duration:=600.0")
-    recorder = CommandRecorder()
-    try:
-        assert recorder.spin(lambda: any(map(any, recorder.commands[100:])))
-        (simulator,) = [
-            pid for pid, command in processes_by_number(domain) if "/simulator" in command
-        ]
-        os.kill(simulator, signal.SIGKILL)
-        assert recorder.spin(lambda: process.poll() is not None), "the launch did not end"
-        recorder.spin(lambda: False, timeout=0.5)
-    finally:
-        recorder.close()
-    assert process.returncode == 1
-    assert recorder.commands[-1] == (0.0, 0.0)
-    assert parameters(tmp_path)["samples"] > 50
     assert processes_of(domain) == []
 
 

@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,13 @@ _WORD = {
 
 def unescape(text: str) -> str:
     """Remove each backslash and keep the character after it."""
-    return re.sub(r"\\(.)", r"\1", text)
+    return text if "\\" not in text else re.sub(r"\\(.)", r"\1", text)
 
 
 MOST_CALLS = 100  # substitutions in one text, including nested ones
 
 
+@lru_cache(maxsize=2000)  # a value is parsed when its file is checked, and when it is performed
 def parse(text: str) -> Template:
     """Parse a whole attribute value. Raises ValueError that states the column of the mistake."""
     if not text:

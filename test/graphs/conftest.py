@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of whole graphs that the tests of several files look at; each is made once."""
+
+import pytest
+
+pytest.importorskip("rclpy")
+
+from launched import run
+
+IDENTIFICATION = (
+    *("sim:=mujoco", "duration:=8.0", "verification:=5.0"),
+    *("seed:=3", "torque_noise:=0.01"),
+)
+
+
+@pytest.fixture(scope="session")
+def identification(tmp_path_factory):
+    """(arguments, results, output) of a completed `launch ident` with pictures.
+
+    Who looks at it also requests `domain`, and so stays in the one process that runs graphs.
+    """
+    results = tmp_path_factory.mktemp("identification")
+    status, output = run("ident", results, *IDENTIFICATION, pictures=True)
+    assert status == 0, output
+    return IDENTIFICATION, results, output
