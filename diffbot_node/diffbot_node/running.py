@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -23,6 +24,9 @@ from rclpy.signals import SignalHandlerOptions
 WAKE_PERIOD = 0.05
 # Signals that end a node cleanly; a terminal that closes sends SIGHUP.
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+# Longest time for leaving the graph, s; see `exit_after`.
+LEAVING_TIME = 10
 
 # Part of ROS's error message about a list in which only some numbers have a decimal point.
 MIXED_LIST = "Sequence should be of same type"
@@ -156,7 +160,7 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
     """Run an rclpy Node that is also a RunnableNode to its end; return the exit status."""
     executor = make_executor()
     executor.add_node(node)
-    failed = False
+    status: int | None = None
     # Exclude all present objects, which stay alive, from garbage collection: a full collection
     # would delay a command by about 20 ms.
     gc.freeze()
@@ -167,17 +171,71 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
         why = f"{type(error).__name__}: {error}"
         node.get_logger().fatal(why)
         tell_why(why)
-        failed = True
+        status = 1
     finally:
         node.close()
-        executor.remove_node(node)
-        node.destroy_node()
-        executor.shutdown()
+        if status is None:
+            # A node may also find in `close` that something went wrong.
+            status = interrupted if node.exit_code is None else node.exit_code
+        with exit_after(LEAVING_TIME, status):
+            executor.remove_node(node)
+            node.destroy_node()
+            executor.shutdown()
         gc.unfreeze()
-    if failed:
-        return 1
-    # A node may also find in `close` that something went wrong.
-    return interrupted if node.exit_code is None else node.exit_code
+    return status
+
+
+class _TimerNotification(ctypes.Structure):
+    """The C library's sigevent, with a function that a new thread calls."""
+
+    _fields_ = (
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("kind", ctypes.c_int),
+        ("function", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("unused", ctypes.c_int * 8),
+    )
+
+
+class _TimerSetting(ctypes.Structure):
+    """The C library's itimerspec."""
+
+    _fields_ = (
+        ("period", ctypes.c_long * 2),  # s and ns
+        ("first", ctypes.c_long * 2),
+    )
+
+
+_MONOTONIC, _IN_NEW_THREAD = 1, 2  # CLOCK_MONOTONIC, SIGEV_THREAD
+
+
+@contextlib.contextmanager
+def exit_after(time: int, status: int) -> Iterator[None]:
+    """End this process with a status if the body takes longer, even in a call that never returns.
+
+    When nodes leave, threads of Fast DDS 3.2 may block each other for ever: one removes a remote
+    publisher and waits for the timers' thread, which waits for it before the next announcement.
+    The main thread then waits for them within a C function that holds Python's lock, so that no
+    Python code runs any more, in no thread.
+
+    Args:
+        time: Longest time of the body, s.
+        status: Exit status, 0 to 255.
+    """
+    library = ctypes.CDLL("librt.so.1")
+    exits = ctypes.cast(library._exit, ctypes.c_void_p)
+    notification = _TimerNotification(value=status, kind=_IN_NEW_THREAD, function=exits)
+    timer = ctypes.c_void_p()
+    if library.timer_create(_MONOTONIC, ctypes.byref(notification), ctypes.byref(timer)):
+        yield  # the limit of pending signals is used up: without an end by force
+        return
+    try:
+        setting = _TimerSetting((0, 0), (time, 0))
+        library.timer_settime(timer, 0, ctypes.byref(setting), None)
+        yield
+    finally:
+        library.timer_delete(timer)
 
 
 # `./diffbot launch` passes the path of a file to each of its processes in this environment

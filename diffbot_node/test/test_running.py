@@ -3,6 +3,8 @@
 
 import gc
 import signal
+import subprocess
+import sys
 
 import pytest
 from rclpy.node import Node
@@ -111,3 +113,16 @@ def test_while_a_node_runs_no_collection_looks_through_what_was_imported():
     assert run_node(Counting, args=[]) == 0
     assert frozen[0] > before + 10_000
     assert gc.get_freeze_count() == 0
+
+
+def test_a_process_that_cannot_leave_ends_with_its_status():
+    """The main thread waits for ever and holds Python's lock, as in a destructor of Fast DDS."""
+    code = (
+        "import ctypes; from diffbot_node.running import exit_after\n"
+        "with exit_after(1, 7): pass\n"
+        "ctypes.CDLL(None).usleep(1500000)\n"
+        "print('left in time', flush=True)\n"
+        "with exit_after(1, 7): ctypes.PyDLL(None).pause()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("left in time\n", 7), done.stderr

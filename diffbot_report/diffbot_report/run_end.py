@@ -210,7 +210,7 @@ class RunEnd:
         ending = self._ended_by_itself(state) if publishers == 0 or stopped else None
         # The node's own reason is more specific than the fact that it, or another one, has failed.
         says = stopped and ending is not None and ending.outcome is Outcome.FAILED
-        if failures and not says:
+        if failures and not (says and not self._had_cause(failures)):
             return Ending(Outcome.FAILED, _ended_early(failures))
         if told and state is None:
             return Ending(Outcome.STOPPED, "interrupted before it began")
@@ -225,6 +225,22 @@ class RunEnd:
                 "killed or hangs",
             )
         return Ending(Outcome.STOPPED, "interrupted")
+
+    def explained(self, ending: Ending, failures: Sequence[str]) -> Ending:
+        """Return a failed ending with its cause, if another process of the launch has told it.
+
+        Args:
+            ending: How the run ended.
+            failures: See interrupted.
+        """
+        if ending.outcome is not Outcome.FAILED or not self._had_cause(failures):
+            return ending
+        return Ending(Outcome.FAILED, _ended_early(failures))
+
+    def _had_cause(self, failures: Sequence[str]) -> bool:
+        """Whether another process failed first and said why: the node ended because of that."""
+        name, _, why = failures[0].partition(": ") if failures else ("", "", "")
+        return bool(why) and not name.startswith(f"{self._node}-")
 
     def _never_appeared(self, now: float) -> bool:
         waited = 0.0 if self._begin is None else now - self._begin

@@ -286,7 +286,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             now, self.recording.state, self.newest(), self._publisher_count, self.received
         )
         if ending is not None:
-            self._leave(ending, now + DRAWING_TIME)
+            self._leave(self._end.explained(ending, told_failures()), now + DRAWING_TIME)
         elif now - self._viewed >= 1.0 / self.values.refresh_rate:
             self._viewed = now
             self._show(now)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from diffbot_report.run_end import NodeState, Outcome, RunEnd, RunPhase
+from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
 
 SECOND = 1_000_000_000  # ns
 STAMP = 10 * SECOND  # of a result that is as new as the state
@@ -88,6 +88,22 @@ def test_what_failed_says_why_where_it_has_said_so():
         "ident-2 (exit code 1), simulator-1 (exit code -9) ended before the run did: "
         "arena: 3 m is too small"
     )
+
+
+def test_the_cause_is_what_failed_first_and_not_what_ended_because_of_it():
+    refused = "simulator-1 (exit code 1): parameter 'payload' refused at 0.5 s"
+    gone = "ident-2 (exit code 1): the simulator has ended"
+    state = status("stopped", message="the simulator has ended")
+    end = RunEnd()
+    told = end.interrupted(100.0, state, 2, [refused, gone], told=True)
+    _, alone = ending_after(end, 0.31, state, STAMP, 2)
+    assert alone.reason == "the simulator has ended"
+    assert end.explained(alone, [refused, gone]) == told
+    assert told.reason.partition(": ")[2].startswith("parameter 'payload' refused")
+    for known in ([], [gone, refused], ["simulator-1 (exit code -9)"]):
+        assert end.explained(alone, known) == alone
+    done = Ending(Outcome.COMPLETED)
+    assert end.explained(done, [refused]) == done
 
 
 @pytest.mark.parametrize(("told", "outcome"), [(True, "stopped"), (False, "failed")])
