@@ -5,6 +5,7 @@ Imports only the standard library at the top: ./diffbot reads the table before a
 exists. A command's module is imported when the command is called.
 """
 
+import gc
 import importlib
 import os
 import signal
@@ -199,4 +200,6 @@ def _run(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    gc.freeze()  # as in diffbot_node.executables: no search for garbage at the exit
+    sys.exit(status)
