@@ -134,7 +134,8 @@ class CommandLaw(Protocol):
         """Whether the robot is a simulator in lock-step.
 
         If so, the run ends when it meets another run, or when its wheels contradict their torque:
-        it must repeat to the last digit, and nobody will enable it again.
+        it must repeat to the last digit, and nobody will enable it again. A simulator that is
+        stalled does not count as silent: it continues with the answer to its last state.
         """
         return False
 

@@ -208,15 +208,16 @@ class RunEnd:
             return Ending(Outcome.COMPLETED)
         stopped = state is not None and state.phase is RunPhase.STOPPED
         ending = self._ended_by_itself(state) if publishers == 0 or stopped else None
-        # The node's own reason is more specific than the fact that it, or another one, has failed.
-        says = stopped and ending is not None and ending.outcome is Outcome.FAILED
-        if failures and not (says and not self._had_cause(failures)):
+        if stopped and ending is not None and ending.outcome is Outcome.FAILED:
+            # Its own reason is more specific than the fact that it, or another one, has failed.
+            return self.explained(ending, failures)
+        if failures:
             return Ending(Outcome.FAILED, _ended_early(failures))
         if told and state is None:
             return Ending(Outcome.STOPPED, "interrupted before it began")
         if ending is not None:
             # The last status can be lost with its publisher, and then the launch knows better.
-            unexplained = told and ending.outcome is Outcome.FAILED and not stopped
+            unexplained = told and ending.outcome is Outcome.FAILED
             return Ending(Outcome.STOPPED, "interrupted") if unexplained else ending
         if silent and state is not None and state.phase is not RunPhase.WAITING:
             return Ending(

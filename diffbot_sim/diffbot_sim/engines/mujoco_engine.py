@@ -331,9 +331,9 @@ class WheelJointFriction:
         # Attributes of MuJoCo's objects are views: each access of one makes a new one, which takes
         # longer than what is done with it here.
         applied = data.qfrc_applied
-        if self._geared:
-            self._set_limits((0.0, 0.0), torque)
         if not self._sticks:
+            if self._geared:
+                self._set_limits((0.0, 0.0), torque)
             for dof, both, offset in zip(self._dofs, total, self._offsets, strict=True):
                 applied[dof] = both - offset
             mujoco.mj_step(self._model, data, nstep=count)
