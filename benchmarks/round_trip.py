@@ -15,10 +15,11 @@ If the node has stopped the robot, because it takes a busy machine for a broken 
 differ from 0: such a run is invalid, and must be repeated on a less busy machine.
 
     ./diffbot python benchmarks/round_trip.py [--nodes backstepping ident] [--rates 100 500]
-        [--seconds 10] [--watchdog]
+        [--seconds 10] [--watchdog] [--real-time]
 
 With `--watchdog` commands pass through the effort_watchdog, a process between node and robot. Nodes
-that command velocities get odometry instead of joint states. No real-time priority is used.
+that command velocities get odometry instead of joint states. With `--real-time` this process, node
+and relay have real-time priority, which needs the permission (docs/safety.md).
 """
 
 from __future__ import annotations
@@ -409,7 +410,10 @@ def main() -> None:
     parser.add_argument("--rates", nargs="*", type=float, default=RATES)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--watchdog", action="store_true")
+    parser.add_argument("--real-time", action="store_true")
     asked = parser.parse_args()
+    if asked.real_time:  # child processes inherit it
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     chosen = [
         subject
         for subject in SUBJECTS

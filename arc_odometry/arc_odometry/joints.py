@@ -99,6 +99,8 @@ class SideWheels:
     def angle(self, angles: Sequence[float]) -> float:
         """Return the angle of the side, rad, from its joints'; call it with every reading."""
         first = angles[0]
+        if len(angles) == 1:
+            return first  # there is no other wheel to compare with
         if self._last is None:
             self._ahead = [angle - first for angle in angles]
         else:
@@ -173,6 +175,7 @@ class JointReader:
         self._torque_of_unit = torque_of_unit
         # Last list of names and the wheels' indices in it; drivers send the same names each time.
         self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
+        self._nothing = (0.0,) * len(self._names)
         self._sides = tuple(SideWheels(side) for side in sides)
         self._parts = (slice(len(sides[0])), slice(len(sides[0]), None))
 
@@ -241,19 +244,20 @@ class JointReader:
     def _values(
         self, field: str, values: Sequence[float], indices: Sequence[int]
     ) -> tuple[float, ...]:
-        required, nothing = field in self._required, (0.0,) * len(indices)
+        required = field in self._required
         if max(indices) >= len(values):
             if not required:
-                return nothing
+                return self._nothing
             raise ValueError(
                 f"joint states hold {len(values)} values of {field}: must hold one per joint; "
                 f"add the {field} state interface"
             )
         found = tuple([float(values[index]) for index in indices])
-        if not required:
-            return found if all(map(math.isfinite, found)) else nothing
+        # Quick check; NaN and large values fail it.
         if sum([value * value for value in found]) <= _SQUARES[field]:
-            return found  # quick check; if it fails, the loop below decides and names the value
+            return found
+        if not required:
+            return found if all(map(math.isfinite, found)) else self._nothing
         for name, value in zip(self._names, found, strict=True):
             # Written so that NaN is rejected.
             if not abs(value) <= PLAUSIBLE[field]:

@@ -230,9 +230,8 @@ class TakenCommands:
             torque: Commanded torque, mean over the step, [left, right], N m.
             effort: Effort reported at the end of the step, [left, right], N m.
         """
-        self._reports_effort = self._reports_effort or any(
-            math.isfinite(value) and value != 0.0 for value in effort
-        )
+        if not self._reports_effort:
+            self._reports_effort = any(math.isfinite(each) and each != 0.0 for each in effort)
         stands = _alike(effort, self._effort)
         self._effort = effort
         self._commands.append(torque)
@@ -268,7 +267,8 @@ class TakenCommands:
 
 def _alike(one: Pair, other: Pair) -> bool:
     """Whether two pairs of torques are equal up to rounding."""
-    return all(abs(a - b) <= EFFORT_ROUNDING * abs(b) for a, b in zip(one, other, strict=True))
+    (a, b), (c, d) = one, other
+    return abs(a - c) <= EFFORT_ROUNDING * abs(c) and abs(b - d) <= EFFORT_ROUNDING * abs(d)
 
 
 class EnergyBalance:
