@@ -17,11 +17,9 @@ import argparse
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arc_odometry.odometry import Array
 from pose2d_trajectories import Trajectory, TrajectoryLimits, make_trajectory
-
-Array = NDArray[np.float64]
 
 RADIUS, TRACK = 0.075, 0.27217  # m, of twil
 RATE, POSITION_NOISE, HEADING_NOISE, DELAY = 20.0, 0.01, math.radians(0.5), 0.06

@@ -26,9 +26,9 @@ import numpy as np
 from made_recordings.motor_logs import FAULTS, PERIOD, Motor, drawn, make_log
 from made_recordings.random_runs import record_random
 from made_recordings.recorded_bag import RecordedBag
-from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
+from arc_odometry.odometry import Array
 from diffbot_ident.recording.effort_scale import in_newton_metres
 from diffbot_ident.recording.identify import analyse_recording
 from diffbot_ident.recording.motor_analysis import MotorAnalysis, analyse_motors
@@ -44,8 +44,6 @@ from diffbot_sim.engines import make_simulator
 from diffbot_study.random_robots import RandomRobot, draw
 from diffbot_study.study import add_cluster_options
 from diffbot_study.task_cluster import Cluster
-
-Array = NDArray[np.float64]
 
 NAMES = {
     "R": "resistance",

@@ -30,14 +30,13 @@ from importlib import import_module
 
 import numpy as np
 from made_recordings.excited_runs import RecordedRun, RunSetting, record_runs
-from numpy.typing import NDArray
 from scipy.optimize import curve_fit
 
 from arc_odometry import JointSample
+from arc_odometry.odometry import Array
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.rls import PositionRegression, RecursiveLeastSquares, Row
 
-Array = NDArray[np.float64]
 # Processes a complete recording and returns K5..K8.
 Work = Callable[[], Array]
 

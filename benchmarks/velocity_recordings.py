@@ -35,17 +35,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from arc_odometry import WheelGeometry
+from arc_odometry.odometry import Array
 from diffbot_ident.recording.findings import analyse_axes
 from diffbot_ident.recording.identify import STILL
 from diffbot_ident.recording.samples import WHEELS, Block, Recording
 from diffbot_ident.recording.segments import Segmenter, SegmentSettings
 from diffbot_ident.torque.estimate import NORMAL_95
-
-Array = NDArray[np.float64]
 
 DURATION = 60.0  # s
 LARGEST = (0.5, 1.5)  # commands, m/s and rad/s

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array
 
 
 class DeadBandKind(str, Enum):

@@ -37,15 +37,14 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import Velocity
+from arc_odometry.odometry import Array as Array
 from arc_odometry.odometry import check_finite
 from diffbot_description.ground_loads import ground_loads
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
 
-Array = NDArray[np.float64]
 Torque = tuple[float, float]  # of the wheels [left, right], N m
 Number = TypeVar("Number", float, Array)
 

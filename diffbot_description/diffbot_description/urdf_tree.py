@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array as Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from diffbot_description.dynamics import Array
+
 Complex = NDArray[np.complex128]
 
 MARGIN = 60.0  # degrees, default of the phase margin

@@ -14,11 +14,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from arc_odometry.odometry import Array
 from diffbot_ident.charts import Chart, ChartGroup, Intervals, Role
-
-Array = NDArray[np.float64]
 
 # Okabe and Ito's palette.
 BLUE = "#0072B2"

@@ -18,15 +18,12 @@ from collections import deque
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
+from arc_odometry.odometry import MAX_WHEEL_SPEED, Array, wheel_turn
 from diffbot_description import Robot, RobotModel, closed_form
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_node.command_guard import Pair
-
-Array = NDArray[np.float64]
 
 # Largest factor between true masses and those of the YAML: guesses are off by up to 2; a payload
 # doubles the masses, and a radius that is off by 30 % has the same effect.

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.signal import StateSpace, step
 
+from arc_odometry.odometry import Array
 from diffbot_controllers import PublishedBackstepping, tuned_backstepping, tuned_polar_pose
 from diffbot_controllers.laws.feedback_linearization import PUBLISHED, PiDesign
 from diffbot_description import load_robot
@@ -47,8 +47,6 @@ from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import PERIOD, DriveSamples, Law, simulate_drive
 from diffbot_study.identification import IdentificationRun, simulate_identification
 from pose2d_trajectories import make_trajectory
-
-Array = NDArray[np.float64]
 
 _NAMES = ("K5", "K6", "K7", "K8")
 _UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m²)")

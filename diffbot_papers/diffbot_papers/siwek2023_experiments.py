@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import truncnorm
 
+from arc_odometry.odometry import Array as Array
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
     VelocityLimits,
@@ -23,8 +23,6 @@ from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_sim.velocity_robot import VelocityRobot
 from diffbot_study.velocity_driving import VelocityDrive, simulate_velocity_drive
 from pose2d_trajectories import Trajectory, make_trajectory
-
-Array = NDArray[np.float64]
 
 # Printed values that the experiments need.
 

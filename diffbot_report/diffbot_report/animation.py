@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from diffbot_description import Robot, write_atomically
+from diffbot_description.dynamics import Array
 from diffbot_report.controller_topics import TORQUE, Commanded
 from diffbot_report.drive_recording import DriveRun
 from diffbot_report.robot_outline import Polygon, RobotOutline, placed, rounded_box
 
-Array = NDArray[np.float64]
 Colour = tuple[int, int, int]
 
 # Supersampling: everything is drawn this many times larger and then scaled down.

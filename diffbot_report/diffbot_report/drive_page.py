@@ -16,6 +16,7 @@ from diffbot_controllers.adaptation import AdaptationState
 from diffbot_controllers.laws.friction import STILL
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import FrictionLaw, Robot, wheel_friction
+from diffbot_description.dynamics import Array
 from diffbot_ident.charts import FOUR, Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
@@ -27,8 +28,6 @@ from diffbot_report.quantity import MISSING, significant
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, texts_to_copy
-
-Array = NDArray[np.float64]
 
 TIME = "robot time since driving began, s"
 # Fraction of its limit from which a torque counts as saturated.

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffbot_description import RobotModel
+from diffbot_description.dynamics import Array
 from diffbot_ident.torque.estimate import Estimate, EstimateState, FrictionEstimate, Pair
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.quantity import Quantity, friction_quantities, significant, smallest_torque
 
-Array = NDArray[np.float64]
 Share = float | None
 
 

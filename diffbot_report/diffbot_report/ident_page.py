@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diffbot_description import Robot
+from diffbot_description.dynamics import Array
 from diffbot_description.files import DYNAMIC_FILE
 from diffbot_ident.charts import Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
@@ -44,8 +44,6 @@ from diffbot_report.quantity import (
 from diffbot_report.robot_outline import RobotOutline
 from diffbot_report.run_end import Outcome
 from diffbot_report.summary import RunDescription, launch_command, texts_to_copy
-
-Array = NDArray[np.float64]
 
 TIME = "robot time since the excitation began, s"
 SYMBOLS = tuple(UNITS)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from diffbot_description.dynamics import Array
 
 # Points of a curve, and frames of a scene, that a screen can resolve, including some zoom.
 MOST_POINTS, MOST_FRAMES = 6000, 3000

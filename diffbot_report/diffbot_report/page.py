@@ -28,9 +28,10 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from diffbot_description import write_atomically
+from diffbot_description.dynamics import Array
 from diffbot_ident.charts import Chart, Curve, Intervals, Role
 from diffbot_report.packed_numbers import (
     MOST_FRAMES,
@@ -41,8 +42,6 @@ from diffbot_report.packed_numbers import (
     points_of_each,
 )
 from diffbot_report.quantity import MISSING
-
-Array = NDArray[np.float64]
 
 REPORT = "report.html"
 # Length of a table's cell from which its lines may be broken, characters.

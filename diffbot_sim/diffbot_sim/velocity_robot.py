@@ -18,18 +18,16 @@ import math
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import UNLIMITED_RIMS, Arc, Pose, RimLimit, WheelGeometry
 from arc_odometry import Velocity as BodyVelocity
-from arc_odometry.odometry import KNOWN, propagate, within
+from arc_odometry.odometry import KNOWN, Array, propagate, within
 from diffbot_description.dynamics import Sigma
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.engines.motion_series import MOST_PIECES, evaluate, motion_series
 from diffbot_sim.simulator import check_duration, check_pose
 from diffbot_sim.virtual_robot import Encoders
 
-Array = NDArray[np.float64]
 Velocity = tuple[float, float]
 """v in m/s and omega in rad/s, or commands of them."""
 

@@ -14,15 +14,13 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample
-from arc_odometry.odometry import within
+from arc_odometry.odometry import Array, within
 from diffbot_description import Robot
 from diffbot_sim.simulator import Simulator, check_balance, check_payload
 from diffbot_sim.sloped_floor import SlopedFloor
-
-Array = NDArray[np.float64]
 
 LONGEST_DELAY = 1000
 NOTHING = "none"

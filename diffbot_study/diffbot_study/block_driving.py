@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from arc_odometry.odometry import arc_ends, within_each
+from arc_odometry.odometry import Array, arc_ends, within_each
 from diffbot_controllers import Reference
 from diffbot_controllers.laws.backstepping_standard import StandardBackstepping
 from diffbot_controllers.laws.block_backstepping import BlockBackstepping
@@ -29,8 +29,6 @@ from diffbot_description import Robot
 from diffbot_sim.engines.ideal_block import IdealBlock
 from diffbot_sim.virtual_robot import BlockActuator, BlockEncoders
 from diffbot_study.driving import PERIOD
-
-Array = NDArray[np.float64]
 
 # Robots per block: with fewer, NumPy's calls cost more; with more, the data exceed the caches.
 BLOCK = 1000

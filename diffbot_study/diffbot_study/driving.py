@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import JointSample
+from arc_odometry.odometry import Array
 from diffbot_controllers import DynamicParameters, Reference, State, Torque
 from diffbot_controllers.adaptation import Adaptation, AdaptationSettings, LiveEstimate
 from diffbot_controllers.friction_adaptation import (
@@ -39,8 +39,6 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.simulator import Simulator
 from diffbot_sim.sloped_floor import SlopedFloor
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
-
-Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
 CHATTER = 10.0  # frequency from which a torque chatters, Hz

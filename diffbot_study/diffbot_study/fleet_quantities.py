@@ -16,11 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arc_odometry.odometry import Array as Array
 from diffbot_study.parquet_store import Row
-
-Array = NDArray[np.float64]
 
 TORQUE = (
     "log_k7", "log_k8", "k5", "k6", "coulomb_left", "coulomb_right", "log_residual",

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arc_odometry import DiffOdometry, JointSample, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
+from arc_odometry.odometry import Array
 from diffbot_description import Robot, load_robot
 from diffbot_description.loading import check_field
 from diffbot_description.robot import Wheels
@@ -30,8 +31,6 @@ from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import LONG_STEP, MotionScale
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot, periods_in
-
-Array = NDArray[np.float64]
 
 PERIOD = 0.01  # control period, s
 LEARN = 1.0  # period at which the excitation receives the current estimate, s

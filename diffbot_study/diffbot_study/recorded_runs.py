@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arc_odometry import JointSample
+from arc_odometry.odometry import Array
 from diffbot_description import Robot
 from diffbot_ident.excitation.excitations import excited_wheel_speed
 from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_sim.engines.ideal_block import IdealBlock
 from diffbot_sim.virtual_robot import BlockActuator, BlockEncoders
 from diffbot_study.driving import PERIOD
-
-Array = NDArray[np.float64]
 
 
 def prbs_of(robot: Robot, seed: int, levels: int = 2) -> GuardedPrbs:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import Pose
+from arc_odometry.odometry import Array
 from diffbot_controllers import Reference
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
@@ -25,8 +25,6 @@ from pose2d_trajectories import Trajectory
 
 if TYPE_CHECKING:  # imports SciPy, three quarters of the time to import this package
     from diffbot_ident.velocity.sigma_fit import RecursiveFit
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

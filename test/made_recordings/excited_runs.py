@@ -12,9 +12,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import JointSample, WheelGeometry
+from arc_odometry.odometry import Array
 from diffbot_description import DynamicParameters, Robot, closed_form, load_robot
 from diffbot_ident.excitation.signals import GuardedPrbs
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -22,8 +22,6 @@ from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 from diffbot_study.identification import motion_scale
 from diffbot_study.recorded_runs import prbs_of, record_block
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

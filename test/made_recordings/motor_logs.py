@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array
 
 PERIOD, PARTS = 0.001, 4
 # Noise of currents, and their maximum offset, as a fraction of the maximum current.

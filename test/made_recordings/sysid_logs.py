@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array
 
 TESTS = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
 # Integration steps for voltage ramps and voltage steps, and period of the rows, s.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.odometry import sincs, within_each
+from arc_odometry.odometry import Array, sincs, within_each
 from diffbot_controllers.laws import approach as one_approach
 from diffbot_controllers.laws import dual
 from diffbot_controllers.laws.approach import BACKWARDS, DIRECTIONS, FORWARDS, Approach
@@ -30,7 +30,6 @@ from diffbot_controllers.laws.dual import Dual
 from diffbot_controllers.laws.feedback_linearization import ACCURACY
 from pose2d_trajectories import Reference
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

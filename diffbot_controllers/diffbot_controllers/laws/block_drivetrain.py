@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import REST, Velocity
-from arc_odometry.odometry import arc_ends, within_each
+from arc_odometry.odometry import Array, arc_ends, within_each
 from diffbot_controllers.laws.drivetrain import HELD, TURN_ROUND
 from diffbot_controllers.laws.first_reading import FirstReadings, model_noise, pose_per_offset
 from diffbot_controllers.laws.friction import (
@@ -50,7 +50,6 @@ from diffbot_controllers.laws.motion import (
 from diffbot_description import DynamicParameters, FrictionLaw
 from diffbot_description.dynamics import NO_FRICTION
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

@@ -32,12 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import REST, DiffOdometry, Pose, Velocity
-from arc_odometry.odometry import within_each
+from arc_odometry.odometry import Array, within_each
 from diffbot_controllers.laws.friction import KnownWheels
 from diffbot_controllers.laws.motion import BASE, NOISE, MotionObserver
 from diffbot_description import DynamicParameters, Torque
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 WINDOW = 0.3  # time from the start of a wheel's motion in which its edges are used, s

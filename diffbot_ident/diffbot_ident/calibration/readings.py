@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array as Array
 
 # Speed that no wheel reaches, rad/s: an angle that changes faster is a jump of its encoder.
 FASTEST = 200.0

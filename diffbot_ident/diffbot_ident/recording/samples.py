@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
+from arc_odometry.odometry import Array as Array
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 TABLES = (".csv", ".tsv", ".txt")

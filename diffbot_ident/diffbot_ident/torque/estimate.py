@@ -14,11 +14,10 @@ from enum import Enum, IntEnum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry import JointSample
+from arc_odometry.odometry import Array as Array
 
-Array = NDArray[np.float64]
 Four = tuple[float, float, float, float]
 """One number for each of K5..K8, or for each friction coefficient."""
 Pair = tuple[float, float]

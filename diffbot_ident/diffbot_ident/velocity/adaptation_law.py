@@ -37,11 +37,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arc_odometry.odometry import Array
 from diffbot_description.dynamics import Sigma
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
+from arc_odometry.odometry import Array as Array
 from diffbot_ident.velocity.smoothed_response import (
     UNSMOOTHED,
     Drive,
@@ -48,7 +49,6 @@ from diffbot_ident.velocity.smoothed_response import (
     forced_response,
 )
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
 

@@ -25,10 +25,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array
 
 # Shorter windows and lags are none, in periods: they would only lose digits.
 LEAST_WINDOW = 1e-3

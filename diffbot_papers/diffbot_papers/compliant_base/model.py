@@ -45,9 +45,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from arc_odometry.odometry import Array as Array
 
 NAMES = (
     "mass",

@@ -45,7 +45,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from arc_odometry.odometry import Array as Array
 
 # Values printed by Conceicao, Moreira and Costa (2006), Tables 1 to 6. Data only.
 #
@@ -135,8 +137,6 @@ TABLE_6_METHOD_3 = 1.390
 TABLE_6_MEAN = 1.374
 """Mean of both, kg m^2."""
 
-
-Array = NDArray[np.float64]
 
 AXES = ("V", "Vn", "W")
 

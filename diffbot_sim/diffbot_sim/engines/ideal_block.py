@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 
+from arc_odometry.odometry import Array
 from diffbot_description import DynamicParameters, FrictionLaw, Robot, closed_form, wheel_friction
 from diffbot_sim.engines.caster_drag import CasterDrag
 from diffbot_sim.engines.ideal import end_of_margin
@@ -27,7 +28,6 @@ from diffbot_sim.engines.motion_series import MOST_PIECES, ORDER
 from diffbot_sim.engines.wheel_friction import HOLDING, ROUNDING
 from diffbot_sim.simulator import check_duration, check_payload
 
-Array = NDArray[np.float64]
 Modes = NDArray[np.int8]
 Index = NDArray[np.intp]
 Where = slice | Index
