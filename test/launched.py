@@ -2,6 +2,7 @@
 """Launches as a user starts them, and who watches them; for the tests of whole graphs."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -31,6 +32,11 @@ def default_signals():
     """For a child before its program: tests may run under nohup, which the runner would obey."""
     for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
+
+
+def summary(results):
+    """The report's summary.json in a folder."""
+    return json.loads((results / "summary.json").read_text(encoding="utf-8"))
 
 
 def start(name, results, *arguments, pictures=False):

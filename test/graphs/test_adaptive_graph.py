@@ -4,7 +4,6 @@
 And a robot of somebody else's is driven.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import processes_of, run  # noqa: E402
+from launched import processes_of, run, summary  # noqa: E402
 
 from diffbot_controllers.parameter_file import read_dynamics  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
@@ -22,11 +21,6 @@ from diffbot_report.packed_numbers import unpacked  # noqa: E402
 from diffbot_report.page import read_data  # noqa: E402
 
 RUN = ("sim:=ideal", "seed:=3", "torque_noise:=0.01", "duration:=14.0", "payload_time:=4.0")
-
-
-def summary(results):
-    with open(results / "summary.json", encoding="utf-8") as file:
-        return json.load(file)
 
 
 def own_sizes(folder, **values):

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole graph that calibrates a robot whose wheels are not as its file says."""
 
-import json
-
 import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import run  # noqa: E402
+from launched import run, summary  # noqa: E402
 from made_recordings.calibration_drives import write_miscalibrated  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
@@ -25,7 +23,7 @@ def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
         pictures=True,
     )
     assert status == 0, output
-    found = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    found = summary(results)
     assert found["outcome"] == "completed"
     for name in ("report.html", "calibration.png", "way.png", "drift.png"):
         assert (results / name).is_file()

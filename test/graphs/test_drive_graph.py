@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole graphs that drive a robot: results, repeatability, interruption, bad input."""
 
-import json
 import math
 import signal
 import time
@@ -12,12 +11,7 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import (  # noqa: E402
-    CommandRecorder,
-    processes_of,
-    run,
-    start,
-)
+from launched import CommandRecorder, processes_of, run, start, summary  # noqa: E402
 from PIL import Image  # noqa: E402
 
 from diffbot_controllers.nodes.linearizing_node import LinearizingNode  # noqa: E402
@@ -33,11 +27,6 @@ PICTURES = {
 # Driven by a test of its own, and once more for what has to repeat.
 PUBLISHED = ("seed:=1", "sim:=ideal", "trajectory:=none", "law:=published", "torque_limit:=5.0")
 KEYS = {"settling_time", "rms_position", "rms_heading", "max_position", "max_heading"}
-
-
-def summary(results):
-    with open(results / "summary.json", encoding="utf-8") as file:
-        return json.load(file)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drive_report node as a process, against a made-up controller and simulator."""
 
-import json
 import math
 import os
 import signal
@@ -10,6 +9,7 @@ import sys
 import time
 
 import pytest
+from launched import summary
 
 rclpy = pytest.importorskip("rclpy")
 messages = pytest.importorskip("diffbot_msgs.msg")
@@ -133,10 +133,6 @@ def page_report(tmp_path):
     process.wait()
 
 
-def summary_of(folder):
-    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-
-
 def leaves_before_it_draws(fake, folder):
     """A controller that took it for a reader would not wait for the report of its own run."""
     limit = time.monotonic() + 20.0
@@ -156,7 +152,7 @@ def test_a_completed_run_is_left_before_it_is_drawn(fake, report, tmp_path):
     assert "\x1b" not in output
     for part in ("completed", "by odometry", "summary.json", "path.png", "drive.gif"):
         assert part in output
-    read = summary_of(tmp_path)
+    read = summary(tmp_path)
     assert (read["outcome"], read["name"], read["seed"]) == ("completed", "circle", 3)
     assert read["arguments"] == {"duration": 5.0}
     assert read["duration"] == pytest.approx(5.0)
@@ -200,7 +196,7 @@ def test_real_robot_has_no_truth(fake, tmp_path):
     finally:
         report.kill()
     assert report.returncode == 0, output
-    read = summary_of(tmp_path)
+    read = summary(tmp_path)
     assert read["tracking"]["true"] is None and read["odometry_drift"] is None
     assert read["tracking"]["odometry"]["rms_position"] >= 0.0
     assert not (tmp_path / "drive.gif").exists()
@@ -216,7 +212,7 @@ def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     output, _ = report.communicate(timeout=30)
     assert time.monotonic() - begin < 3.0  # 1 s when the machine has nothing else to do.
     assert report.returncode == 0, output
-    read = summary_of(tmp_path)
+    read = summary(tmp_path)
     assert read["outcome"] == "stopped"
     assert read["samples"] == 200
 
@@ -229,7 +225,7 @@ def test_a_controller_that_says_nothing_more_has_failed(fake, page_report, tmp_p
     fake.tick(50)  # sent before, and late
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 1, output
-    read = summary_of(tmp_path)
+    read = summary(tmp_path)
     assert read["outcome"] == "failed"
     assert "backstep_controller node sent nothing more" in read["reason"]
 
@@ -242,7 +238,7 @@ def test_a_run_of_which_something_did_not_come(fake, page_report, tmp_path):
     fake.say(120, DONE)
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 1, output
-    read = summary_of(tmp_path)
+    read = summary(tmp_path)
     assert (read["outcome"], read["complete"]) == ("completed", False)
     assert read["missing"] == ["20 of 120 true poses (ground_truth) not received"]
     assert read["tracking"]["true"] is None and read["tracking"]["odometry"] is not None
@@ -255,7 +251,7 @@ def test_failed_run(fake, page_report, tmp_path):
     fake.say(20, STOPPED, "reference is not finite")
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 1, output
-    read = summary_of(tmp_path)
+    read = summary(tmp_path)
     assert (read["outcome"], read["reason"]) == ("failed", "reference is not finite")
 
 
@@ -265,7 +261,7 @@ def test_vanished_controller(fake, page_report, tmp_path):
     fake.node.destroy_node()
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 1, output
-    assert "backstep_controller node ended after 0.4 s without" in summary_of(tmp_path)["reason"]
+    assert "backstep_controller node ended after 0.4 s without" in summary(tmp_path)["reason"]
 
 
 def test_unknown_controller_is_refused(tmp_path):

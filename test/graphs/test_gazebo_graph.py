@@ -4,7 +4,6 @@
 All runs end with no process left, Gazebo's server included.
 """
 
-import json
 import os
 import signal
 import socket
@@ -23,6 +22,7 @@ from launched import (  # noqa: E402
     processes_of,
     run,
     start,
+    summary,
 )
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
@@ -70,11 +70,6 @@ def watcher(domain):
     made = Watcher()
     yield made
     made.close()
-
-
-def summary(results):
-    with open(results / "summary.json", encoding="utf-8") as file:
-        return json.load(file)
 
 
 @pytest.fixture(scope="module")

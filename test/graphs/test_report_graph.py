@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of whole graphs: stalled ones miss nothing, and what was killed is named."""
 
-import json
 import os
 import signal
 import time
@@ -18,15 +17,12 @@ from launched import (  # noqa: E402
     processes_of,
     run,
     start,
+    summary,
 )
 
 # Faster than a report that is stopped can notice: 800 samples in less than 1 s.
 RUN = ("backstepping", "sim:=ideal", "goal:=1,0,0", "duration:=8", "torque_limit:=5.0")
 WALL = ("started", "real_time_factor", "arguments")
-
-
-def summary_of(folder):
-    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
 def number_of(node, domain):
@@ -70,7 +66,7 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
     status, output = run(RUN[0], folder, *RUN[1:])
     assert status == 0, output
-    return summary_of(folder)
+    return summary(folder)
 
 
 def test_a_report_that_is_stalled_at_the_start_and_in_the_middle_misses_nothing(
@@ -84,7 +80,7 @@ def test_a_report_that_is_stalled_at_the_start_and_in_the_middle_misses_nothing(
     stall(report, 4.0)
     status, output = ended(process)
     assert status == 0, output
-    assert told(summary_of(tmp_path)) == told(undisturbed)
+    assert told(summary(tmp_path)) == told(undisturbed)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +110,7 @@ def test_what_was_killed_is_named_and_who_commands_leaves_zero_torque(
     # Of a commander only a watchdog notices the end, see test_watchdog_graph.py.
     commands = node in ("backstep_controller", "ident")
     assert commands or recorder.commands[-1] == (0.0, 0.0), output
-    said = summary_of(tmp_path)
+    said = summary(tmp_path)
     assert said["outcome"] == "failed"
     assert node in said["reason"] and "exit code -9" in said["reason"]
     if (launch, node) == ("ident", "simulator"):  # the estimate so far is kept

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ident_report node as a process, against a made-up ident node."""
 
-import json
 import math
 import os
 import signal
@@ -10,6 +9,7 @@ import sys
 import time
 
 import pytest
+from launched import summary
 
 rclpy = pytest.importorskip("rclpy")
 messages = pytest.importorskip("diffbot_msgs.msg")
@@ -128,7 +128,7 @@ def test_completed_run(fake, report, tmp_path):
     assert "\x1b" not in output
     for part in ("completed", "equivalent mass 5.04 kg", "summary.json", "parameters.png"):
         assert part in output
-    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    read = summary(tmp_path)
     assert (read["outcome"], read["seed"], read["sim"]) == ("completed", 3, "ideal")
     assert read["arguments"] == {"duration": 3.0}
     assert read["duration"] == pytest.approx(DURATION)
@@ -164,7 +164,7 @@ def test_what_the_watchdog_did_not_pass_stands_in_the_summary(fake, page_report,
     fake.tick(300, phase=2)
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 0, output
-    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    read = summary(tmp_path)
     assert read["watchdog"] == {"trips": 1, "reasons": ["torque changed too fast"]}
 
 
@@ -180,7 +180,7 @@ def test_interrupt_leaves_a_report_and_is_quick(fake, report, tmp_path):
     output, _ = report.communicate(timeout=30)
     assert time.monotonic() - begin < 3.0  # 1 s when the machine has nothing else to do.
     assert report.returncode == 0, output
-    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    read = summary(tmp_path)
     assert read["outcome"] == "stopped"
     assert read["parameters"]["K7"]["value"] == TRUE[2]
 
@@ -203,7 +203,7 @@ def test_an_interrupted_node_that_tells_the_wheels_zero_itself_does_not_hang(
     fake.tick(100, 3, "interrupted")
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 0, output
-    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    read = summary(tmp_path)
     assert (read["outcome"], read["reason"]) == ("stopped", "interrupted")
 
 
@@ -218,7 +218,7 @@ def test_failed_run(fake, page_report, tmp_path):
     output, _ = page_report.communicate(timeout=30)
     assert page_report.returncode == 1, output
     assert output.count("ident twil (ideal): the left wheel stands still") == 1
-    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    read = summary(tmp_path)
     assert (read["outcome"], read["reason"]) == ("failed", "no joint state for 20 s")
 
 
@@ -244,6 +244,6 @@ def test_it_does_not_tell_of_another_run(fake, tmp_path, monkeypatch):
         time.sleep(0.01)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 1, output
-    read = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    read = summary(tmp_path)
     assert read["outcome"] == "failed" and read["reason"].startswith("another run is in this graph")
     assert not read.get("samples") and not read.get("duration")

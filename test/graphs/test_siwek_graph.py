@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole graph that drives a robot by velocity commands: results, interruption."""
 
-import json
 import math
 import signal
 
@@ -9,16 +8,11 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from launched import CommandRecorder, processes_of, run, start  # noqa: E402
+from launched import CommandRecorder, processes_of, run, start, summary  # noqa: E402
 
 PICTURES = {"path", "pose", "velocities", "commands", "velocity_errors", "sigma"}
 # Rest to rest in 7.3 s; the robot needs three times the velocity to reach it in time.
 SHORT = ("trajectory:=line", "linear_velocity:=3.0")
-
-
-def summary(results):
-    with open(results / "summary.json", encoding="utf-8") as file:
-        return json.load(file)
 
 
 def test_a_short_run_follows_its_line_and_leaves_its_report(tmp_path, domain):
