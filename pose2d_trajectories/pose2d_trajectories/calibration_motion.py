@@ -76,8 +76,18 @@ def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Cha
         half: Half of the side of the square, m.
         time: Maximum time, s.
         limits: Limits of speed and acceleration, all finite.
+
+    Raises:
+        ValueError: Even the smallest crossings do not end in time.
     """
     count = FEWEST
+    least = crossings(SMALLEST * half, count, limits).duration
+    if least > time:
+        raise ValueError(
+            f"time = {time:g} s: must be at least {math.ceil(10.0 * least) / 10.0:g} s, in which "
+            f"the smallest calibration motion in a square of {2.0 * half:g} m ends; lengthen the "
+            "motion's time (the launch's duration), or raise its speed and turn rate"
+        )
     while crossings(GENTLY * half, count + 1, limits).duration <= time:
         count += 1
     route = crossings(half, count, limits)
@@ -121,11 +131,14 @@ def calibration(
 
     Args:
         side: Side of the square in which the midpoint of the axle stays, m, > 0.
-        time: Maximum duration, s, > 0; exceeded only if the smallest two crossings take longer.
+        time: Maximum duration, s; at least that of the smallest two crossings.
         speed: Maximum speed, m/s, > 0.
         acceleration: Maximum acceleration, m/s^2, > 0.
         turn_rate: Maximum yaw rate, rad/s, > 0.
         turn_acceleration: Maximum yaw acceleration, rad/s^2, > 0.
+
+    Raises:
+        ValueError: An argument is outside its range, or the time too short.
     """
     half = 0.5 * positive("side", side, "m")
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)

@@ -2,6 +2,8 @@
 """The motions that calibrate: what they hold, where they stay, how fast they are."""
 
 import math
+import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,16 +25,25 @@ def sampled(trajectory, number=4000):
     return times, np.array([[getattr(one, field) for field in FIELDS] for one in found])
 
 
+def least_time(made_for):
+    """The shortest time of a calibration, s, as the refusal of a shorter one names it."""
+    with pytest.raises(ValueError, match="lengthen the motion's time") as refusal:
+        made_for(1e-3)
+    return float(re.search(r"at least ([\d.]+) s", str(refusal.value))[1])
+
+
 @settings(max_examples=8, deadline=None, phases=QUICK)
 @given(
     st.floats(0.5, 6.0),
-    st.floats(10.0, 200.0),
+    st.floats(0.0, 150.0),
     st.builds(TrajectoryLimits, *[st.floats(0.2, 2.0)] * 4),
 )
-def test_calibration_stays_in_its_square_and_within_limits(side, time, limits):
-    trajectory = make_trajectory(
-        "calibration", side=side, time=time, speed=1.0, turn_rate=1.0, limits=limits
+def test_calibration_stays_in_its_square_and_within_limits(side, more, limits):
+    made_for = partial(
+        make_trajectory, "calibration", side=side, speed=1.0, turn_rate=1.0, limits=limits
     )
+    time = least_time(lambda short: made_for(time=short)) + more
+    trajectory = made_for(time=time)
     _, rows = sampled(trajectory, 600)
     assert np.abs(rows[:, :2]).max() <= 0.5 * side * (1.0 + 1e-9)
     asked = limits.within(1.0, 0.5, 1.0)
@@ -40,8 +51,7 @@ def test_calibration_stays_in_its_square_and_within_limits(side, time, limits):
         assert np.abs(rows[:, column]).max() <= getattr(asked, field) * (1.0 + 1e-9)
     for column, field in ((5, "linear_acceleration"), (6, "angular_acceleration")):
         assert np.abs(rows[:, column]).max() <= getattr(asked, field) * (1.0 + 1e-9)
-    smallest = calibration_route(0.5 * side, 1e-3, asked).duration
-    assert trajectory.duration <= max(time, smallest)
+    assert trajectory.duration <= time
     assert rows[0] == pytest.approx(np.zeros(7), abs=1e-12)
     assert rows[-1, 3:] == pytest.approx(np.zeros(4), abs=1e-9)
 
@@ -90,7 +100,10 @@ def test_parts_join():
 def test_short_times_shrink_the_crossings():
     whole = calibration_route(1.5, 1e3, WITHIN)
     little = calibration_route(1.5, 35.0, WITHIN)
-    smallest = calibration_route(1.5, 0.1, WITHIN)
+    least = least_time(lambda time: calibration_route(1.5, time, WITHIN))
+    smallest = calibration_route(1.5, least, WITHIN)
+    with pytest.raises(ValueError, match="must be at least"):
+        calibration_route(1.5, least - 0.2, WITHIN)
     assert len(little.parts) == len(smallest.parts) == 2 + 2 + 4 < len(whole.parts)
     assert smallest.duration <= little.duration
     two = Route(WITHIN)
