@@ -117,7 +117,8 @@ def main() -> None:
         text = PROFILE.read_text()
         if given.period is not None:
             own = f"<sec>{int(given.period)}</sec><nanosec>{given.period % 1 * 1e9:.0f}</nanosec>"
-            text = re.sub(r"<sec>.*?</nanosec>", own, text)
+            discovery = re.search(r"<discovery_config>.*</discovery_config>", text, re.DOTALL)[0]
+            text = text.replace(discovery, re.sub(r"<sec>.*?</nanosec>", own, discovery))
         profile.write_text(text)
         claimed = [domains.claim("leaving") for _ in range(given.graphs)]
         graphs = [

@@ -18,7 +18,7 @@ setup(
         (f"share/{PACKAGE}/worlds", glob("worlds/gz_floor.sdf") + glob("worlds/*.world")),
     ],
     install_requires=["setuptools", "numpy", "pyyaml"],
-    extras_require={"mujoco": ["mujoco>=3.3.6"], "test": ["pytest", "hypothesis", "scipy"]},
+    extras_require={"mujoco": ["mujoco"], "test": ["pytest", "hypothesis", "scipy"]},
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import rclpy
@@ -16,7 +17,11 @@ from diffbot_bringup.workspace.environment import (
     without_other_ros,
 )
 
-PROFILE = Path(__file__).resolve().parents[2] / "config" / "fastdds_local.xml"
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+PROFILES = {
+    "FASTDDS_DEFAULT_PROFILES_FILE": CONFIG / "fastdds_local.xml",
+    "FASTRTPS_DEFAULT_PROFILES_FILE": CONFIG / "fastdds2_local.xml",  # Fast DDS 2
+}
 FAR = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
 # Prints the local addresses of this process's UDP sockets at the ports that DDS listens on, and
 # SHARED if it has shared memory.
@@ -42,16 +47,27 @@ def test_entries_come_first_once_and_in_order():
     assert result == {"PATH": "/a:/b:/usr/bin", "NEW": "/n"}
 
 
-def closed(variable="FASTDDS_DEFAULT_PROFILES_FILE"):
+def closed(distro="kilted"):
     """What keeps everybody else out."""
-    given = {name for name in with_defaults({}) if name.endswith("PROFILES_FILE")}
-    profile = with_defaults({})[given.pop()]
-    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", variable: profile}
+    found = with_defaults({}, distro)
+    (variable,) = found.keys() - {"ROS_AUTOMATIC_DISCOVERY_RANGE"}
+    assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
+    assert Path(found[variable]).resolve() == PROFILES[variable]
+    return found
+
+
+def test_both_generations_of_fast_dds_get_the_same_participant():
+    one, other = (ElementTree.parse(path).getroot() for path in PROFILES.values())
+    name = "{http://www.eprosima.com}"
+    assert closed().keys() != closed("jazzy").keys()
+    for part in ("participant", "transport_descriptors"):
+        found = [ElementTree.tostring(root.find(f".//{name}{part}")) for root in (one, other)]
+        assert found[0].strip() == found[1].strip()
+    # Names that Fast DDS 2 does not know would make it refuse the file.
+    assert one.find(f".//{name}times") is not None and other.find(f".//{name}times") is None
 
 
 def test_discovery_stays_on_this_machine():
-    assert Path(with_defaults({})["FASTDDS_DEFAULT_PROFILES_FILE"]).resolve() == PROFILE
-    assert with_defaults({}, "jazzy") == closed("FASTRTPS_DEFAULT_PROFILES_FILE")  # Fast DDS 2
     for nothing in ({}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_STATIC_PEERS": ""}):
         assert with_defaults(nothing) == closed()
     # ROS 2's own LOCALHOST listens on all interfaces, and would add shared memory to the profile.
@@ -94,7 +110,8 @@ def test_the_way_of_humble_to_say_it_is_understood():
 def test_one_call_inside_of_another_can_be_opened():
     # The profile of the outer call is not a choice of the user's.
     assert with_defaults({**with_defaults({}), **FAR}) == {**FAR, **NO_SHARED_MEMORY}
-    assert with_defaults(with_defaults({})) == closed()
+    for distro in ("kilted", "jazzy"):
+        assert with_defaults(closed(distro), distro) == closed(distro)
     peers = {"ROS_STATIC_PEERS": "10.0.0.1"}
     assert with_defaults({**with_defaults({}), **peers}) == with_defaults(peers)
 

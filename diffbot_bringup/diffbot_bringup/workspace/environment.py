@@ -27,18 +27,22 @@ PATHS = (
 )
 
 _RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
-_PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")  # Fast DDS 2, 3
+_CONFIG = Path(__file__).parents[2] / "config"
+# The variables that name a profile of Fast DDS 2 and 3, and the profiles that bind them to the
+# loopback interface. With the range _AS_PROFILE ROS 2 leaves the profile unchanged; with LOCALHOST
+# it adds shared memory, and sockets that listen on all interfaces.
+_PROFILE_2, _PROFILE_3 = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"
+_PROFILES = {
+    _PROFILE_2: str(_CONFIG / "fastdds2_local.xml"),
+    _PROFILE_3: str(_CONFIG / "fastdds_local.xml"),
+}
+_AS_PROFILE = "SYSTEM_DEFAULT"
 # Each of these variables, if not empty, sets how far discovery reaches.
 _CHOICES = {_RANGE, "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER"}
 _CHOICES |= {*_PROFILES, "CYCLONEDDS_URI"}
 # Transports of Fast DDS if no profile is given: no shared memory (docs/safety.md, "A node that
 # appears"). With LOCALHOST, which static peers need, ROS 2 uses it nevertheless.
 _TRANSPORTS = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
-# Profile that binds Fast DDS to the loopback interface. With the range _AS_PROFILE ROS 2 leaves the
-# profile unchanged; with LOCALHOST it adds shared memory, and sockets that listen on all
-# interfaces.
-_LOCAL = str(Path(__file__).parents[2] / "config" / "fastdds_local.xml")
-_AS_PROFILE = "SYSTEM_DEFAULT"
 
 Paths = dict[str, list[str]]
 """Variable -> the entries to prepend to it."""
@@ -81,8 +85,8 @@ def with_defaults(
     the user has another middleware, for which only the range is set.
     """
     result = {name: value for name, value in environment.items() if name not in _CHOICES or value}
-    if any(result.get(name) == _LOCAL for name in _PROFILES):  # set by an enclosing call
-        ours = {_RANGE: _AS_PROFILE, **dict.fromkeys(_PROFILES, _LOCAL)}
+    if any(result.get(name) == own for name, own in _PROFILES.items()):  # by an enclosing call
+        ours = {_RANGE: _AS_PROFILE, **_PROFILES}
         result = {name: value for name, value in result.items() if ours.get(name) != value}
     chosen = _CHOICES & result.keys()
     if distro == "humble":
@@ -97,8 +101,8 @@ def with_defaults(
     if not fast_dds:
         return result
     if result.get(_RANGE) == "LOCALHOST" and not others & result.keys():
-        fast_dds_2 = distro in ("iron", "jazzy")
-        result |= {_RANGE: _AS_PROFILE, _PROFILES[0 if fast_dds_2 else 1]: _LOCAL}
+        variable = _PROFILE_2 if distro in ("iron", "jazzy") else _PROFILE_3
+        result |= {_RANGE: _AS_PROFILE, variable: _PROFILES[variable]}
     return result if result.keys() & {*_PROFILES} else {**_TRANSPORTS, **result}
 
 

@@ -452,8 +452,9 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
     spec.option.cone = elliptic if settings.elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     spec.option.impratio = settings.impratio
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    # One robot is one island; searching for others takes a tenth of the time of a step.
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+    # One robot is one island; searching for others takes a tenth of the time of a step. MuJoCo
+    # before 3.3.6 has no such flag, as it searches only on request.
+    spec.option.disableflags |= getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)
 
 
 def _wheel_geoms(spec: mujoco.MjSpec, robot: Robot) -> list[mujoco.MjsGeom]:
