@@ -20,6 +20,7 @@ above the package.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -109,6 +110,15 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     if policy != _POLICY and item.get_closest_marker("real_time") is None:
         os.sched_setscheduler(0, _POLICY, os.sched_param(0))
         pytest.fail(f"the test left the scheduling policy {policy}; it was {_POLICY}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Exclude modules and tests, which stay, from garbage collection: it would visit them often."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist evaluates the groups
