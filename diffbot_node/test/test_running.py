@@ -92,7 +92,15 @@ def test_a_signal_ends_long_work_and_is_heeded_as_before_afterwards(number):
     assert noted == [number, number]
 
 
-def test_while_a_node_runs_no_collection_looks_through_what_was_imported():
+@pytest.fixture
+def thawed():
+    """Nothing is excluded from garbage collection yet, as in a node's process."""
+    gc.unfreeze()  # what the top level's conftest.py has frozen
+    yield
+    gc.freeze()
+
+
+def test_while_a_node_runs_no_collection_looks_through_what_was_imported(thawed):
     frozen = []
 
     class Counting(Node):

@@ -68,11 +68,13 @@ def test_a_server_that_is_killed_in_the_middle_of_a_step_does_not_hang(sim):
 
 def test_a_server_that_stops_answering_is_an_error(sim, monkeypatch):
     monkeypatch.setattr(server, "ANSWER_PATIENCE", 0.5)
+    monkeypatch.setattr(server, "END_PATIENCE", 0.3)
     (number,) = servers()
     os.kill(number, signal.SIGSTOP)
     with pytest.raises(GazeboError, match="has not answered for 0.5 s"):
         for _ in range(100):  # the signal may come after an answer
             sim.step((0.0, 0.0), 0.01)
+    sim.close()  # three times END_PATIENCE: it hears nothing but SIGKILL
 
 
 @pytest.mark.parametrize("paused", [False, True])

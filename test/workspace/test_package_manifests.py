@@ -141,13 +141,15 @@ def uses_of_tests(folder: Path, name: str) -> Uses:
     return uses
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)  # all files have a million nodes, which garbage collection visits
 def _nodes(file: Path) -> list[ast.AST]:
     return list(ast.walk(ast.parse(file.read_text())))
 
 
-def imports(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, top-level module) of all imports that are not of the standard library."""
+@functools.cache
+def imports(file: Path) -> list[tuple[int, str]]:
+    """Return (line, top-level module) of all imports that are not of the standard library."""
+    found: list[tuple[int, str]] = []
     for node in _nodes(file):
         modules: list[str] = []
         if isinstance(node, ast.Import):
@@ -159,22 +161,25 @@ def imports(file: Path) -> Iterator[tuple[int, str]]:
         for module in modules:
             top = module.partition(".")[0]
             if top and top not in sys.stdlib_module_names:
-                yield node.lineno, top
+                found.append((node.lineno, top))
+    return found
 
 
-def named_packages(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, ROS package) of what a module starts or looks for by the package's name.
+@functools.cache
+def named_packages(file: Path) -> list[tuple[int, str]]:
+    """Return (line, ROS package) of what a module starts or looks for by the package's name.
 
     These are texts, up to a dot, in calls of `NAMING` and in collections called ...PACKAGES.
     """
+    found: list[tuple[int, str]] = []
     for node in _nodes(file):
         texts: list[str] = []
         if isinstance(node, ast.Call) and _called(node) in NAMING:
             texts = _texts(node.args[NAMING[_called(node)]])
         elif isinstance(node, ast.Assign) and _ends_with_packages(node.targets[0]):
             texts = _texts(_members(node.value))
-        for text in texts:
-            yield node.lineno, text.partition(".")[0]
+        found += [(node.lineno, text.partition(".")[0]) for text in texts]
+    return found
 
 
 def _members(node: ast.AST) -> Iterator[ast.AST]:

@@ -220,7 +220,8 @@ class GazeboServer:
         if self._server is not None:
             self._socket.close()
             # The plugin ends the server when the socket closes, but not while the world is paused.
-            self._server.wait(END_PATIENCE)
+            if not self.paused:
+                self._server.wait(END_PATIENCE)
         stop_all(self._processes, (END_PATIENCE, END_PATIENCE))
         self._processes.clear()
 
