@@ -84,6 +84,9 @@ SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 SPREAD_SUM = tuple(range(TORQUES + 2, TORQUES + 2 + 2 * DELAYS, 2))
 SPREAD_DIFFERENCE = tuple(column + 1 for column in SPREAD_SUM)
 
+# Values [left, right] times this matrix are [left + right, left - right].
+SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
+
 # Dry friction may hold a motion that it would stop within this many control periods.
 SLOW_TURNS = 2.0
 # Dry friction may hold a wheel up to this multiple of its estimate, which is uncertain.
@@ -163,63 +166,63 @@ class IntegralRows:
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
-        steps, turning, held, lost, period = self._steps(samples, response)
+        steps, flags, period = self._steps(samples, response)
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
-        length = self.window + self.smoothing - 1
-        if held.any():
-            rows[_any_within(held, length)] = 0.0
-        return rows, ~_any_within(~turning, length), ~_any_within(lost, length)
+        within = moving_sum(flags.astype(float), self.window + self.smoothing - 1) > 0.0
+        reverses, held, lost = within.T
+        rows[held] = 0.0
+        return rows, ~reverses, ~lost
 
-    def _steps(
-        self, samples: Array, response: TorqueResponse
-    ) -> tuple[Array, Flags, Flags, Flags, Array]:
+    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Array]:
         """Return the columns from the middle of each of n periods to that of the next.
 
-        Also returns whether all directions are kept; whether friction may hold a wheel, or the
-        floor may hold the robot against turning; whether a sample was lost; and the n + 1 periods,
-        s.
+        Also returns whether a direction reverses; whether friction may hold a wheel, or the floor
+        may hold the robot against turning; and whether a sample was lost, shape (n, 3); and the
+        n + 1 periods, s.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
-        period = np.diff(kept[:, 0])
+        period = _gains(kept[:, 0])
         turned = turns(kept[:, 1:3])
-        length, angle = np.array(self._geometry.body_velocity(*turned.T))
-        lasting = np.diff(samples[fine - 1 :, 0])
+        speed = turned / period[:, None]
+        moved = np.array(self._geometry.body_velocity(*turned.T))  # [path, angle]
+        lasting = _gains(samples[fine - 1 :, 0])
         impulse = samples[fine:, 3:5] * lasting[:, None]
-        pair = np.column_stack((impulse[:, 0] + impulse[:, 1], impulse[:, 0] - impulse[:, 1]))
+        pair = impulse @ SUM_AND_DIFFERENCE
         whole = pair.reshape(-1, fine, 2).sum(axis=1)
-        late = delayed(whole.T, response.delay)
-        v = _Velocity(length / period, response.k7 * np.diff(late[0]))
-        omega = _Velocity(angle / period, response.k8 * np.diff(late[1]))
+        sizes = np.abs(impulse).reshape(-1, fine, 2).sum(axis=1) / period[:, None]
+        acting = delayed(np.concatenate((whole, sizes), axis=1).T, response.delay)
+        late, size = acting[:2], acting[2:].T
         first, last = self.first, len(period) - self._back  # steps from period k to k + 1
         at = slice(first, last)
-        gap = 0.5 * (period[:-1] + period[1:])[at]
+        gap = _halves(period)[at]
         steps = np.empty((last - first, self.columns))
+        gains = np.array([[response.k7], [response.k8]])
+        motion = _Motion(moved / period, gains * (late[:, 1:] - late[:, :-1]))
+        steps[:, DV : DOMEGA + 1] = _gains(motion.mean.T)[at]
+        (v_squared, v_omega), (_, omega_squared) = motion.products()
         inner = slice(first - 1, last - 1)
-        steps[:, OMEGA_SQUARED] = gap * _mean_product(omega, omega)[inner]
-        steps[:, V_OMEGA] = gap * _mean_product(v, omega)[inner]
-        steps[:, V_SQUARED] = gap * _mean_product(v, v)[inner]
-        steps[:, V] = _halves(length)[at]
-        steps[:, OMEGA] = _halves(angle)[at]
+        steps[:, OMEGA_SQUARED] = gap * omega_squared[inner]
+        steps[:, V_OMEGA] = gap * v_omega[inner]
+        steps[:, V_SQUARED] = gap * v_squared[inner]
+        steps[:, V : OMEGA + 1] = _halves(moved.T)[at]
         steps[:, ONE] = gap
         heading = kept[1:-1, 5][at]
         steps[:, COS_HEADING] = gap * np.cos(heading)
         steps[:, SIN_HEADING] = gap * np.sin(heading)
-        wheels = wheel_speeds(
-            turned / period[:, None], period, late, response, self._geometry, self._side
-        )
+        wheels = wheel_speeds(speed, period, late, response, self._geometry, self._side)
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
-        sizes = np.abs(impulse).reshape(-1, fine, 2).sum(axis=1) / period[:, None]
-        size = delayed(sizes.T, response.delay).T
         geared = size[:-1] * rising[:-1] + size[1:] * falling[1:]
         steps[:, GEAR_LEFT : GEAR_RIGHT + 1] = geared[at]
         self._add_pattern_columns(steps, wheels, at)
-        steps[:, OFF_BALANCE] = gap[:, None] * _circle(kept[1:-1, 1:3])[at]
         expected = self._expected_gains(steps, wheels.middle, late, response, period, at)
-        unexpected = np.diff(turned / period[:, None], axis=0)[at] - expected
-        steps[:, OFF_CENTRE] = _rates(kept[:, 1:3], period, unexpected, at)
+        around = _circle(kept[first : last + 2, 1:3])
+        steps[:, OFF_BALANCE] = gap[:, None] * around[1:-1]
+        steps[:, OFF_CENTRE] = _rates(
+            around, period[first : last + 1], _gains(speed)[at] - expected
+        )
         speeds = wheels
         held = self._held_wheels(wheels.middle, late, response, period)
         if self._turning:
@@ -231,17 +234,16 @@ class IntegralRows:
         else:
             steps[:, SIGN_OMEGA] = 0.0
         self._add_torques(steps, pair, first)
-        bent = np.diff(whole[first - 1 : last + 2], 2, axis=0)
+        bent = _gains(_gains(whole[first - 1 : last + 2]))
         steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = bent[:-1]
         steps[:, NEXT_BENT_SUM : NEXT_BENT_DIFFERENCE + 1] = bent[1:]
-        steps[:, DV] = np.diff(v.mean)[at]
-        steps[:, DOMEGA] = np.diff(omega.mean)[at]
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
-        turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
-        held = (held[:-1] | held[1:])[at]
         lost = self._lost(lasting, response.delay)
-        lost = (lost[:-1] | lost[1:])[at]
-        return steps, turning[at], held, lost, period[first : last + 1]
+        flags = np.empty((last - first, 3), dtype=bool)
+        flags[:, 0] = ~(sign[:-1] * sign[1:] > 3.0).all(axis=1)[at]
+        flags[:, 1] = (held[:-1] | held[1:])[at]
+        flags[:, 2] = (lost[:-1] | lost[1:])[at]
+        return steps, flags, period[first : last + 1]
 
     def _expected_gains(
         self,
@@ -264,13 +266,11 @@ class IntegralRows:
         """
         dry = response.dry_friction(each_wheel(late), period)
         resisted = (response.friction[:2] * speeds + dry * np.sign(speeds)) * period[:, None]
-        total, difference = late - (resisted.sum(axis=1), resisted[:, 0] - resisted[:, 1])
+        total, difference = _halves(late.T - resisted @ SUM_AND_DIFFERENCE)[at].T
         k5, k6 = response.products
-        gains = (
-            k5 * steps[:, OMEGA_SQUARED] + response.k7 * _halves(total)[at],
-            k6 * steps[:, V_OMEGA] + response.k8 * _halves(difference)[at],
-        )
-        return np.array(self._geometry.wheel_velocity(*np.array(gains))).T
+        dv = k5 * steps[:, OMEGA_SQUARED] + response.k7 * total
+        domega = k6 * steps[:, V_OMEGA] + response.k8 * difference
+        return np.array(self._geometry.wheel_velocity(dv, domega)).T
 
     def _lost(self, lasting: Array, delay: float) -> Flags:
         """Return the periods whose torque is unknown because a sample was lost.
@@ -280,7 +280,7 @@ class IntegralRows:
             delay: Torque delay, control periods.
         """
         long = lasting > LONG_STEP * self._period / self.fine
-        told: Flags = np.any(long.reshape(-1, self.fine), axis=1)
+        told: Flags = np.logical_or.reduce(long.reshape(-1, self.fine), axis=1)
         lost = told.copy()
         for late in range(1, math.ceil(delay) + 1):
             lost[late:] |= told[:-late]
@@ -302,24 +302,25 @@ class IntegralRows:
         """
         impulse = each_wheel(late)
         viscous, coulomb = response.friction[:2], response.dry_friction(impulse, period)
-        held: Flags = np.zeros(len(period), dtype=bool)
         if not coulomb.any():
-            return held
+            return np.zeros(len(period), dtype=bool)
         b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        v, omega = np.array(self._geometry.body_velocity(*speeds.T))
+        v, omega = np.array(self._geometry.body_velocity(*speeds.T))[:, :, None]
         torques = impulse / period[:, None]
         most = (response.k7 + b * abs(response.k8)) / radius * coulomb
         slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
-        against = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
-        resisted = torques - against - speeds * viscous
-        for side, way in enumerate((-b, b)):
-            # A wheel may be held if friction can cancel the acceleration it would have without.
-            left, right = np.where(np.arange(2) == side, torques, resisted).T
-            dv, domega = accelerations(k, v, omega, left, right)
-            freely = np.abs(dv + way * domega) / radius
-            held |= slow[:, side] & (freely < HELD_SHARE * most[..., side])
-        return held
+        resistance = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
+        driven = torques - resistance - speeds * viscous
+        # A wheel may be held if friction can cancel the acceleration it would have without. In the
+        # first column the left wheel is without friction, in the second the right one.
+        left = np.column_stack((torques[:, 0], driven[:, 0]))
+        right = np.column_stack((driven[:, 1], torques[:, 1]))
+        dv, domega = accelerations(k, v, omega, left, right)
+        freely = np.abs(dv + np.array([-b, b]) * domega) / radius
+        held = slow & (freely < HELD_SHARE * most)
+        either: Flags = held[:, 0] | held[:, 1]
+        return either
 
     def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
         """Return the periods in which the floor may hold the robot against turning.
@@ -344,9 +345,8 @@ class IntegralRows:
         speed, period = wheels.middle, wheels.period[:, None]
         share = np.square(speed / self._slow)
         slow = np.sign(speed) * np.where(share < FASTEST, np.exp(-share), 0.0) * period
-        v, turn = speed[:, 0] + speed[:, 1], speed[:, 1] - speed[:, 0]
-        size = np.sqrt(np.square(v) + np.square(turn)) + 1e-9
-        drag = np.column_stack((v, turn)) / size[:, None] * period
+        way = speed @ (SUM_AND_DIFFERENCE * (1.0, -1.0))  # in proportion to [v, b omega]
+        drag = way / (np.hypot(*way.T)[:, None] + 1e-9) * period
         steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = _halves(slow)[at]
         steps[:, DRAG_V : DRAG_OMEGA + 1] = _halves(drag)[at]
 
@@ -365,8 +365,8 @@ class IntegralRows:
 
 
 @dataclass(frozen=True)
-class _Velocity:
-    """Means of a velocity over periods, shape (n,), and the jumps of its slope, (n - 1,).
+class _Motion:
+    """Means of [v, omega] over n periods, shape (2, n), and the jumps of their slopes, (2, n - 1).
 
     A jump is the velocity gained by torque in period k + 1 minus that gained in period k.
     """
@@ -374,29 +374,27 @@ class _Velocity:
     mean: Array
     jump: Array
 
-    def at_boundary(self) -> Array:
-        """Return the velocity b at the end of period k, for k = 1 to n - 3."""
-        return 0.5 * (self.mean[1:-2] + self.mean[2:-1]) - 0.25 * self.jump[1:-1]
+    def products(self) -> Array:
+        """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
 
-    def gained(self) -> tuple[Array, Array]:
-        """Return two estimates of a bar, the mean gain per period over k and k + 1.
-
-        The first uses the period before them, the second the period after.
+        They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3.
         """
         mean, jump = self.mean, self.jump
-        before = mean[1:-2] - mean[:-3] + 0.5 * (jump[1:-1] + jump[:-2])
-        after = mean[3:] - mean[2:-1] - 0.5 * (jump[1:-1] + jump[2:])
-        return before, after
+        one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
+        at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
+        # Two estimates of a bar, the mean gain per period over k and k + 1: by the period before
+        # them, and by the period after.
+        before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
+        after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
+        found = _products(one, other) - _products(at_boundary, bent) / 6.0
+        return found + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
 
 
-def _mean_product(x: _Velocity, y: _Velocity) -> Array:
-    """Return the mean of x y under the triangle over periods k and k + 1, for k = 1 to n - 3."""
-    near = 0.5 * (x.mean[1:-2] * y.mean[2:-1] + y.mean[1:-2] * x.mean[2:-1])
-    jump_x, jump_y = x.jump[1:-1], y.jump[1:-1]
-    (x_before, x_after), (y_before, y_after) = x.gained(), y.gained()
-    gained = 0.5 * (x_before * y_after + x_after * y_before)
-    bent = x.at_boundary() * jump_y + y.at_boundary() * jump_x
-    return near - bent / 12.0 + 5.0 / 12.0 * gained - jump_x * jump_y / 48.0
+def _products(x: Array, y: Array) -> Array:
+    """Return (x_i y_j + y_i x_j) / 2 for every pair of rows, shape (2, 2, n)."""
+    found = x[:, None] * y
+    symmetric: Array = 0.5 * (found + found.swapaxes(0, 1))
+    return symmetric
 
 
 def _means(steps: Array, period: Array, count: int) -> Array:
@@ -426,7 +424,7 @@ def turns(angles: Array) -> Array:
 
     Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
     """
-    return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
+    return np.remainder(_gains(angles) + np.pi, 2.0 * np.pi) - np.pi
 
 
 def wraps(angles: Array) -> bool:
@@ -474,36 +472,35 @@ class Heading:
 
 def _circle(angles: Array) -> Array:
     """Return [cos left, cos right, sin left, sin right] of wheel angles, shape (n, 4)."""
-    return np.hstack((np.cos(angles), np.sin(angles)))
+    return np.concatenate((np.cos(angles), np.sin(angles)), axis=1)
 
 
-def _rates(angles: Array, period: Array, unexpected: Array, at: slice) -> Array:
+def _rates(around: Array, period: Array, unexpected: Array) -> Array:
     """Return the gains per step in the rates of cosine and sine of the wheels' angles, (m, 4).
 
     The gain in a wheel's speed is part of them. That expected of the torques takes its place, as
     the measured one contains the errors of the output.
 
     Args:
-        angles: Wheel angles, rad, shape (n + 1, 2).
-        period: Control periods, s, shape (n,).
+        around: `_circle` of the wheels' angles, shape (m + 2, 4).
+        period: Control periods, s, shape (m + 1,).
         unexpected: Measured less expected gains in the wheels' speeds, rad/s, shape (m, 2).
-        at: The m steps of all.
     """
-    around = _circle(angles)
-    cosine, sine = np.hsplit(around[1:-1][at], 2)
-    found: Array = np.diff(np.diff(around, axis=0) / period[:, None], axis=0)[at]
-    return found + np.hstack((sine * unexpected, -cosine * unexpected))
+    found = _gains(_gains(around) / period[:, None])
+    found[:, :2] += around[1:-1, 2:] * unexpected
+    found[:, 2:] -= around[1:-1, :2] * unexpected
+    return found
+
+
+def _gains(values: Array) -> Array:
+    """Return the differences of successive rows; np.diff takes four times as long for few rows."""
+    found: Array = values[1:] - values[:-1]
+    return found
 
 
 def _halves(per_period: Array) -> Array:
     """Return the means of each period's value and the next one's."""
     return 0.5 * (per_period[:-1] + per_period[1:])
-
-
-def _any_within(flags: Flags, length: int) -> Flags:
-    """Return whether any of `length` successive flags is set, shape (n - length + 1,)."""
-    found: Flags = moving_sum(flags.astype(float)[:, None], length)[:, 0] > 0.0
-    return found
 
 
 def moving_sum(columns: Array, length: int) -> Array:
@@ -685,14 +682,14 @@ class RowSums:
         """
         # Rows without information are all 0.
         told = rows.any(axis=1)
-        weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
+        weight = np.where(turning, 1.0, self._turning_weight) * told
         if whole is not None:
-            weight *= np.where(whole, 1.0, GAP_WEIGHT)[:, None]
-        weighted = weight * rows
+            weight *= np.where(whole, 1.0, GAP_WEIGHT)
+        weighted = weight[:, None] * rows
         self.products[0] += weighted.T @ rows
-        self.rows += int(told.sum())
+        self.rows += np.count_nonzero(told)
         self.weights[0] += weight.sum()
-        self._add_means(rows, weight[:, 0])
+        self._add_means(rows, weight)
         self._add_noise(weighted)
 
     def _add_means(self, rows: Array, weight: Array) -> None:

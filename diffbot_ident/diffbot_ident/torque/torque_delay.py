@@ -113,8 +113,8 @@ def delayed(torque: Array, delay: float) -> Array:
     """
     whole = int(delay)
     part = delay - whole
-    first = np.repeat(torque[..., :1], whole + 1, axis=-1)
-    padded = np.concatenate((first, torque), axis=-1)[..., : torque.shape[-1] + 1]
+    first = [torque[..., :1]] * (whole + 1)
+    padded = np.concatenate((*first, torque), axis=-1)[..., : torque.shape[-1] + 1]
     return (1.0 - part) * padded[..., 1:] + part * padded[..., :-1]
 
 

@@ -10,7 +10,7 @@ period to period over some 80 ms, and the angles give its level.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +107,9 @@ def wheel_speeds(
     # Gains from a wheel's own torque and from the other wheel's torque to its acceleration.
     own, other = linear - angular, linear + angular
     # A wheel with constant angle stands still, whatever its torque would do to a free wheel.
-    level, size = np.hsplit(_centred_mean(np.hstack((speed, np.abs(speed))), side), 2)
-    moves = size > 0.0
-    found = WheelSpeeds.risen(level, np.zeros_like(speed), moves, period, 0.0)
+    near = _centred_mean(np.concatenate((speed, np.abs(speed)), axis=1), side)
+    moves = near[:, 2:] > 0.0
+    found = WheelSpeeds.risen(near[:, :2], np.zeros_like(speed), moves, period, np.zeros(2))
     if not own > 0.0:
         return found
     torque = each_wheel(impulse)
@@ -123,14 +123,14 @@ def wheel_speeds(
         torque -= moment * (response.turning[0] * omega * period)[:, None]
     # The yaw rate may reverse at full forward speed, where v omega matters within LEVEL_TIME.
     drift = _drift(speed, period, response, geometry) if turns else 0.0
+    gains = np.array([[own, other], [other, own]])
+    free = torque @ gains + drift  # speed that would be gained without dry friction
     for _ in range(PASSES):
         rising, whole = _frictions(found, coulomb, moment, response, geometry)
-        acting = torque - whole
-        gained = own * acting + other * acting[:, ::-1] + drift
+        gained = free - whole @ gains
         # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
-        acting = 0.5 * torque - rising
-        rest = own * acting + other * acting[:, ::-1] + 0.5 * drift
-        after = np.cumsum(gained, axis=0)
+        rest = 0.5 * free - rising @ gains
+        after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
         found = WheelSpeeds.risen(level, gained, moves, period, own * coulomb)
         again = coulomb.any() and found.turn_round()
@@ -209,7 +209,7 @@ class WheelSpeeds:
         gained: Array,
         moves: NDArray[np.bool_],
         period: Array,
-        friction: Array | float,
+        friction: Array,
     ) -> WheelSpeeds:
         """Return speeds that change linearly over each period.
 
@@ -218,10 +218,10 @@ class WheelSpeeds:
             gained: Speed gained in each period by all torques, rad/s, shape (n, 2).
             moves: Whether the wheels move at all, shape (n, 2).
             period: Control periods, s, shape (n,).
-            friction: Coulomb friction as an acceleration, rad/s^2.
+            friction: Coulomb friction as an acceleration, rad/s^2, shape (2,) or (n, 2).
         """
         end, gained = moves * end, moves * gained
-        change = np.broadcast_to(friction, end.shape) * period[:, None]
+        change = friction * period[:, None]
         return cls(end - gained, end, end - 0.5 * gained, change, period)
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
@@ -243,9 +243,14 @@ class WheelSpeeds:
         )
         return WheelSpeeds(begin, end, middle, change, self.period)
 
+    @cached_property
+    def reversals(self) -> NDArray[np.bool_]:
+        """Whether a speed changes its sign within a period."""
+        return self.begin * self.end < 0.0
+
     def turn_round(self) -> bool:
         """Whether any speed changes its sign within a period."""
-        return bool((self.begin * self.end < 0.0).any())
+        return bool(self.reversals.any())
 
     def sign_integrals(self) -> tuple[Array, Array]:
         """Return the integrals of the speeds' signs over each period, s.
@@ -253,24 +258,21 @@ class WheelSpeeds:
         They are weighted by a weight that rises from 0 to 1 over the period, and by one that falls
         from 1 to 0.
         """
-        before, after = np.sign(self.begin), np.sign(self.end)
-        turns = before * after < 0.0
-        period = self.period[:, None]
-        if not turns.any():
-            both = 0.5 * np.sign(self.middle) * period
-            return both, both
+        rising = 0.5 * np.sign(self.middle) * self.period[:, None]
+        if not self.turn_round():
+            return rising, rising
+        falling, at = rising.copy(), self.reversals
         # A wheel reverses after the share s of a period. Before, friction adds to the drive d, then
         # it opposes it: the speed's sizes are B = (d + f) s at the beginning and
         # E = (d - f) (1 - s) at the end. Eliminating d: 2 f s^2 - (B + E + 2 f) s + B = 0.
-        start = np.abs(self.begin)
-        size = start + np.abs(self.end) + 2.0 * self.change
-        root = np.sqrt(np.maximum(np.square(size) - 8.0 * self.change * start, 0.0))
-        share = np.where(turns, 2.0 * start / np.where(turns, size + root, 1.0), 0.0)
-        before = np.where(turns, before, np.sign(self.middle))
-        after = np.where(turns, after, before)
-        rising = 0.5 * (before * share**2 + after * (1.0 - share**2))
-        falling = before * (share - 0.5 * share**2) + 0.5 * after * (1.0 - share) ** 2
-        return rising * period, falling * period
+        start, end, change = np.abs(self.begin[at]), self.end[at], self.change[at]
+        size = start + np.abs(end) + 2.0 * change
+        root = np.sqrt(np.maximum(np.square(size) - 8.0 * change * start, 0.0))
+        share = 2.0 * start / (size + root)
+        after = np.sign(end) * self.period[at.nonzero()[0]]
+        rising[at] = after * (0.5 - share**2)
+        falling[at] = after * (0.5 - 2.0 * share + share**2)
+        return rising, falling
 
 
 def _centred_mean(values: Array, side: int) -> Array:
