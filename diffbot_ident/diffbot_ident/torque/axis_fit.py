@@ -92,21 +92,22 @@ class Axis:
         """Columns [product, torque, v, omega, sign left, sign right] of sums with one delay."""
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
-    def seen(self, rows: Array, weights: Array, extra: Sequence[int] = ()) -> Array:
-        """Return the regressors of rows (n, columns) by their spread_weights, (n, 6 + extra)."""
-        columns = [*self.regressors, *extra]
-        found = np.empty((len(rows), len(columns)))
-        for i, column in enumerate(columns):
-            if column < TORQUES:
-                found[:, i] = rows[:, column]
-            else:
-                which, side = divmod(column - TORQUES, 2)
-                found[:, i] = rows[:, TORQUES + side :: 2] @ weights[:, which]
-        return found
+    def columns(self, extra: Sequence[int] = (), which: int = 0) -> tuple[int, ...]:
+        """Return the columns of the regressors, of additional ones, and of the output.
+
+        Args:
+            extra: Columns of additional regressors; for torques, those of the first delay.
+            which: Index of the delay, in sums with several.
+        """
+        later = 2 * which
+        regressors = (*self.regressors, *extra)
+        return (*(each + later if each >= TORQUES else each for each in regressors), self.output)
 
 
 LINEAR = Axis(OMEGA_SQUARED, SUM, DV)
 ANGULAR = Axis(V_OMEGA, DIFFERENCE, DOMEGA)
+AXES = (LINEAR, ANGULAR)
+OUTPUTS = [DV, DOMEGA]
 
 
 @dataclass(frozen=True)
@@ -159,46 +160,74 @@ def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
 
 
 class DelayedResiduals:
-    """Squared residuals of an axis for any delay of the torque.
+    """Squared residuals of both axes for any delay of the torque.
 
     All regressors except the torque are eliminated once; each delay then costs two small products.
 
     Args:
         sums: Sums of the rows, with the torques of all delays.
-        axis: LINEAR or ANGULAR.
         extra: Columns of additional regressors; none of torques.
 
     Attributes:
-        power: Sum of squares of the output.
+        power: Sums of squares of the outputs, shape (2,).
     """
 
-    def __init__(self, sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> None:
-        moments, rest = sums.moments, sums.moments.shape[0]
-        columns = [*range(axis.torque.start, rest, 2), axis.output]
-        others = [column for column in axis.regressors if column != axis.torque.start]
-        others += extra
+    def __init__(self, sums: RowSums, extra: ExtraColumns) -> None:
+        moments = sums.moments
+        known: list[tuple[int, ...]] = []
+        for axis, own in zip(AXES, extra, strict=True):
+            others = tuple(each for each in axis.regressors if each != axis.torque.start)
+            known.append((*others, *own))
         # The sign of omega is part of the model where the floor resists turning; else it is all 0.
-        if axis is ANGULAR and moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
-            others.append(SIGN_OMEGA)
-        every = block((*others, *columns))
-        own, count = moments[every], len(others)
-        information, scale = _scaled(own[:count, :count])
-        known = own[:count, count:] / scale[:, None]
-        left = own[count:, count:] - known.T @ np.linalg.solve(information, known)
+        if moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
+            known[1] += (SIGN_OMEGA,)
+        wanted = [(*range(len(moments))[axis.torque], axis.output) for axis in AXES]
         self._fine = sums.fine
-        self.power = float(moments[axis.output, axis.output])
+        self.power = moments[OUTPUTS, OUTPUTS]
+        # What is left of the torques and the output without the known regressors, of each axis.
+        left, power = (
+            np.concatenate(each)
+            for each in zip(
+                *(
+                    _without(moments, [known[i] for i in own], [wanted[i] for i in own])
+                    for own in _alike(known)
+                ),
+                strict=True,
+            )
+        )
         # The weak prior on the torque itself is a share of the power of its columns.
-        self._power = left[:-1, :-1] + WEAK_PRIOR * own[count:-1, count:-1]
-        self._along = left[:-1, -1]
-        self._output = float(left[-1, -1])
+        self._power = left[:, :-1, :-1] + WEAK_PRIOR * power[:, :-1, :-1]
+        self._along = left[:, :-1, -1:]
+        self._output = left[:, -1, -1:]
 
     def at(self, delays: Sequence[float] = tuple(range(DELAYS))) -> Array:
-        """Return the weighted sum of squared residuals for each delay, control periods, (n,)."""
+        """Return the weighted sums of squared residuals for n delays, control periods, (2, n)."""
         weights = _weights(tuple(delays), self._fine)
-        power = np.sum((weights @ self._power) * weights, axis=1)
+        power = ((weights @ self._power) * weights).sum(axis=2)
         power[power <= 0.0] = 1.0
-        left: Array = np.maximum(self._output - np.square(weights @ self._along) / power, 0.0)
+        along = (weights @ self._along)[:, :, 0]
+        left: Array = np.maximum(self._output - np.square(along) / power, 0.0)
         return left
+
+
+def _without(
+    moments: Array, known: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]
+) -> tuple[Array, Array]:
+    """Return the moments of columns without what other columns explain, and with it.
+
+    Args:
+        moments: Moments of all columns.
+        known: Columns that explain others, n times equally many.
+        wanted: Columns to explain, n times m.
+
+    Returns:
+        Shape (n, m, m) each.
+    """
+    every = tuple((*own, *more) for own, more in zip(known, wanted, strict=True))
+    own, count = moments[blocks(every)], len(known[0])
+    information, scale = _scaled(own[:, :count, :count])
+    along, power = own[:, :count, count:] / scale[:, :, None], own[:, count:, count:]
+    return power - along.swapaxes(1, 2) @ np.linalg.solve(information, along), power
 
 
 @lru_cache(maxsize=1024)
@@ -212,25 +241,48 @@ def block(columns: tuple[int, ...]) -> tuple[Any, ...]:
     return np.ix_(columns, columns)
 
 
-def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
-    """Return the parameters of an axis as `fit` does, without covariance, shape (6 + extra,)."""
-    found: Array = solutions(sums.moments, axis, (0,), extra)[0]
-    return found
+@lru_cache(maxsize=256)
+def blocks(columns: tuple[tuple[int, ...], ...]) -> tuple[Array, Array]:
+    """Return the index of the sub-matrices of several equally many rows and columns."""
+    each = np.array(columns)
+    return each[:, :, None], each[:, None, :]
 
 
-def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[int] = ()) -> Array:
-    """Return the parameters as `solution` does, for n of several delays, shape (n, 6 + extra).
+def _alike(columns: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    """Return the indices of axes with equally many columns, [[0, 1]] or [[0], [1]].
+
+    Both are computed at once where possible: for so few columns the calls take most of the time.
+    """
+    return ((0, 1),) if len(columns[0]) == len(columns[1]) else ((0,), (1,))
+
+
+def solutions(
+    moments: Array, extra: ExtraColumns, which: Sequence[int] = (0,)
+) -> tuple[Array, Array]:
+    """Return the parameters as `fit` does, without covariance, for n of several delays.
 
     Args:
-        moments: Moments from `RowSums.moments_at`.
-        axis: LINEAR or ANGULAR.
+        moments: Moments from `RowSums.moments_at`, or of sums of one delay.
+        extra: Columns of additional regressors of both axes; for torques, those of the first delay.
         which: Indices of the delays to use.
-        extra: Columns of additional regressors; for torques, those of the first delay.
+
+    Returns:
+        Parameters of both axes, shape (n, 6 + extra) each.
     """
-    columns = np.array([[*axis.regressors, *extra]] * len(which))
-    columns += np.where(columns >= TORQUES, 2 * np.array(which)[:, None], 0)
-    information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
-    b = moments[columns, axis.output] / scale
+    columns = [
+        [axis.columns(own, each) for each in which] for axis, own in zip(AXES, extra, strict=True)
+    ]
+    if len(extra[0]) != len(extra[1]):
+        return _solved(moments, columns[0]), _solved(moments, columns[1])
+    both, count = _solved(moments, columns[0] + columns[1]), len(which)
+    return both[:count], both[count:]
+
+
+def _solved(moments: Array, columns: Sequence[tuple[int, ...]]) -> Array:
+    """Return the parameters of n fits, (n, p), by their regressors and output, n x (p + 1)."""
+    seen = moments[blocks(tuple(columns))]
+    information, scale = _scaled(seen[:, :-1, :-1])
+    b = seen[:, :-1, -1] / scale
     found: Array = np.linalg.solve(information, b[:, :, None])[:, :, 0] / scale
     return found
 
@@ -260,31 +312,63 @@ def fit(
         prior: Prior knowledge; None uses only the weak prior.
         extra: Columns of additional regressors, which have no prior.
     """
-    columns = (*axis.regressors, *extra)
-    size = len(columns)
-    seen = sums.products[(slice(None), *block((*columns, axis.output)))]
-    information, scale = _scaled(seen[0, :-1, :-1])
-    b = seen[0, :-1, -1] / scale
-    shape = scale[:, None] * scale
-    weak = _weak_prior(size)
-    spread = seen[2:, :-1, :-1] / shape
+    return _fits(sums, [axis.columns(extra)], [prior])[0]
+
+
+def fit_axes(
+    sums: RowSums,
+    extra: ExtraColumns = ((), ()),
+    priors: Sequence[AxisPrior | None] = (None, None),
+) -> tuple[AxisFit, AxisFit]:
+    """Fit both axes as `fit` does."""
+    columns = [axis.columns(own) for axis, own in zip(AXES, extra, strict=True)]
+    linear, angular = (
+        fitted
+        for own in _alike(extra)
+        for fitted in _fits(sums, [columns[i] for i in own], [priors[i] for i in own])
+    )
+    return linear, angular
+
+
+def _fits(
+    sums: RowSums, columns: Sequence[tuple[int, ...]], priors: Sequence[AxisPrior | None]
+) -> list[AxisFit]:
+    """Return n fits with p parameters each.
+
+    Args:
+        sums: Sums of the rows, with the torques of one delay.
+        columns: Columns of the regressors and of the output, n x (p + 1).
+        priors: Prior knowledge of each fit.
+    """
+    size = len(columns[0]) - 1
+    index = (slice(None), *blocks(tuple(columns)))
+    seen = sums.products[index]  # (4, n, p + 1, p + 1)
+    information, scale = _scaled(seen[0, :, :-1, :-1])
+    b = seen[0, :, :-1, -1:] / scale[:, :, None]
+    shape = scale[:, :, None] * scale[:, None, :]
+    weak: Array = _weak_prior(size)
+    spread = seen[2:, :, :-1, :-1] / shape
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, seen[:2], theta / scale, p @ spread @ p, shape)
-    omega = (noise[0] * spread[0] + noise[1] * spread[1]) * _small_sample(sums, size)
+    parameters = theta[:, :, 0] / scale
+    noises, variances = _noise(sums, seen[:2], parameters, p @ spread @ p, shape)
+    torque, reading = np.array(noises).T[:, :, None, None]
+    omega = (torque * spread[0] + reading * spread[1]) * _small_sample(sums, size)
     # Noise variance at which uncorrelated rows would give the same precision.
-    per_row = max(float(np.sum(p * omega)) / size, TINY)
-    if prior is not None:
-        known = np.zeros((size, size))
-        own = slice(len(prior.mean))
-        known[own, own] = per_row * prior.information / shape[own, own]
-        weak = weak + known
-        p = np.linalg.inv(information + known)
-        theta = p @ (b + known[:, own] @ (prior.mean * scale[own]))
-    covariance = p @ (omega + per_row * weak) @ p
+    per_row = np.maximum((p * omega).sum(axis=(1, 2)) / size, TINY)[:, None, None]
+    known = np.zeros_like(p)
+    for i, prior in enumerate(priors):
+        if prior is not None:
+            own = slice(len(prior.mean))
+            known[i, own, own] = per_row[i] * prior.information / shape[i, own, own]
+            p[i] = np.linalg.inv(information[i] + known[i])
+            expected = known[i][:, own] @ (prior.mean * scale[i, own])
+            parameters[i] = p[i] @ (b[i, :, 0] + expected) / scale[i]
+    covariance = p @ (omega + per_row * (weak + known)) @ p
     # After much cancellation the inverse is symmetric only to a few parts in 1e9.
-    covariance = 0.5 * (covariance + covariance.T)
-    return AxisFit(theta / scale, covariance / shape, variance, noise)
+    covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / shape
+    fits = zip(parameters, covariance, variances, noises, strict=True)
+    return [AxisFit(*each) for each in fits]
 
 
 def _small_sample(sums: RowSums, size: int) -> float:
@@ -298,33 +382,37 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
 def _noise(
     sums: RowSums, squares: Array, theta: Array, spread: Array, shape: Array
-) -> tuple[tuple[float, float], float]:
-    """Estimate the variances of the two noises from the squares of the residuals.
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Estimate the variances of the two noises of n fits from the squares of the residuals.
 
     Args:
         sums: Sums of the rows.
-        squares: Products of the regressors and the output, `RowSums.squares`, (2, p + 1, p + 1).
-        theta: Parameters, shape (p,).
-        spread: Covariance of the scaled parameters per unit of each noise, shape (2, p, p).
-        shape: Products of the parameters' scales, shape (p, p).
+        squares: Products of the regressors and the output, `RowSums.squares`, shape
+            (2, n, p + 1, p + 1).
+        theta: Parameters, shape (n, p).
+        spread: Covariance of the scaled parameters per unit of each noise, shape (2, n, p, p).
+        shape: Products of the parameters' scales, shape (n, p, p).
 
     Returns:
-        Variances [torque, reading] of the noises, and the variance of the residuals.
+        Variances [torque, reading] of the noises, and the variance of the residuals, of each fit.
     """
-    full = np.append(-theta, 1.0)
-    found = squares @ full @ full
-    # Part of the squares that the fit has removed: tr(spread_j squares_i).
-    own = (squares[:, :-1, :-1] / shape).reshape(2, -1)
-    taken = own @ spread.transpose(0, 2, 1).reshape(2, -1).T
+    full = np.concatenate((-theta, np.ones((len(theta), 1))), axis=1)[:, :, None]
+    found = (full.swapaxes(1, 2) @ (squares @ full))[:, :, 0, 0].T
+    # Part of the squares that the fit has removed: tr(spread_j squares_i), (n, 2, 2).
+    own = (squares[:, :, :-1, :-1] / shape).reshape(2, len(theta), -1).swapaxes(0, 1)
+    taken = own @ spread.swapaxes(2, 3).reshape(2, len(theta), -1).transpose(1, 2, 0)
     # The readings' noise in the parameters comes from fast changes, which means of rows lack: there
     # it adds to the squares.
-    taken[1, 1] *= -1.0
+    taken[:, 1, 1] *= -1.0
     seen = _seen_noise(sums.window, sums.smoothing, sums.part)
-    weights = sums.weights
-    variance = float(found[0] / weights[0]) if weights[0] else np.inf
-    expected = seen.powers * weights[:, None] - taken
-    noise = _likely_noise(expected.tolist(), found.tolist(), seen, weights.tolist())
-    return noise, max(variance, 0.0)
+    weights = sums.weights.tolist()
+    expected = seen.powers * sums.weights[:, None] - taken
+    noises = [
+        _likely_noise(own, squared, seen, weights)
+        for own, squared in zip(expected.tolist(), found.tolist(), strict=True)
+    ]
+    variances = found[:, 0] / weights[0] if weights[0] else np.full(len(found), np.inf)
+    return noises, np.maximum(variances, 0.0).tolist()
 
 
 @dataclass(frozen=True)
@@ -389,19 +477,20 @@ def _likely_noise(
         # in which a wheel reverses or a sample was lost, or an effect outside the model.
         return most, 0.0
     best = (d * x - b * y) / determinant
+    # Variance of the best estimate times the square of the determinant, by powers of the torques'.
+    square = linear = constant = 0.0
+    for weight, (p, q, r) in (
+        (2.0 * weights[0] * d * d, seen.rows),
+        (-4.0 * math.sqrt(weights[0] * weights[1]) * b * d, seen.both),
+        (2.0 * weights[1] * b * b, seen.means),
+    ):
+        square += weight * p
+        linear += weight * 2.0 * q * reading
+        constant += weight * r * reading * reading
     torque = max(best, 0.0)
     for _ in range(ROUNDS):
         before = torque
-        xx, xy, yy = (
-            2.0 * n * (p * torque * torque + 2.0 * q * torque * reading + r * reading * reading)
-            for n, (p, q, r) in (
-                (weights[0], seen.rows),
-                (math.sqrt(weights[0] * weights[1]), seen.both),
-                (weights[1], seen.means),
-            )
-        )
-        # Variance of the best estimate, times the square of the determinant.
-        variance = d * d * xx - 2.0 * b * d * xy + b * b * yy
+        variance = (square * torque + linear) * torque + constant
         torque = _mean_above_zero(best, math.sqrt(max(variance, 0.0)) / -determinant)
         torque = min(torque, most)
         if torque == before:

@@ -19,15 +19,13 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
 from diffbot_ident.torque.axis_fit import (
-    ANGULAR,
-    LINEAR,
     NO_COLUMNS,
     TURNING_COLUMNS,
     AxisFit,
     DelayedResiduals,
     ExtraColumns,
     averaged,
-    fit,
+    fit_axes,
     fuse_friction,
     fuse_more,
     is_spread,
@@ -727,10 +725,7 @@ class _Regression:
     def _best_delay(self) -> TorqueDelay:
         # Gravity resembles a delay by chance, as it changes as slowly as the heading.
         extra = SLOPE.columns if SLOPE in self._patterns else NO_COLUMNS
-        residuals = [
-            DelayedResiduals(self._fitted, axis, own)
-            for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
-        ]
+        residuals = DelayedResiduals(self._fitted, extra)
         return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
@@ -767,31 +762,24 @@ class _Regression:
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, EARLIEST / self.sums.fine)
-        moments = self._fitted.moments_at((early, late, delay.value))
-        roughly = any(pattern.floor > 0.0 for pattern in patterns)
-        spread = is_spread(self._extra(patterns))
+        extra, moments = self._extra(patterns), self._fitted.moments_at((early, late, delay.value))
         found = []
-        for fitted, axis, extra, known, prior in zip(
-            self._fit(delay.value, patterns),
-            (LINEAR, ANGULAR),
-            self._extra(patterns),
-            self._known,
-            self._priors,
-            strict=True,
-        ):
-            if prior is None and not spread:
-                before, after = solutions(moments, axis, (0, 1), extra)
-            else:
-                before, after = (
-                    fit(self._fitted.delayed(each, spread), axis, prior, extra).theta
-                    for each in (early, late)
-                )
+        ends: Sequence[Array]
+        if self._priors[0] is None and not is_spread(extra):
+            ends = solutions(moments, extra, (0, 1))
+        else:
+            fits = zip(*(self._fit(each, patterns) for each in (early, late)), strict=True)
+            ends = [np.array((before.theta, after.theta)) for before, after in fits]
+        # The shape of some patterns is known only roughly: the whole change that these make to the
+        # parameters is added as uncertainty.
+        roughly = any(pattern.floor > 0.0 for pattern in patterns)
+        without = solutions(moments, self._known, (2,)) if roughly else None
+        for i, fitted in enumerate(self._fit(delay.value, patterns)):
+            before, after = ends[i]
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
-            if roughly:
-                # The shape of such a pattern is known only roughly: add the whole change that it
-                # makes to the parameters as uncertainty.
-                taken = fitted.theta[:6] - solutions(moments, axis, (2,), known)[0][:6]
+            if without is not None:
+                taken = fitted.theta[:6] - without[i][0, :6]
                 covariance[:6, :6] += taken[:, None] * taken
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]
@@ -841,9 +829,8 @@ class _Regression:
         return fuse_friction(*axes, self._geometry), None
 
     def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
-        (linear, angular), extra = self._priors, self._extra(patterns)
-        sums = self._fitted.delayed(delay, is_spread(extra))
-        return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
+        extra = self._extra(patterns)
+        return fit_axes(self._fitted.delayed(delay, is_spread(extra)), extra, self._priors)
 
 
 def _median(values: Array) -> float:

@@ -534,18 +534,15 @@ def _spread(delay: float, fine: int) -> Array:
     return _weighted(spread_weights(delay, fine))
 
 
-def delayed_products(products: Array, delay: float, spread: bool, fine: int) -> Array:
-    """Return products of columns with the torque columns replaced as in `RowSums.delayed`.
+def delay_shift(delay: float, spread: bool, fine: int) -> Array:
+    """Return the matrix that replaces the torque columns as in `RowSums.delayed`.
 
     Args:
-        products: Sums of products of the columns of rows, shape (..., columns, columns).
         delay: Delay of the torque, control periods.
         spread: Whether the torques spread about the delay follow.
         fine: Samples per control period.
     """
-    shift = _spread(delay, fine) if spread else _shift((delay,), fine)
-    replaced: Array = shift.T @ products @ shift
-    return replaced
+    return _spread(delay, fine) if spread else _shift((delay,), fine)
 
 
 def _weighted(weights: Array) -> Array:
@@ -654,8 +651,8 @@ class RowSums:
         They have one column of the torques' sum, SUM.start, and one of their difference; with
         `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        seen = copy(self)
-        seen.products = delayed_products(self.products, delay, spread, self.fine)
+        seen, shift = copy(self), delay_shift(delay, spread, self.fine)
+        seen.products = shift.T @ self.products @ shift
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:
@@ -754,6 +751,9 @@ class MotionScale:
 
 # Windows after which a bucket of the coverage is full.
 FULL_BUCKET = 10
+# The buckets of K5..K8: pairs of directions. 0 to 3 are v, omega and the torques' sum and
+# difference forward, 4 to 7 the same backward.
+BUCKETS = (((1, 1), (5, 5)), ((0, 1), (0, 5), (4, 1), (4, 5)), ((2, 2), (6, 6)), ((3, 3), (7, 7)))
 
 
 class Coverage:
@@ -768,31 +768,25 @@ class Coverage:
     """
 
     def __init__(self, scale: MotionScale) -> None:
-        self._scale = scale
-        self._counts = [np.zeros(2), np.zeros(4), np.zeros(2), np.zeros(2)]
+        # Sizes of v, omega and the torques' sum and difference from which on a window counts.
+        self._least = np.array(
+            [0.1 * scale.velocity, 0.1 * scale.yaw_rate, *[0.2 * scale.torque] * 2]
+        )
+        # Windows with each pair of directions: of those four forward, then of those four backward.
+        self._counts = np.zeros((8, 8))
 
     def add(self, rows: Array, span: float) -> None:
         """Count windows by their rows; span is the length of a window, s."""
-        scale = self._scale
-        v = _side(rows[:, V] / span, 0.1 * scale.velocity)
-        omega = _side(rows[:, OMEGA] / span, 0.1 * scale.yaw_rate)
-        total = _side(rows[:, SUM.start] / span, 0.2 * scale.torque)
-        difference = _side(rows[:, DIFFERENCE.start] / span, 0.2 * scale.torque)
-        for counts, side in ((0, omega), (2, total), (3, difference)):
-            self._counts[counts] += (np.sum(side > 0), np.sum(side < 0))
-        self._counts[1] += [np.sum((v == a) & (omega == b)) for a in (1, -1) for b in (1, -1)]
+        seen = rows[:, [V, OMEGA, SUM.start, DIFFERENCE.start]] / span
+        ways = np.concatenate((seen > self._least, seen < -self._least), axis=1).astype(float)
+        self._counts += ways.T @ ways
 
     def forget(self, factor: float) -> None:
         """Scale the counts so far by this factor (0 to 1)."""
-        for counts in self._counts:
-            counts *= factor
+        self._counts *= factor
 
     def shares(self) -> tuple[float, float, float, float]:
         """Return how full the buckets of [K5, K6, K7, K8] are, 0 to 1."""
-        k5, k6, k7, k8 = (float(np.minimum(c / FULL_BUCKET, 1.0).mean()) for c in self._counts)
+        filled = np.minimum(self._counts / FULL_BUCKET, 1.0).tolist()
+        k5, k6, k7, k8 = (sum(filled[i][j] for i, j in own) / len(own) for own in BUCKETS)
         return k5, k6, k7, k8
-
-
-def _side(values: Array, threshold: float) -> Array:
-    """Return the sign of values beyond the threshold, else 0."""
-    return np.where(np.abs(values) > threshold, np.sign(values), 0.0)

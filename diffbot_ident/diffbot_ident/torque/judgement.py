@@ -18,12 +18,10 @@ from enum import Enum
 import numpy as np
 
 from diffbot_ident.torque.axis_fit import (
-    ANGULAR,
-    LINEAR,
+    AXES,
     ExtraColumns,
-    block,
     is_spread,
-    solution,
+    solutions,
 )
 from diffbot_ident.torque.estimate import NORMAL_95, Advice, Array, Estimate, EstimateState
 from diffbot_ident.torque.integral_rows import (
@@ -38,8 +36,9 @@ from diffbot_ident.torque.integral_rows import (
     Flags,
     RowSums,
     V,
+    delay_shift,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, spread_weights
+from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that counts as a contradiction: standard deviations, and share of the larger side.
 # Both must be exceeded, as in a long run even slight slip of the wheels is significant.
@@ -351,7 +350,7 @@ def _without_friction(moments: Array) -> Array:
     """Return the moments of the columns' residuals of a regression on speeds and their signs."""
     columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
     own = moments[np.ix_(columns, columns)]
-    own = own + np.diag(NO_FRICTION * np.diag(own) + np.finfo(float).tiny)
+    own += np.diag(NO_FRICTION * own.diagonal() + np.finfo(float).tiny)
     left: Array = moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
     return left
 
@@ -418,12 +417,11 @@ class ResidualCorrelation:
     """
 
     def __init__(self) -> None:
-        # Sums of the products at each lag, and of the squares of each factor.
-        self._sums = np.zeros((3, len(LAGS), 2))
-        self._pairs = np.zeros(len(LAGS))
-        self._theta: tuple[Array, Array] | None = None
+        # Sums of the products of two rows of `_seen`, for each lag between them.
+        self._sums = np.zeros((len(LAGS), 5, 5))
+        # Map from a row to its residuals in dv/dt and domega/dt; None before there are parameters.
+        self._map: Array | None = None
         self._extra: ExtraColumns = ((), ())
-        self._weights = np.empty(0)
         self._unfitted = 0
         self._length = 1
         self.interrupt()
@@ -431,18 +429,18 @@ class ResidualCorrelation:
     def forget(self, factor: float) -> None:
         """Scale the weight of everything so far by this factor (0 to 1)."""
         self._sums *= factor
-        self._pairs *= factor
 
     def restart(self, rows: int) -> None:
         """Forget residuals and parameters, which are fitted to so many rows once they suffice."""
         self.forget(0.0)
-        self._theta = None
+        self._map = None
         self._unfitted = max(self._unfitted, rows)
 
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
-        self._last = np.empty((0, 2))
-        self._clear = np.empty(0)
+        # Of the newest rows, whether all directions were kept, else 0 for all: the residuals, their
+        # squares, and 1.
+        self._seen = np.empty((0, 5))
 
     def add(
         self,
@@ -468,52 +466,40 @@ class ResidualCorrelation:
             self.restart(int(sums.rows))
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
-            seen = sums.delayed(delay, is_spread(extra))
-            self._theta = (solution(seen, LINEAR, extra[0]), solution(seen, ANGULAR, extra[1]))
-            self._unfitted, self._weights = 0, spread_weights(delay, sums.fine)
-            self._forget_poor(seen, self._theta)
-        if self._theta is None:
+            spread = is_spread(extra)
+            seen, shift = sums.delayed(delay, spread), delay_shift(delay, spread, sums.fine)
+            error = np.zeros((len(seen.moments), 2))
+            for side, axis in enumerate(AXES):
+                *columns, output = axis.columns(extra[side])
+                error[columns, side] = -solutions(seen.moments, extra)[side][0]
+                error[output, side] = 1.0
+            self._map, self._unfitted = shift @ error, 0
+            self._forget_poor(seen, error)
+        if self._map is None:
             return
-        errors = np.column_stack(
-            [
-                rows[:, axis.output] - axis.seen(rows, self._weights, own) @ theta
-                for axis, theta, own in zip((LINEAR, ANGULAR), self._theta, extra, strict=True)
-            ]
-        )
-        clear = turning.astype(float)
-        errors = np.concatenate((self._last, errors * clear[:, None]))
-        flags = np.concatenate((self._clear, clear))
-        new = len(errors) - len(rows)
+        clear: Array = turning[:, None].astype(float)
+        errors = (rows @ self._map) * clear
+        every = np.concatenate((self._seen, np.concatenate((errors, errors**2, clear), axis=1)))
+        new = len(self._seen)
         for i, lag in enumerate(LAGS):
             step = lag * self._length
             first = max(new, step)
-            if first < len(errors):
-                after, before = errors[first:], errors[first - step : len(errors) - step]
-                both = (flags[first:] * flags[first - step : len(flags) - step])[:, None]
-                self._sums[0, i] += np.sum(after * before, axis=0)
-                self._sums[1, i] += np.sum(after**2 * both, axis=0)
-                self._sums[2, i] += np.sum(before**2 * both, axis=0)
-                self._pairs[i] += both.sum()
-        keep = max(LAGS) * self._length
-        self._last, self._clear = errors[-keep:], flags[-keep:]
+            if first < len(every):
+                self._sums[i] += every[first:].T @ every[first - step : len(every) - step]
+        self._seen = every[-max(LAGS) * self._length :]
 
-    def _forget_poor(self, seen: RowSums, theta: tuple[Array, Array]) -> None:
+    def _forget_poor(self, seen: RowSums, error: Array) -> None:
         """Forget residuals that stem from too poor parameters rather than from the robot.
 
         Args:
             seen: Sums of all rows, with the torques of one delay.
-            theta: The new parameters of both axes.
+            error: Map from one of these rows to its residuals with new parameters, (columns, 2).
         """
-        counted = self._sums[1, 0] / max(self._pairs[0], 1.0)
-        for axis, own, extra, mean in zip(
-            (LINEAR, ANGULAR), theta, self._extra, counted.tolist(), strict=True
-        ):
-            full = np.append(-own, 1.0)
-            products = seen.moments[block((*axis.regressors, *extra, axis.output))]
-            if mean > POOR * float(full @ products @ full) / float(seen.weights[0]):
-                self.forget(0.0)
-                self.interrupt()
-                return
+        counted = self._sums[0, 2:4, 4] / max(self._sums[0, 4, 4], 1.0)
+        expected = np.diag(error.T @ seen.moments @ error) / seen.weights[0]
+        if (counted > POOR * expected).any():
+            self.forget(0.0)
+            self.interrupt()
 
     def correlation(self) -> tuple[float, float]:
         """Return the largest in size over the lags, [linear, angular], -1 to 1; NaN if unknown."""
@@ -525,13 +511,13 @@ class ResidualCorrelation:
 
     def _at_lags(self) -> Array | None:
         """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
-        products, after, before = self._sums
-        power = np.sqrt(after * before)
+        products = self._sums[:, :2, :2].diagonal(axis1=1, axis2=2)
+        power = np.sqrt(self._sums[:, 2:4, 4] * self._sums[:, 4, 2:4])
         return products / power if power.all() else None
 
     def _chance(self) -> Array:
         """Return the correlations' standard deviations for white residuals, shape (lags,)."""
-        chance: Array = np.sqrt(self._length / np.maximum(self._pairs, 1.0))
+        chance: Array = np.sqrt(self._length / np.maximum(self._sums[:, 4, 4], 1.0))
         return chance
 
     def variance_factors(self) -> tuple[float, float]:

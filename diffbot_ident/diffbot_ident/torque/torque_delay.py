@@ -187,32 +187,32 @@ class TorqueDelay:
 
 
 class Residuals(Protocol):
-    """Squared residuals of an axis for any delay of the torque.
+    """Squared residuals of both axes for any delay of the torque.
 
     Attributes:
-        power: Sum of squares of the output.
+        power: Sums of squares of the outputs, shape (2,).
     """
 
-    power: float
+    power: Array
 
     def at(self, delays: Sequence[float]) -> Array:
-        """Return the weighted sum of squared residuals for each delay, control periods, (n,)."""
+        """Return the weighted sums of squared residuals for n delays, control periods, (2, n)."""
 
 
-def best_delay(axes: Sequence[Residuals], windows: float, fine: int) -> TorqueDelay:
+def best_delay(residuals: Residuals, windows: float, fine: int) -> TorqueDelay:
     """Return the delay with the smallest residuals.
 
     Args:
-        axes: Residuals of each axis.
+        residuals: Residuals of both axes.
         windows: Number of disjoint windows.
         fine: Samples per period.
     """
-    return _DelaySearch(axes, windows, fine).best()
+    return _DelaySearch(residuals, windows, fine).best()
 
 
 class _DelaySearch:
-    def __init__(self, axes: Sequence[Residuals], windows: float, fine: int) -> None:
-        self._axes, self._windows, self._fine = axes, windows, fine
+    def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
+        self._residuals, self._windows, self._fine = residuals, windows, fine
 
     def best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
@@ -234,10 +234,14 @@ class _DelaySearch:
         return TorqueDelay(found, told, sure, self._std(found))
 
     def _cost(self, delays: Array) -> Array:
-        cost, late = np.zeros(len(delays)), delays.tolist()
-        for axis in self._axes:
-            cost += self._windows * np.log(_squared(axis, axis.at(late)))
+        cost: Array = self._windows * np.log(self._squared(delays.tolist())).sum(axis=0)
         return cost
+
+    def _squared(self, delays: Sequence[float]) -> Array:
+        """Return the squared residuals, with a lower bound for rounding, shape (2, n)."""
+        least = 1e-12 * self._residuals.power + 1e-300
+        found: Array = self._residuals.at(delays) + least[:, None]
+        return found
 
     def _std(self, found: float) -> float:
         """Return the deviation by the curvature of R relative to its minimum.
@@ -246,15 +250,7 @@ class _DelaySearch:
         """
         step = STEP / self._fine
         at = min(max(found, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
-        bend = 0.0
-        for axis in self._axes:
-            near = axis.at((at - step, at, at + step, found))
-            parabola = float(near[0] - 2.0 * near[1] + near[2]) / step**2
-            bend += self._windows * parabola / float(_squared(axis, near[3:])[0])
+        before, middle, after, best = self._squared((at - step, at, at + step, found)).T
+        parabola = (before - 2.0 * middle + after) / step**2
+        bend = self._windows * float((parabola / best).sum())
         return math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
-
-
-def _squared(axis: Residuals, residuals: Array) -> Array:
-    """Return the squared residuals, with a lower bound for rounding."""
-    least: Array = residuals + 1e-12 * axis.power + 1e-300
-    return least
