@@ -105,7 +105,7 @@ class FrictionEstimate:
 
     def widened(self, factor: float) -> FrictionEstimate:
         """Return the same values with standard deviations multiplied by this factor."""
-        return self._scaled((1.0,) * 6, (factor,) * 6)
+        return self if factor == 1.0 else self._scaled((1.0,) * 6, (factor,) * 6)
 
     def less_sure(self, viscous: float, coulomb: float) -> FrictionEstimate:
         """Return the same values with these relative standard deviations added, in squares."""

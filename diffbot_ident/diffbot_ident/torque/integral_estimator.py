@@ -676,8 +676,10 @@ class _Regression:
         """
         if not self._patterns and self._doubtful is None:
             return 0.0, 1.0
-        seen = self._fitted.delayed(self._delay, is_spread(self._extra(self._patterns)))
-        floor = roughness(self._patterns, axes, self._known, seen)
+        floor = 0.0
+        if self._patterns:
+            seen = self._fitted.delayed(self._delay, is_spread(self._extra(self._patterns)))
+            floor = roughness(self._patterns, axes, self._known, seen)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)

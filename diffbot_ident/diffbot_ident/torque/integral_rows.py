@@ -429,7 +429,7 @@ def turns(angles: Array) -> Array:
 
 def wraps(angles: Array) -> bool:
     """Whether angles (n, 2), rad, jump by more than half a turn from sample to sample."""
-    return bool(np.any(np.abs(np.diff(angles, axis=0)) > np.pi))
+    return bool((np.abs(_gains(angles)) > np.pi).any())
 
 
 class Heading:
@@ -523,36 +523,54 @@ def moving_sum(columns: Array, length: int) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _shift(delays: tuple[float, ...], fine: int) -> Array:
-    """Return the matrix that replaces the torque columns by a pair for each of the delays."""
-    return _weighted(np.column_stack([delay_weights(delay, fine) for delay in delays]))
+def _at(delays: tuple[float, ...], fine: int) -> Array:
+    """Return the weights of the torque columns that give a pair for each of the delays."""
+    return _of_both(np.column_stack([delay_weights(delay, fine) for delay in delays]))
 
 
 @lru_cache(maxsize=64)
-def _spread(delay: float, fine: int) -> Array:
-    """Return the matrix for torques with this delay, followed by those spread about it."""
-    return _weighted(spread_weights(delay, fine))
+def _about(delay: float, fine: int) -> Array:
+    """Return the weights for torques with this delay, followed by those spread about it."""
+    return _of_both(spread_weights(delay, fine))
 
 
-def delay_shift(delay: float, spread: bool, fine: int) -> Array:
-    """Return the matrix that replaces the torque columns as in `RowSums.delayed`.
+def _of_both(weights: Array) -> Array:
+    """Return the weights, shape (delays, n), for alternating columns of sum and difference."""
+    found = np.zeros((2 * len(weights), 2 * weights.shape[1]))
+    for side in (0, 1):
+        found[side::2, side::2] = weights
+    return found
+
+
+def torque_weights(delay: float, spread: bool, fine: int) -> Array:
+    """Return the weights of the torque columns that `RowSums.delayed` replaces them by.
 
     Args:
         delay: Delay of the torque, control periods.
         spread: Whether the torques spread about the delay follow.
         fine: Samples per control period.
+
+    Returns:
+        Shape (torque columns, new ones).
     """
-    return _spread(delay, fine) if spread else _shift((delay,), fine)
+    return _about(delay, fine) if spread else _at((delay,), fine)
 
 
-def _weighted(weights: Array) -> Array:
-    """Return the matrix that weights the torque columns; weights of shape (delays, n)."""
-    size, count = weights.shape
-    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * count))
-    shift[:TORQUES, :TORQUES] = np.eye(TORQUES)
-    for side in (0, 1):
-        shift[TORQUES + side :: 2, TORQUES + side :: 2] = weights
-    return shift
+def weighted_products(products: Array, weights: Array) -> Array:
+    """Return products of columns with the torque columns replaced by weighted sums of them.
+
+    Args:
+        products: Sums of products of the columns of rows, shape (..., columns, columns).
+        weights: From `torque_weights`.
+    """
+    size = TORQUES + weights.shape[1]
+    found = np.empty((*products.shape[:-2], size, size))
+    mixed = products[..., TORQUES:] @ weights
+    found[..., :TORQUES, :TORQUES] = products[..., :TORQUES, :TORQUES]
+    found[..., :TORQUES, TORQUES:] = mixed[..., :TORQUES, :]
+    found[..., TORQUES:, :TORQUES] = mixed[..., :TORQUES, :].swapaxes(-1, -2)
+    found[..., TORQUES:, TORQUES:] = weights.T @ mixed[..., TORQUES:, :]
+    return found
 
 
 # Weight of a row in which a wheel reverses, as the time of reversal is known only to some
@@ -651,15 +669,13 @@ class RowSums:
         They have one column of the torques' sum, SUM.start, and one of their difference; with
         `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        seen, shift = copy(self), delay_shift(delay, spread, self.fine)
-        seen.products = shift.T @ self.products @ shift
+        seen = copy(self)
+        seen.products = weighted_products(self.products, torque_weights(delay, spread, self.fine))
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:
         """Return the moments with a pair of torque columns for each of the delays."""
-        shift = _shift(tuple(delays), self.fine)
-        moved: Array = shift.T @ self.moments @ shift
-        return moved
+        return weighted_products(self.moments, _at(tuple(delays), self.fine))
 
     def forget(self, factor: float) -> None:
         """Scale the weight of everything so far by this factor (0 to 1)."""

@@ -20,6 +20,7 @@ import numpy as np
 from diffbot_ident.torque.axis_fit import (
     AXES,
     ExtraColumns,
+    block,
     is_spread,
     solutions,
 )
@@ -36,7 +37,7 @@ from diffbot_ident.torque.integral_rows import (
     Flags,
     RowSums,
     V,
-    delay_shift,
+    torque_weights,
 )
 from diffbot_ident.torque.torque_delay import DELAYS
 
@@ -348,10 +349,10 @@ _ANGULAR = (
 
 def _without_friction(moments: Array) -> Array:
     """Return the moments of the columns' residuals of a regression on speeds and their signs."""
-    columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
-    own = moments[np.ix_(columns, columns)]
-    own += np.diag(NO_FRICTION * own.diagonal() + np.finfo(float).tiny)
-    left: Array = moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
+    columns = (V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
+    own, along = moments[block(columns)], moments[columns, :]
+    own += (NO_FRICTION * own.diagonal() + np.finfo(float).tiny) * np.eye(len(columns))
+    left: Array = moments - along.T @ np.linalg.solve(own, along)
     return left
 
 
@@ -366,10 +367,9 @@ def _log_likelihoods(moments: Array) -> Array:
     power = moments.diagonal()
     product = power[outputs, None] * power[TORQUES:]
     along = moments[outputs, TORQUES:]
-    share = np.maximum(np.stack((along, -along), axis=1), 0.0) ** 2
-    share /= product[:, None] + np.finfo(float).tiny
-    found: Array = -np.log(np.clip(1.0 - share, 0.0, 1.0) + UNEXPLAINED)
-    return found.reshape(2, 2, DELAYS, 2).swapaxes(2, 3)
+    share = np.square(np.maximum((along, -along), 0.0)) / (product + np.finfo(float).tiny)
+    found: Array = -np.log(np.minimum(np.maximum(1.0 - share, 0.0), 1.0) + UNEXPLAINED)
+    return found.reshape(2, 2, DELAYS, 2).transpose(1, 0, 3, 2)
 
 
 def standing_wheel(sums: RowSums) -> str | None:
@@ -467,13 +467,14 @@ class ResidualCorrelation:
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
             spread = is_spread(extra)
-            seen, shift = sums.delayed(delay, spread), delay_shift(delay, spread, sums.fine)
+            seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, sums.fine)
             error = np.zeros((len(seen.moments), 2))
             for side, axis in enumerate(AXES):
                 *columns, output = axis.columns(extra[side])
                 error[columns, side] = -solutions(seen.moments, extra)[side][0]
                 error[output, side] = 1.0
-            self._map, self._unfitted = shift @ error, 0
+            self._map = np.concatenate((error[:TORQUES], weights @ error[TORQUES:]))
+            self._unfitted = 0
             self._forget_poor(seen, error)
         if self._map is None:
             return

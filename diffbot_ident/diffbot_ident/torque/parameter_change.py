@@ -54,7 +54,8 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_RIGHT,
     RowSums,
     V,
-    delay_shift,
+    torque_weights,
+    weighted_products,
 )
 from diffbot_ident.torque.torque_delay import delay_weights
 
@@ -258,10 +259,11 @@ class ChangeWatch:
     ) -> tuple[Array, list[tuple[Axis, Sequence[int], Array]]]:
         """Return the moments of the units, and each axis with its extra columns and parameters."""
         spread = is_spread(extra)
-        seen, shift = sums.delayed(delay, spread), delay_shift(delay, spread, self._fine)
+        seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, self._fine)
         moments = np.array([own[0] for own in self._products])
         fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, extra), strict=True)
-        return shift.T @ moments @ shift, [(axis, own, theta[0]) for axis, own, theta in fits]
+        units = weighted_products(moments, weights)
+        return units, [(axis, own, theta[0]) for axis, own, theta in fits]
 
 
 def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:

@@ -222,13 +222,14 @@ class _DelaySearch:
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # A fractional delay must be clearly better: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
-            around = np.clip(found + step * np.arange(-9, 10), earliest, DELAYS - 1.0)
+            around = np.maximum(found + step * np.arange(-9, 10), earliest)
+            around = np.minimum(around, DELAYS - 1.0)
             costs = self._cost(around)
             if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
                 break
             lowest = float(costs.min())
             found = round(float(around[np.argmin(costs)]), 6)
-        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
+        others = cost[::fine][np.abs(whole[::fine] - found) > DELAY_TOLERANCE]
         sure = bool((others - lowest > SURE_GAIN).all())
         told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
         return TorqueDelay(found, told, sure, self._std(found))
