@@ -9,13 +9,14 @@ which is therefore estimated from both axes together (`fuse_friction`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
@@ -174,27 +175,14 @@ class DelayedResiduals:
 
     def __init__(self, sums: RowSums, extra: ExtraColumns) -> None:
         moments = sums.moments
-        known: list[tuple[int, ...]] = []
-        for axis, own in zip(AXES, extra, strict=True):
-            others = tuple(each for each in axis.regressors if each != axis.torque.start)
-            known.append((*others, *own))
         # The sign of omega is part of the model where the floor resists turning; else it is all 0.
         if moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
-            known[1] += (SIGN_OMEGA,)
-        wanted = [(*range(len(moments))[axis.torque], axis.output) for axis in AXES]
+            extra = joined(extra, TURNING_COLUMNS)
         self._fine = sums.fine
         self.power = moments[OUTPUTS, OUTPUTS]
-        # What is left of the torques and the output without the known regressors, of each axis.
-        left, power = (
-            np.concatenate(each)
-            for each in zip(
-                *(
-                    _without(moments, [known[i] for i in own], [wanted[i] for i in own])
-                    for own in _alike(known)
-                ),
-                strict=True,
-            )
-        )
+        # What is left of the torques and the output without the other regressors, of each axis.
+        each = [_left(moments, *own) for own in _eliminations(extra, len(moments))]
+        left, power = (np.concatenate(own) for own in zip(*each, strict=True))
         # The weak prior on the torque itself is a share of the power of its columns.
         self._power = left[:, :-1, :-1] + WEAK_PRIOR * power[:, :-1, :-1]
         self._along = left[:, :-1, -1:]
@@ -210,23 +198,40 @@ class DelayedResiduals:
         return left
 
 
-def _without(
-    moments: Array, known: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]
-) -> tuple[Array, Array]:
-    """Return the moments of columns without what other columns explain, and with it.
+Blocks = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Index of n sub-matrices with equally many rows and columns."""
+
+
+@lru_cache(maxsize=64)
+def _eliminations(extra: ExtraColumns, size: int) -> list[tuple[Blocks, int]]:
+    """Return blocks of the regressors but the torque, then all torques and the output.
+
+    They are those of both axes, as in `_blocks`, each with the number of such regressors.
+
+    Args:
+        extra: Columns of additional regressors of both axes.
+        size: Number of all columns.
+    """
+    columns = []
+    for axis, own in zip(AXES, extra, strict=True):
+        known = [each for each in (*axis.regressors, *own) if each != axis.torque.start]
+        columns.append([(*known, *range(size)[axis.torque], axis.output)])
+    return [(own, 5 + len(more)) for own, more in zip(_together(columns), extra, strict=False)]
+
+
+def _left(moments: Array, index: Blocks, count: int) -> tuple[Array, Array]:
+    """Return the moments of m columns without what others explain, and with it, (n, m, m) each.
 
     Args:
         moments: Moments of all columns.
-        known: Columns that explain others, n times equally many.
-        wanted: Columns to explain, n times m.
-
-    Returns:
-        Shape (n, m, m) each.
+        index: Blocks of the others, followed by the m columns.
+        count: Number of the others.
     """
-    every = tuple((*own, *more) for own, more in zip(known, wanted, strict=True))
-    own, count = moments[blocks(every)], len(known[0])
-    information, scale = _scaled(own[:, :count, :count])
-    along, power = own[:, :count, count:] / scale[:, :, None], own[:, count:, count:]
+    seen = moments[index]
+    scale = _scale(seen, count)
+    scaled = seen / _shape(scale)
+    along, power = scaled[:, :count, count:], scaled[:, count:, count:]
+    information = scaled[:, :count, :count] + _weak_prior(count)
     return power - along.swapaxes(1, 2) @ np.linalg.solve(information, along), power
 
 
@@ -242,24 +247,38 @@ def block(columns: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=256)
-def blocks(columns: tuple[tuple[int, ...], ...]) -> tuple[Array, Array]:
-    """Return the index of the sub-matrices of several equally many rows and columns."""
-    each = np.array(columns)
-    return each[:, :, None], each[:, None, :]
+def _blocks(extra: ExtraColumns, which: tuple[int, ...] = (0,)) -> list[Blocks]:
+    """Return blocks of the regressors and the output of the linear axis, then the angular one.
 
-
-def _alike(columns: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-    """Return the indices of axes with equally many columns, [[0, 1]] or [[0], [1]].
-
-    Both are computed at once where possible: for so few columns the calls take most of the time.
+    Args:
+        extra: Columns of additional regressors of both axes; for torques, those of the first delay.
+        which: Indices of the delays to use; each has its blocks.
     """
-    return ((0, 1),) if len(columns[0]) == len(columns[1]) else ((0,), (1,))
+    return _together(
+        [axis.columns(own, each) for each in which] for axis, own in zip(AXES, extra, strict=True)
+    )
+
+
+def _together(columns: Iterable[list[tuple[int, ...]]]) -> list[Blocks]:
+    """Return the blocks of these columns of both axes, at once if they are equally many.
+
+    For so few columns, the calls take most of the time.
+    """
+    linear, angular = columns
+    alike = len(linear[0]) == len(angular[0])
+    groups = [linear + angular] if alike else [linear, angular]
+    return [_index(np.array(own)) for own in groups]
+
+
+def _index(columns: NDArray[np.intp]) -> Blocks:
+    """Return the blocks of columns, shape (n, p)."""
+    return columns[:, :, None], columns[:, None, :]
 
 
 def solutions(
-    moments: Array, extra: ExtraColumns, which: Sequence[int] = (0,)
-) -> tuple[Array, Array]:
-    """Return the parameters as `fit` does, without covariance, for n of several delays.
+    moments: Array, extra: ExtraColumns, which: tuple[int, ...] = (0,)
+) -> tuple[list[Array], list[Array]]:
+    """Return the parameters as `fit` does, without covariance, for each of several delays.
 
     Args:
         moments: Moments from `RowSums.moments_at`, or of sums of one delay.
@@ -267,32 +286,34 @@ def solutions(
         which: Indices of the delays to use.
 
     Returns:
-        Parameters of both axes, shape (n, 6 + extra) each.
+        Parameters of both axes, shape (6 + extra,) for each of the delays.
     """
-    columns = [
-        [axis.columns(own, each) for each in which] for axis, own in zip(AXES, extra, strict=True)
-    ]
-    if len(extra[0]) != len(extra[1]):
-        return _solved(moments, columns[0]), _solved(moments, columns[1])
-    both, count = _solved(moments, columns[0] + columns[1]), len(which)
-    return both[:count], both[count:]
+    found = [theta for own in _blocks(extra, which) for theta in _solved(moments, own)]
+    return found[: len(which)], found[len(which) :]
 
 
-def _solved(moments: Array, columns: Sequence[tuple[int, ...]]) -> Array:
-    """Return the parameters of n fits, (n, p), by their regressors and output, n x (p + 1)."""
-    seen = moments[blocks(tuple(columns))]
-    information, scale = _scaled(seen[:, :-1, :-1])
-    b = seen[:, :-1, -1] / scale
-    found: Array = np.linalg.solve(information, b[:, :, None])[:, :, 0] / scale
+def _solved(moments: Array, index: Blocks) -> Array:
+    """Return the parameters of n fits, (n, p), by the blocks of regressors and output."""
+    seen = moments[index]
+    size = seen.shape[1] - 1
+    scale = _scale(seen, size)
+    scaled = seen / _shape(scale)
+    information = scaled[:, :-1, :-1] + _weak_prior(size)
+    found: Array = np.linalg.solve(information, scaled[:, :-1, -1:])[:, :, 0] / scale[:, :-1]
     return found
 
 
-def _scaled(a: Array) -> tuple[Array, Array]:
-    """Return matrices (..., p, p) scaled to a unit diagonal plus a weak prior, and the scales."""
-    scale = np.sqrt(a.diagonal(0, -2, -1))
+def _scale(moments: Array, size: int) -> Array:
+    """Return the scales (n, q) that give moments (n, q, q) a unit diagonal; 1 beyond `size`."""
+    scale = np.sqrt(moments.diagonal(0, 1, 2))
+    scale[:, size:] = 1.0
     scale[scale == 0.0] = 1.0
-    scaled = a / (scale[..., :, None] * scale[..., None, :])
-    return scaled + _weak_prior(a.shape[-1]), scale
+    return scale
+
+
+def _shape(scale: Array) -> Array:
+    """Return the products of the scales, (n, q, q)."""
+    return scale[:, :, None] * scale[:, None, :]
 
 
 @lru_cache
@@ -312,7 +333,7 @@ def fit(
         prior: Prior knowledge; None uses only the weak prior.
         extra: Columns of additional regressors, which have no prior.
     """
-    return _fits(sums, [axis.columns(extra)], [prior])[0]
+    return _fits(sums, _index(np.array([axis.columns(extra)])), [prior])[0]
 
 
 def fit_axes(
@@ -321,53 +342,50 @@ def fit_axes(
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> tuple[AxisFit, AxisFit]:
     """Fit both axes as `fit` does."""
-    columns = [axis.columns(own) for axis, own in zip(AXES, extra, strict=True)]
-    linear, angular = (
-        fitted
-        for own in _alike(extra)
-        for fitted in _fits(sums, [columns[i] for i in own], [priors[i] for i in own])
-    )
+    groups = _blocks(extra)
+    own = [priors] if len(groups) == 1 else [[each] for each in priors]
+    fits = (_fits(sums, *each) for each in zip(groups, own, strict=True))
+    linear, angular = chain.from_iterable(fits)
     return linear, angular
 
 
-def _fits(
-    sums: RowSums, columns: Sequence[tuple[int, ...]], priors: Sequence[AxisPrior | None]
-) -> list[AxisFit]:
+def _fits(sums: RowSums, index: Blocks, priors: Sequence[AxisPrior | None]) -> list[AxisFit]:
     """Return n fits with p parameters each.
 
     Args:
         sums: Sums of the rows, with the torques of one delay.
-        columns: Columns of the regressors and of the output, n x (p + 1).
-        priors: Prior knowledge of each fit.
+        index: Blocks of the regressors and the output.
+        priors: Prior knowledge of each fit; all have some, or none has.
     """
-    size = len(columns[0]) - 1
-    index = (slice(None), *blocks(tuple(columns)))
-    seen = sums.products[index]  # (4, n, p + 1, p + 1)
-    information, scale = _scaled(seen[0, :, :-1, :-1])
-    b = seen[0, :, :-1, -1:] / scale[:, :, None]
-    shape = scale[:, :, None] * scale[:, None, :]
-    weak: Array = _weak_prior(size)
-    spread = seen[2:, :, :-1, :-1] / shape
+    seen = sums.products[:, index[0], index[1]]  # (4, n, p + 1, p + 1)
+    size = seen.shape[2] - 1
+    scale = _scale(seen[0], size)
+    seen /= _shape(scale)
+    scale = scale[:, :-1]
+    squares, spread = seen[:2], seen[2:, :, :-1, :-1]
+    weak, b = _weak_prior(size), squares[0, :, :-1, -1:]
+    information = squares[0, :, :-1, :-1] + weak
     p = np.linalg.inv(information)
     theta = p @ b
-    parameters = theta[:, :, 0] / scale
-    noises, variances = _noise(sums, seen[:2], parameters, p @ spread @ p, shape)
-    torque, reading = np.array(noises).T[:, :, None, None]
-    omega = (torque * spread[0] + reading * spread[1]) * _small_sample(sums, size)
+    noises, variances = _noise(sums, squares, theta, p @ spread @ p)
+    torque, reading = (_small_sample(sums, size) * np.array(noises)).T[:, :, None, None]
+    omega = torque * spread[0] + reading * spread[1]
     # Noise variance at which uncorrelated rows would give the same precision.
     per_row = np.maximum((p * omega).sum(axis=(1, 2)) / size, TINY)[:, None, None]
-    known = np.zeros_like(p)
-    for i, prior in enumerate(priors):
-        if prior is not None:
-            own = slice(len(prior.mean))
-            known[i, own, own] = per_row[i] * prior.information / shape[i, own, own]
-            p[i] = np.linalg.inv(information[i] + known[i])
-            expected = known[i][:, own] @ (prior.mean * scale[i, own])
-            parameters[i] = p[i] @ (b[i, :, 0] + expected) / scale[i]
-    covariance = p @ (omega + per_row * (weak + known)) @ p
+    told = [prior for prior in priors if prior is not None]
+    if told:
+        own = len(told[0].mean)
+        known, expected = np.zeros_like(p), np.zeros_like(b)
+        known[:, :own, :own] = [prior.information for prior in told]
+        known *= per_row / _shape(scale)
+        expected[:, :own, 0] = [prior.mean for prior in told] * scale[:, :own]
+        weak = weak + known
+        p = np.linalg.inv(information + known)
+        theta = p @ (b + known @ expected)
+    covariance = p @ (omega + per_row * weak) @ p
     # After much cancellation the inverse is symmetric only to a few parts in 1e9.
-    covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / shape
-    fits = zip(parameters, covariance, variances, noises, strict=True)
+    covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / _shape(scale)
+    fits = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
     return [AxisFit(*each) for each in fits]
 
 
@@ -381,26 +399,27 @@ def _small_sample(sums: RowSums, size: int) -> float:
 
 
 def _noise(
-    sums: RowSums, squares: Array, theta: Array, spread: Array, shape: Array
+    sums: RowSums, squares: Array, theta: Array, spread: Array
 ) -> tuple[list[tuple[float, float]], list[float]]:
     """Estimate the variances of the two noises of n fits from the squares of the residuals.
 
     Args:
         sums: Sums of the rows.
-        squares: Products of the regressors and the output, `RowSums.squares`, shape
+        squares: Products of the scaled regressors and the output, `RowSums.squares`, shape
             (2, n, p + 1, p + 1).
-        theta: Parameters, shape (n, p).
-        spread: Covariance of the scaled parameters per unit of each noise, shape (2, n, p, p).
-        shape: Products of the parameters' scales, shape (n, p, p).
+        theta: Scaled parameters, shape (n, p, 1).
+        spread: Their covariance per unit of each noise, shape (2, n, p, p).
 
     Returns:
         Variances [torque, reading] of the noises, and the variance of the residuals, of each fit.
     """
-    full = np.concatenate((-theta, np.ones((len(theta), 1))), axis=1)[:, :, None]
-    found = (full.swapaxes(1, 2) @ (squares @ full))[:, :, 0, 0].T
+    count, size, _ = theta.shape
+    error = np.ones((count, size + 1, 1))
+    error[:, :-1] = -theta
+    found = (error.swapaxes(1, 2) @ squares @ error)[:, :, 0, 0].T
     # Part of the squares that the fit has removed: tr(spread_j squares_i), (n, 2, 2).
-    own = (squares[:, :, :-1, :-1] / shape).reshape(2, len(theta), -1).swapaxes(0, 1)
-    taken = own @ spread.swapaxes(2, 3).reshape(2, len(theta), -1).transpose(1, 2, 0)
+    own = squares[:, :, :-1, :-1].reshape(2, count, -1).swapaxes(0, 1)
+    taken = own @ spread.swapaxes(2, 3).reshape(2, count, -1).transpose(1, 2, 0)
     # The readings' noise in the parameters comes from fast changes, which means of rows lack: there
     # it adds to the squares.
     taken[:, 1, 1] *= -1.0

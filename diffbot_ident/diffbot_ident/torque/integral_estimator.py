@@ -766,12 +766,12 @@ class _Regression:
         early = max(delay.value - step, EARLIEST / self.sums.fine)
         extra, moments = self._extra(patterns), self._fitted.moments_at((early, late, delay.value))
         found = []
-        ends: Sequence[Array]
+        ends: Sequence[Sequence[Array]]
         if self._priors[0] is None and not is_spread(extra):
             ends = solutions(moments, extra, (0, 1))
         else:
             fits = zip(*(self._fit(each, patterns) for each in (early, late)), strict=True)
-            ends = [np.array((before.theta, after.theta)) for before, after in fits]
+            ends = [(before.theta, after.theta) for before, after in fits]
         # The shape of some patterns is known only roughly: the whole change that these make to the
         # parameters is added as uncertainty.
         roughly = any(pattern.floor > 0.0 for pattern in patterns)
@@ -781,7 +781,7 @@ class _Regression:
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
             if without is not None:
-                taken = fitted.theta[:6] - without[i][0, :6]
+                taken = fitted.theta[:6] - without[i][0][:6]
                 covariance[:6, :6] += taken[:, None] * taken
             found.append(replace(fitted, covariance=covariance))
         return found[0], found[1]

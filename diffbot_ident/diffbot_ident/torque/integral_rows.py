@@ -217,14 +217,17 @@ class IntegralRows:
         geared = size[:-1] * rising[:-1] + size[1:] * falling[1:]
         steps[:, GEAR_LEFT : GEAR_RIGHT + 1] = geared[at]
         self._add_pattern_columns(steps, wheels, at)
-        expected = self._expected_gains(steps, wheels.middle, late, response, period, at)
+        torques = each_wheel(late)
+        dry = response.dry_friction(torques, period)
+        torques /= period[:, None]
+        expected = self._expected_gains(steps, wheels.middle, torques, dry, response, period, at)
         around = _circle(kept[first : last + 2, 1:3])
         steps[:, OFF_BALANCE] = gap[:, None] * around[1:-1]
         steps[:, OFF_CENTRE] = _rates(
             around, period[first : last + 1], _gains(speed)[at] - expected
         )
         speeds = wheels
-        held = self._held_wheels(wheels.middle, late, response, period)
+        held = self._held_wheels(wheels.middle, torques, dry, response, period)
         if self._turning:
             yaw = wheels.of_yaw(self._geometry, response)
             held |= self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
@@ -249,7 +252,8 @@ class IntegralRows:
         self,
         steps: Array,
         speeds: Array,
-        late: Array,
+        torques: Array,
+        dry: Array,
         response: TorqueResponse,
         period: Array,
         at: slice,
@@ -259,14 +263,16 @@ class IntegralRows:
         Args:
             steps: Columns of m steps, with the products of velocities.
             speeds: Wheel speeds, rad/s, shape (n, 2).
-            late: The torques' sum and difference as they acted, times the period, shape (2, n).
+            torques: Torques of the wheels as they acted, N m, shape (n, 2).
+            dry: `TorqueResponse.dry_friction` of the wheels.
             response: How the torques act, and friction, as far as they are known.
             period: Control periods, s, shape (n,).
             at: The m steps of all.
         """
-        dry = response.dry_friction(each_wheel(late), period)
-        resisted = (response.friction[:2] * speeds + dry * np.sign(speeds)) * period[:, None]
-        total, difference = _halves(late.T - resisted @ SUM_AND_DIFFERENCE)[at].T
+        acting = (torques - response.friction[:2] * speeds - dry * np.sign(speeds)) * period[
+            :, None
+        ]
+        total, difference = _halves(acting @ SUM_AND_DIFFERENCE)[at].T
         k5, k6 = response.products
         dv = k5 * steps[:, OMEGA_SQUARED] + response.k7 * total
         domega = k6 * steps[:, V_OMEGA] + response.k8 * difference
@@ -287,7 +293,7 @@ class IntegralRows:
         return lost
 
     def _held_wheels(
-        self, speeds: Array, late: Array, response: TorqueResponse, period: Array
+        self, speeds: Array, torques: Array, dry: Array, response: TorqueResponse, period: Array
     ) -> Flags:
         """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
 
@@ -296,22 +302,21 @@ class IntegralRows:
 
         Args:
             speeds: Wheel speeds, rad/s, shape (n, 2).
-            late: The torques' sum and difference as they acted, times the period, shape (2, n).
+            torques: Torques of the wheels as they acted, N m, shape (n, 2).
+            dry: `TorqueResponse.dry_friction` of the wheels.
             response: How the torques act, and friction, as far as they are known.
             period: Control periods, s, shape (n,).
         """
-        impulse = each_wheel(late)
-        viscous, coulomb = response.friction[:2], response.dry_friction(impulse, period)
-        if not coulomb.any():
+        if not dry.any():
             return np.zeros(len(period), dtype=bool)
         b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
         v, omega = np.array(self._geometry.body_velocity(*speeds.T))[:, :, None]
-        torques = impulse / period[:, None]
-        most = (response.k7 + b * abs(response.k8)) / radius * coulomb
+        most = (response.k7 + b * abs(response.k8)) / radius * dry
         slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
-        resistance = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
-        driven = torques - resistance - speeds * viscous
+        holding = np.minimum(np.maximum(torques, -dry), dry)
+        driven = torques - np.where(slow, holding, np.sign(speeds) * dry)
+        driven -= speeds * response.friction[:2]
         # A wheel may be held if friction can cancel the acceleration it would have without. In the
         # first column the left wheel is without friction, in the second the right one.
         left = np.column_stack((torques[:, 0], driven[:, 0]))
@@ -719,7 +724,7 @@ class RowSums:
         means, least = np.concatenate((self._means, means)), np.concatenate((self._least, least))
         self._means, self._least = means[count:], least[count:]
         means = moving_sum(means, AVERAGED_PARTS)
-        least = np.min([least[k : k + count] for k in range(AVERAGED_PARTS)], axis=0)
+        least = np.minimum.reduce([least[k : k + count] for k in range(AVERAGED_PARTS)])
         # Each of them stands for the rows of a part.
         self.products[1] += (size * least[:, None] * means).T @ means
         self.weights[1] += size * least.sum()

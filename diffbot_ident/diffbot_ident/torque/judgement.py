@@ -417,7 +417,8 @@ class ResidualCorrelation:
     """
 
     def __init__(self) -> None:
-        # Sums of the products of two rows of `_seen`, for each lag between them.
+        # For each lag, sums of the products of two rows' residuals in dv/dt and domega/dt, 1, and
+        # squares of the residuals.
         self._sums = np.zeros((len(LAGS), 5, 5))
         # Map from a row to its residuals in dv/dt and domega/dt; None before there are parameters.
         self._map: Array | None = None
@@ -438,9 +439,8 @@ class ResidualCorrelation:
 
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
-        # Of the newest rows, whether all directions were kept, else 0 for all: the residuals, their
-        # squares, and 1.
-        self._seen = np.empty((0, 5))
+        # The residuals of the newest rows and 1; all 0 where a direction was not kept.
+        self._seen = np.empty((0, 3))
 
     def add(
         self,
@@ -480,14 +480,15 @@ class ResidualCorrelation:
             return
         clear: Array = turning[:, None].astype(float)
         errors = (rows @ self._map) * clear
-        every = np.concatenate((self._seen, np.concatenate((errors, errors**2, clear), axis=1)))
         new = len(self._seen)
+        self._seen = np.concatenate((self._seen, np.concatenate((errors, clear), axis=1)))
+        every = np.concatenate((self._seen, np.square(self._seen[:, :2])), axis=1)
         for i, lag in enumerate(LAGS):
             step = lag * self._length
             first = max(new, step)
             if first < len(every):
                 self._sums[i] += every[first:].T @ every[first - step : len(every) - step]
-        self._seen = every[-max(LAGS) * self._length :]
+        self._seen = self._seen[-max(LAGS) * self._length :]
 
     def _forget_poor(self, seen: RowSums, error: Array) -> None:
         """Forget residuals that stem from too poor parameters rather than from the robot.
@@ -496,7 +497,7 @@ class ResidualCorrelation:
             seen: Sums of all rows, with the torques of one delay.
             error: Map from one of these rows to its residuals with new parameters, (columns, 2).
         """
-        counted = self._sums[0, 2:4, 4] / max(self._sums[0, 4, 4], 1.0)
+        counted = self._sums[0, 3:, 2] / max(self._sums[0, 2, 2], 1.0)
         expected = np.diag(error.T @ seen.moments @ error) / seen.weights[0]
         if (counted > POOR * expected).any():
             self.forget(0.0)
@@ -513,12 +514,12 @@ class ResidualCorrelation:
     def _at_lags(self) -> Array | None:
         """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
         products = self._sums[:, :2, :2].diagonal(axis1=1, axis2=2)
-        power = np.sqrt(self._sums[:, 2:4, 4] * self._sums[:, 4, 2:4])
+        power = np.sqrt(self._sums[:, 3:, 2] * self._sums[:, 2, 3:])
         return products / power if power.all() else None
 
     def _chance(self) -> Array:
         """Return the correlations' standard deviations for white residuals, shape (lags,)."""
-        chance: Array = np.sqrt(self._length / np.maximum(self._sums[:, 4, 4], 1.0))
+        chance: Array = np.sqrt(self._length / np.maximum(self._sums[:, 2, 2], 1.0))
         return chance
 
     def variance_factors(self) -> tuple[float, float]:
