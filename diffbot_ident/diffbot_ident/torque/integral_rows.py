@@ -418,7 +418,7 @@ def _means(steps: Array, period: Array, count: int) -> Array:
         Shape (n + 2 - count, columns), up to a constant per column.
     """
     gathered = np.zeros((len(steps) + 1, steps.shape[1]))
-    np.cumsum(steps, axis=0, out=gathered[1:])
+    steps.cumsum(axis=0, out=gathered[1:])
     lasting = period[:, None]
     found: Array = moving_sum(lasting * gathered, count) / moving_sum(lasting, count)
     return found

@@ -19,6 +19,7 @@ import numpy as np
 
 from diffbot_ident.torque.axis_fit import (
     AXES,
+    TINY,
     ExtraColumns,
     block,
     is_spread,
@@ -338,12 +339,12 @@ _WIRINGS = tuple(Wiring)
 # Indices (sign of the gain, torque) into `_log_likelihoods` for each wiring. With correct wiring
 # the sum increases v and the difference decreases omega.
 _LINEAR = (
-    ["+-".index(wiring.total[0]) for wiring in _WIRINGS],
-    ["sd".index(wiring.total[1]) for wiring in _WIRINGS],
+    np.array(["+-".index(wiring.total[0]) for wiring in _WIRINGS]),
+    np.array(["sd".index(wiring.total[1]) for wiring in _WIRINGS]),
 )
 _ANGULAR = (
-    ["-+".index(wiring.difference[0]) for wiring in _WIRINGS],
-    ["sd".index(wiring.difference[1]) for wiring in _WIRINGS],
+    np.array(["-+".index(wiring.difference[0]) for wiring in _WIRINGS]),
+    np.array(["sd".index(wiring.difference[1]) for wiring in _WIRINGS]),
 )
 
 
@@ -351,7 +352,7 @@ def _without_friction(moments: Array) -> Array:
     """Return the moments of the columns' residuals of a regression on speeds and their signs."""
     columns = (V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
     own, along = moments[block(columns)], moments[columns, :]
-    own += (NO_FRICTION * own.diagonal() + np.finfo(float).tiny) * np.eye(len(columns))
+    own += np.diag(NO_FRICTION * own.diagonal() + TINY)
     left: Array = moments - along.T @ np.linalg.solve(own, along)
     return left
 
@@ -367,7 +368,7 @@ def _log_likelihoods(moments: Array) -> Array:
     power = moments.diagonal()
     product = power[outputs, None] * power[TORQUES:]
     along = moments[outputs, TORQUES:]
-    share = np.square(np.maximum((along, -along), 0.0)) / (product + np.finfo(float).tiny)
+    share = np.square(np.maximum((along, -along), 0.0)) / (product + TINY)
     found: Array = -np.log(np.minimum(np.maximum(1.0 - share, 0.0), 1.0) + UNEXPLAINED)
     return found.reshape(2, 2, DELAYS, 2).transpose(1, 0, 3, 2)
 

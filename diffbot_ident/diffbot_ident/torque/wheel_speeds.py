@@ -109,7 +109,8 @@ def wheel_speeds(
     # A wheel with constant angle stands still, whatever its torque would do to a free wheel.
     near = _centred_mean(np.concatenate((speed, np.abs(speed)), axis=1), side)
     moves = near[:, 2:] > 0.0
-    found = WheelSpeeds.risen(near[:, :2], np.zeros_like(speed), moves, period, np.zeros(2))
+    still = np.zeros_like(speed)
+    found = WheelSpeeds.risen(near[:, :2], still, moves, still, period)
     if not own > 0.0:
         return found
     torque = each_wheel(impulse)
@@ -125,6 +126,7 @@ def wheel_speeds(
     drift = _drift(speed, period, response, geometry) if turns else 0.0
     gains = np.array([[own, other], [other, own]])
     free = torque @ gains + drift  # speed that would be gained without dry friction
+    change = own * coulomb * period[:, None]
     for _ in range(PASSES):
         rising, whole = _frictions(found, coulomb, moment, response, geometry)
         gained = free - whole @ gains
@@ -132,7 +134,7 @@ def wheel_speeds(
         rest = 0.5 * free - rising @ gains
         after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
-        found = WheelSpeeds.risen(level, gained, moves, period, own * coulomb)
+        found = WheelSpeeds.risen(level, gained, moves, change, period)
         again = coulomb.any() and found.turn_round()
         if not (again or (turns and found.of_yaw(geometry, response).turn_round())):
             break
@@ -208,8 +210,8 @@ class WheelSpeeds:
         end: Array,
         gained: Array,
         moves: NDArray[np.bool_],
+        change: Array,
         period: Array,
-        friction: Array,
     ) -> WheelSpeeds:
         """Return speeds that change linearly over each period.
 
@@ -217,11 +219,10 @@ class WheelSpeeds:
             end: Speeds at the end of the periods, rad/s, shape (n, 2).
             gained: Speed gained in each period by all torques, rad/s, shape (n, 2).
             moves: Whether the wheels move at all, shape (n, 2).
+            change: As the attribute, shape (n, 2).
             period: Control periods, s, shape (n,).
-            friction: Coulomb friction as an acceleration, rad/s^2, shape (2,) or (n, 2).
         """
         end, gained = moves * end, moves * gained
-        change = friction * period[:, None]
         return cls(end - gained, end, end - 0.5 * gained, change, period)
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
@@ -265,13 +266,14 @@ class WheelSpeeds:
         # A wheel reverses after the share s of a period. Before, friction adds to the drive d, then
         # it opposes it: the speed's sizes are B = (d + f) s at the beginning and
         # E = (d - f) (1 - s) at the end. Eliminating d: 2 f s^2 - (B + E + 2 f) s + B = 0.
-        start, end, change = np.abs(self.begin[at]), self.end[at], self.change[at]
-        size = start + np.abs(end) + 2.0 * change
-        root = np.sqrt(np.maximum(np.square(size) - 8.0 * change * start, 0.0))
-        share = 2.0 * start / (size + root)
+        begin, end, friction = self.begin[at], self.end[at], 2.0 * self.change[at]
+        start = 2.0 * np.abs(begin)
+        size = np.abs(end - begin) + friction
+        root = np.sqrt(np.maximum(size * size - 2.0 * friction * start, 0.0))
+        share = start / (size + root)
         after = np.sign(end) * self.period[at.nonzero()[0]]
-        rising[at] = after * (0.5 - share**2)
-        falling[at] = after * (0.5 - 2.0 * share + share**2)
+        first = after * (0.5 - share * share)
+        rising[at], falling[at] = first, after * (1.0 - 2.0 * share) - first
         return rising, falling
 
 
@@ -279,9 +281,8 @@ def _centred_mean(values: Array, side: int) -> Array:
     """Return means over `side` rows on each side, shape (n, m); near the ends over fewer."""
     count = len(values)
     # Sums up to each row, with the first and the last repeated beyond the ends.
-    sums = np.empty((count + 2 * side + 1, values.shape[1]))
-    sums[: side + 1] = 0.0
-    np.cumsum(values, axis=0, out=sums[side + 1 : side + 1 + count])
+    sums = np.zeros((count + 2 * side + 1, values.shape[1]))
+    values.cumsum(axis=0, out=sums[side + 1 : side + 1 + count])
     sums[side + 1 + count :] = sums[side + count]
     mean: Array = (sums[2 * side + 1 :] - sums[:count]) / _rows_near(count, side)
     return mean
