@@ -63,6 +63,7 @@ ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
 """Columns of additional regressors of the linear and of the angular axis."""
 
 
+@lru_cache(maxsize=256)
 def joined(*columns: ExtraColumns) -> ExtraColumns:
     """Concatenate these columns, axis by axis."""
     linear, angular = zip(*columns, strict=True)

@@ -764,26 +764,27 @@ class _Regression:
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, EARLIEST / self.sums.fine)
-        extra, moments = self._extra(patterns), self._fitted.moments_at((early, late, delay.value))
-        found = []
+        extra = self._extra(patterns)
         ends: Sequence[Sequence[Array]]
         if self._priors[0] is None and not is_spread(extra):
-            ends = solutions(moments, extra, (0, 1))
+            seen = self._fitted.at((delay.value, early, late))
+            fits, ends = fit_axes(seen, extra), solutions(seen.moments, extra, (1, 2))
         else:
-            fits = zip(*(self._fit(each, patterns) for each in (early, late)), strict=True)
-            ends = [(before.theta, after.theta) for before, after in fits]
-        # The shape of some patterns is known only roughly: the whole change that these make to the
-        # parameters is added as uncertainty.
-        roughly = any(pattern.floor > 0.0 for pattern in patterns)
-        without = solutions(moments, self._known, (2,)) if roughly else None
-        for i, fitted in enumerate(self._fit(delay.value, patterns)):
-            before, after = ends[i]
+            seen = self._fitted.delayed(delay.value, is_spread(extra))
+            fits = fit_axes(seen, extra, self._priors)
+            others = zip(*(self._fit(each, patterns) for each in (early, late)), strict=True)
+            ends = [(before.theta, after.theta) for before, after in others]
+        found = []
+        for fitted, (before, after) in zip(fits, ends, strict=True):
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
-            if without is not None:
-                taken = fitted.theta[:6] - without[i][0][:6]
-                covariance[:6, :6] += taken[:, None] * taken
-            found.append(replace(fitted, covariance=covariance))
+            found.append(AxisFit(fitted.theta, covariance, fitted.variance, fitted.noise))
+        # The shape of some patterns is known only roughly: the whole change that these make to the
+        # parameters is added as uncertainty.
+        if any(pattern.floor > 0.0 for pattern in patterns):
+            for fitted, (theta,) in zip(found, solutions(seen.moments, self._known), strict=True):
+                taken = fitted.theta[:6] - theta[:6]
+                fitted.covariance[:6, :6] += taken[:, None] * taken
         return found[0], found[1]
 
     def _look_for_patterns(self, delay: float) -> None:

@@ -678,6 +678,12 @@ class RowSums:
         seen.products = weighted_products(self.products, torque_weights(delay, spread, self.fine))
         return seen
 
+    def at(self, delays: tuple[float, ...]) -> RowSums:
+        """Return these sums with a pair of torque columns for each of the delays."""
+        seen = copy(self)
+        seen.products = weighted_products(self.products, _at(delays, self.fine))
+        return seen
+
     def moments_at(self, delays: Sequence[float]) -> Array:
         """Return the moments with a pair of torque columns for each of the delays."""
         return weighted_products(self.moments, _at(tuple(delays), self.fine))

@@ -118,7 +118,7 @@ def wheel_speeds(
     torque -= viscous * speed * period[:, None]
     # A moment against turning is equivalent to equal and opposite torques of both wheels.
     moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
-    turns = any(response.turning)
+    rubs, turns = bool(coulomb.any()), any(response.turning)
     if turns:
         omega = np.asarray(geometry.body_velocity(*speed.T)[1])
         torque -= moment * (response.turning[0] * omega * period)[:, None]
@@ -126,16 +126,17 @@ def wheel_speeds(
     drift = _drift(speed, period, response, geometry) if turns else 0.0
     gains = np.array([[own, other], [other, own]])
     free = torque @ gains + drift  # speed that would be gained without dry friction
+    half = 0.5 * free
     change = own * coulomb * period[:, None]
     for _ in range(PASSES):
         rising, whole = _frictions(found, coulomb, moment, response, geometry)
         gained = free - whole @ gains
         # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
-        rest = 0.5 * free - rising @ gains
+        rest = half - rising @ gains
         after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
         found = WheelSpeeds.risen(level, gained, moves, change, period)
-        again = coulomb.any() and found.turn_round()
+        again = rubs and found.turn_round()
         if not (again or (turns and found.of_yaw(geometry, response).turn_round())):
             break
     return found
