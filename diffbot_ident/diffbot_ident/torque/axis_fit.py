@@ -9,7 +9,7 @@ which is therefore estimated from both axes together (`fuse_friction`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -181,9 +181,13 @@ class DelayedResiduals:
             extra = joined(extra, TURNING_COLUMNS)
         self._fine = sums.fine
         self.power = moments[OUTPUTS, OUTPUTS]
+        blocks = _eliminated(extra, len(moments))
+        count = blocks.most
+        seen, _ = blocks.scaled(moments)
+        known, power = seen[:, :count, count:], seen[:, count:, count:]
+        information = seen[:, :count, :count] + _weak_prior(count)
         # What is left of the torques and the output without the other regressors, of each axis.
-        each = [_left(moments, *own) for own in _eliminations(extra, len(moments))]
-        left, power = (np.concatenate(own) for own in zip(*each, strict=True))
+        left = power - known.swapaxes(1, 2) @ np.linalg.solve(information, known)
         # The weak prior on the torque itself is a share of the power of its columns.
         self._power = left[:, :-1, :-1] + WEAK_PRIOR * power[:, :-1, :-1]
         self._along = left[:, :-1, -1:]
@@ -199,43 +203,6 @@ class DelayedResiduals:
         return left
 
 
-Blocks = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""Index of n sub-matrices with equally many rows and columns."""
-
-
-@lru_cache(maxsize=64)
-def _eliminations(extra: ExtraColumns, size: int) -> list[tuple[Blocks, int]]:
-    """Return blocks of the regressors but the torque, then all torques and the output.
-
-    They are those of both axes, as in `_blocks`, each with the number of such regressors.
-
-    Args:
-        extra: Columns of additional regressors of both axes.
-        size: Number of all columns.
-    """
-    columns = []
-    for axis, own in zip(AXES, extra, strict=True):
-        known = [each for each in (*axis.regressors, *own) if each != axis.torque.start]
-        columns.append([(*known, *range(size)[axis.torque], axis.output)])
-    return [(own, 5 + len(more)) for own, more in zip(_together(columns), extra, strict=False)]
-
-
-def _left(moments: Array, index: Blocks, count: int) -> tuple[Array, Array]:
-    """Return the moments of m columns without what others explain, and with it, (n, m, m) each.
-
-    Args:
-        moments: Moments of all columns.
-        index: Blocks of the others, followed by the m columns.
-        count: Number of the others.
-    """
-    seen = moments[index]
-    scale = _scale(seen, count)
-    scaled = seen / _shape(scale)
-    along, power = scaled[:, :count, count:], scaled[:, count:, count:]
-    information = scaled[:, :count, :count] + _weak_prior(count)
-    return power - along.swapaxes(1, 2) @ np.linalg.solve(information, along), power
-
-
 @lru_cache(maxsize=1024)
 def _weights(delays: tuple[float, ...], fine: int) -> Array:
     return np.array([delay_weights(delay, fine) for delay in delays])
@@ -247,74 +214,112 @@ def block(columns: tuple[int, ...]) -> tuple[Any, ...]:
     return np.ix_(columns, columns)
 
 
-@lru_cache(maxsize=256)
-def _blocks(extra: ExtraColumns, which: tuple[int, ...] = (0,)) -> list[Blocks]:
-    """Return blocks of the regressors and the output of the linear axis, then the angular one.
+class _Blocks:
+    """Sub-matrices of moments for n fits at once: for so few columns, calls take most of the time.
 
     Args:
-        extra: Columns of additional regressors of both axes; for torques, those of the first delay.
-        which: Indices of the delays to use; each has its blocks.
+        regressors: Columns of the regressors of each fit. Fewer ones than those of another fit are
+            filled up with columns that are taken for 0.
+        others: Columns that follow, equally many of each fit.
+
+    Attributes:
+        sizes: Numbers of regressors, shape (n,).
+        most: The largest of them, p.
     """
-    return _together(
-        [axis.columns(own, each) for each in which] for axis, own in zip(AXES, extra, strict=True)
-    )
 
+    def __init__(
+        self, regressors: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]
+    ) -> None:
+        self.sizes = np.array([len(own) for own in regressors])
+        self.most = max(map(len, regressors))
+        every = np.array(
+            [
+                (*own, *[0] * (self.most - len(own)), *more)
+                for own, more in zip(regressors, others, strict=True)
+            ]
+        )
+        self._index = every[:, :, None], every[:, None, :]
+        place = np.arange(every.shape[1])
+        self._scaled = place < self.sizes[:, None]
+        # Divided by an infinite scale, a column that fills up becomes 0.
+        self._else = np.where(place < self.most, np.inf, 1.0) * np.ones(every.shape)
 
-def _together(columns: Iterable[list[tuple[int, ...]]]) -> list[Blocks]:
-    """Return the blocks of these columns of both axes, at once if they are equally many.
+    def scaled(self, products: Array) -> tuple[Array, Array]:
+        """Return sub-matrices in which the moments of the regressors have a unit diagonal.
 
-    For so few columns, the calls take most of the time.
-    """
-    linear, angular = columns
-    alike = len(linear[0]) == len(angular[0])
-    groups = [linear + angular] if alike else [linear, angular]
-    return [_index(np.array(own)) for own in groups]
+        Args:
+            products: Moments of all columns, or moments and other products, shape (..., q, q).
 
-
-def _index(columns: NDArray[np.intp]) -> Blocks:
-    """Return the blocks of columns, shape (n, p)."""
-    return columns[:, :, None], columns[:, None, :]
-
-
-def solutions(
-    moments: Array, extra: ExtraColumns, which: tuple[int, ...] = (0,)
-) -> tuple[list[Array], list[Array]]:
-    """Return the parameters as `fit` does, without covariance, for each of several delays.
-
-    Args:
-        moments: Moments from `RowSums.moments_at`, or of sums of one delay.
-        extra: Columns of additional regressors of both axes; for torques, those of the first delay.
-        which: Indices of the delays to use.
-
-    Returns:
-        Parameters of both axes, shape (6 + extra,) for each of the delays.
-    """
-    found = [theta for own in _blocks(extra, which) for theta in _solved(moments, own)]
-    return found[: len(which)], found[len(which) :]
-
-
-def _solved(moments: Array, index: Blocks) -> Array:
-    """Return the parameters of n fits, (n, p), by the blocks of regressors and output."""
-    seen = moments[index]
-    size = seen.shape[1] - 1
-    scale = _scale(seen, size)
-    scaled = seen / _shape(scale)
-    information = scaled[:, :-1, :-1] + _weak_prior(size)
-    found: Array = np.linalg.solve(information, scaled[:, :-1, -1:])[:, :, 0] / scale[:, :-1]
-    return found
-
-
-def _scale(moments: Array, size: int) -> Array:
-    """Return the scales (n, q) that give moments (n, q, q) a unit diagonal; 1 beyond `size`."""
-    scale = np.sqrt(moments.diagonal(0, 1, 2))
-    scale[:, size:] = 1.0
-    scale[scale == 0.0] = 1.0
-    return scale
+        Returns:
+            The sub-matrices, (..., n, p + others, p + others), and the regressors' scales, (n, p).
+        """
+        seen = products[(..., *self._index)]
+        moments = seen if seen.ndim == 3 else seen[0]
+        scale = np.where(self._scaled, np.sqrt(moments.diagonal(0, 1, 2)), self._else)
+        scale[scale == 0.0] = 1.0
+        return seen / _shape(scale), scale[:, : self.most]
 
 
 def _shape(scale: Array) -> Array:
-    """Return the products of the scales, (n, q, q)."""
+    """Return the products of the scales (n, p), shape (n, p, p)."""
     return scale[:, :, None] * scale[:, None, :]
+
+
+@lru_cache(maxsize=256)
+def _blocks(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _Blocks:
+    """Return blocks of the regressors and the output, by set, axis and delay.
+
+    Args:
+        sets: Columns of additional regressors of both axes, of each set of fits; for torques, those
+            of the first delay.
+        which: Indices of the delays to use.
+    """
+    columns = [
+        axis.columns(own, each)
+        for extra in sets
+        for axis, own in zip(AXES, extra, strict=True)
+        for each in which
+    ]
+    return _Blocks([own[:-1] for own in columns], [own[-1:] for own in columns])
+
+
+@lru_cache(maxsize=64)
+def _eliminated(extra: ExtraColumns, size: int) -> _Blocks:
+    """Return blocks of the regressors but the torque, then all torques and the output.
+
+    Args:
+        extra: Columns of additional regressors of both axes.
+        size: Number of all columns.
+    """
+    torques = [range(size)[axis.torque] for axis in AXES]
+    known = [
+        tuple(each for each in (*axis.regressors, *own) if each != axis.torque.start)
+        for axis, own in zip(AXES, extra, strict=True)
+    ]
+    return _Blocks(known, [(*own, axis.output) for own, axis in zip(torques, AXES, strict=True)])
+
+
+def solutions(
+    moments: Array, sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)
+) -> list[Array]:
+    """Return the parameters as `fits` does, without covariance, for each of several delays.
+
+    Args:
+        moments: Moments of `RowSums.at` or `RowSums.delayed`.
+        sets: Columns of additional regressors of both axes, of each set of fits; for torques, those
+            of the first delay.
+        which: Indices of the delays to use.
+
+    Returns:
+        Parameters of [linear, angular] of each set, shape (delays, 6 + extra) each.
+    """
+    blocks = _blocks(sets, which)
+    size, count = blocks.most, len(which)
+    seen, scale = blocks.scaled(moments)
+    information = seen[:, :size, :size] + _weak_prior(size)
+    found = np.linalg.solve(information, seen[:, :size, size:])[:, :, 0] / scale
+    sizes = blocks.sizes[::count].tolist()
+    return [found[count * i : count * (i + 1), :own] for i, own in enumerate(sizes)]
 
 
 @lru_cache
@@ -334,7 +339,8 @@ def fit(
         prior: Prior knowledge; None uses only the weak prior.
         extra: Columns of additional regressors, which have no prior.
     """
-    return _fits(sums, _index(np.array([axis.columns(extra)])), [prior])[0]
+    columns = axis.columns(extra)
+    return _fits(sums, _Blocks([columns[:-1]], [columns[-1:]]), [prior])[0]
 
 
 def fit_axes(
@@ -343,36 +349,39 @@ def fit_axes(
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> tuple[AxisFit, AxisFit]:
     """Fit both axes as `fit` does."""
-    groups = _blocks(extra)
-    own = [priors] if len(groups) == 1 else [[each] for each in priors]
-    fits = (_fits(sums, *each) for each in zip(groups, own, strict=True))
-    linear, angular = chain.from_iterable(fits)
+    linear, angular = fits(sums, (extra,), priors)
     return linear, angular
 
 
-def _fits(sums: RowSums, index: Blocks, priors: Sequence[AxisPrior | None]) -> list[AxisFit]:
-    """Return n fits with p parameters each.
+def fits(
+    sums: RowSums,
+    sets: tuple[ExtraColumns, ...],
+    priors: Sequence[AxisPrior | None] = (None, None),
+) -> list[AxisFit]:
+    """Fit both axes with each of several sets of additional columns: [linear, angular] of each."""
+    return _fits(sums, _blocks(sets), [*priors] * len(sets))
+
+
+def _fits(sums: RowSums, blocks: _Blocks, priors: Sequence[AxisPrior | None]) -> list[AxisFit]:
+    """Return n fits with up to p parameters.
 
     Args:
         sums: Sums of the rows, with the torques of one delay.
-        index: Blocks of the regressors and the output.
+        blocks: Blocks of the regressors and the output.
         priors: Prior knowledge of each fit; all have some, or none has.
     """
-    seen = sums.products[:, index[0], index[1]]  # (4, n, p + 1, p + 1)
-    size = seen.shape[2] - 1
-    scale = _scale(seen[0], size)
-    seen /= _shape(scale)
-    scale = scale[:, :-1]
+    seen, scale = blocks.scaled(sums.products)  # (4, n, p + 1, p + 1)
+    size = blocks.most
     squares, spread = seen[:2], seen[2:, :, :-1, :-1]
     weak, b = _weak_prior(size), squares[0, :, :-1, -1:]
     information = squares[0, :, :-1, :-1] + weak
     p = np.linalg.inv(information)
     theta = p @ b
     noises, variances = _noise(sums, squares, theta, p @ spread @ p)
-    torque, reading = (_small_sample(sums, size) * np.array(noises)).T[:, :, None, None]
+    torque, reading = (_small_sample(sums, blocks.sizes) * np.array(noises).T)[:, :, None, None]
     omega = torque * spread[0] + reading * spread[1]
     # Noise variance at which uncorrelated rows would give the same precision.
-    per_row = np.maximum((p * omega).sum(axis=(1, 2)) / size, TINY)[:, None, None]
+    per_row = np.maximum((p * omega).sum(axis=(1, 2)) / blocks.sizes, TINY)[:, None, None]
     told = [prior for prior in priors if prior is not None]
     if told:
         own = len(told[0].mean)
@@ -386,17 +395,23 @@ def _fits(sums: RowSums, index: Blocks, priors: Sequence[AxisPrior | None]) -> l
     covariance = p @ (omega + per_row * weak) @ p
     # After much cancellation the inverse is symmetric only to a few parts in 1e9.
     covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / _shape(scale)
-    fits = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
-    return [AxisFit(*each) for each in fits]
+    found = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
+    return [
+        AxisFit(parameters[:own], spread[:own, :own], variance, noise)
+        for own, (parameters, spread, variance, noise) in zip(
+            blocks.sizes.tolist(), found, strict=True
+        )
+    ]
 
 
-def _small_sample(sums: RowSums, size: int) -> float:
-    """Return the factor on the variance with which 1.96 deviations cover 95 % even for few rows.
+def _small_sample(sums: RowSums, sizes: NDArray[np.intp]) -> Array:
+    """Return the factors on the variance with which 1.96 deviations cover 95 % even for few rows.
 
     It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     independent = float(sums.weights[0]) / (sums.window + sums.smoothing)
-    return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
+    factor: Array = STD_INFLATION * (1.0 + 1.21 / np.maximum(independent - sizes, 1.0))
+    return factor * factor
 
 
 def _noise(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from diffbot_ident.torque.axis_fit import (
     ExtraColumns,
     averaged,
     fit_axes,
+    fits,
     fuse_friction,
     fuse_more,
     is_spread,
@@ -732,12 +733,13 @@ class _Regression:
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the patterns."""
-        linear, angular = self._fit_uncertain(delay, self._patterns)
         if self._doubtful is None:
+            linear, angular = self._fit_uncertain(delay, (self._patterns,))
             return linear, angular
-        pattern, probability = self._doubtful
-        others = self._fit_uncertain(delay, (*self._patterns, pattern))
-        return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
+        pattern, share = self._doubtful
+        sets = self._patterns, (*self._patterns, pattern)
+        linear, angular, *others = self._fit_uncertain(delay, sets)
+        return averaged(linear, others[0], share), averaged(angular, others[1], share)
 
     def _correlated(self, *axes: AxisFit) -> tuple[AxisFit, AxisFit]:
         """Return the fits with covariances widened for the correlation of the residuals.
@@ -758,34 +760,46 @@ class _Regression:
         return self._priors[0] is None and self._forgetting == 1.0
 
     def _fit_uncertain(
-        self, delay: TorqueDelay, patterns: tuple[ResidualPattern, ...]
-    ) -> tuple[AxisFit, AxisFit]:
-        """Return fits whose covariances include the uncertainty of the delay and the patterns."""
+        self, delay: TorqueDelay, sets: Sequence[tuple[ResidualPattern, ...]]
+    ) -> list[AxisFit]:
+        """Return fits whose covariances include the uncertainty of the delay and the patterns.
+
+        Args:
+            delay: Delay of the torque.
+            sets: Patterns to take into account; all sets or none have spread torques.
+
+        Returns:
+            Fits of [linear, angular] of each set.
+        """
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, EARLIEST / self.sums.fine)
-        extra = self._extra(patterns)
-        ends: Sequence[Sequence[Array]]
-        if self._priors[0] is None and not is_spread(extra):
+        extra = tuple(self._extra(patterns) for patterns in sets)
+        ends: Iterable[Iterable[Array]]
+        if self._priors[0] is None and not is_spread(extra[0]):
             seen = self._fitted.at((delay.value, early, late))
-            fits, ends = fit_axes(seen, extra), solutions(seen.moments, extra, (1, 2))
+            ends = solutions(seen.moments, extra, (1, 2))
         else:
-            seen = self._fitted.delayed(delay.value, is_spread(extra))
-            fits = fit_axes(seen, extra, self._priors)
-            others = zip(*(self._fit(each, patterns) for each in (early, late)), strict=True)
-            ends = [(before.theta, after.theta) for before, after in others]
+            seen, *others = (
+                self._fitted.delayed(each, is_spread(extra[0]))
+                for each in (delay.value, early, late)
+            )
+            both = (fits(each, extra, self._priors) for each in others)
+            ends = [(before.theta, after.theta) for before, after in zip(*both, strict=True)]
         found = []
-        for fitted, (before, after) in zip(fits, ends, strict=True):
+        for fitted, (before, after) in zip(fits(seen, extra, self._priors), ends, strict=True):
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
             found.append(AxisFit(fitted.theta, covariance, fitted.variance, fitted.noise))
-        # The shape of some patterns is known only roughly: the whole change that these make to the
-        # parameters is added as uncertainty.
-        if any(pattern.floor > 0.0 for pattern in patterns):
-            for fitted, (theta,) in zip(found, solutions(seen.moments, self._known), strict=True):
-                taken = fitted.theta[:6] - theta[:6]
-                fitted.covariance[:6, :6] += taken[:, None] * taken
-        return found[0], found[1]
+        for i, patterns in enumerate(sets):
+            # The shape of such a pattern is known only roughly: add the whole change that it makes
+            # to the parameters as uncertainty.
+            if any(pattern.floor > 0.0 for pattern in patterns):
+                without = solutions(seen.moments, (self._known,))
+                for fitted, (theta,) in zip(found[2 * i : 2 * i + 2], without, strict=True):
+                    taken = fitted.theta[:6] - theta[:6]
+                    fitted.covariance[:6, :6] += taken[:, None] * taken
+        return found
 
     def _look_for_patterns(self, delay: float) -> None:
         """Test again which frictions outside the model are present.

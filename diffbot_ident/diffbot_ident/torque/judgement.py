@@ -472,7 +472,7 @@ class ResidualCorrelation:
             error = np.zeros((len(seen.moments), 2))
             for side, axis in enumerate(AXES):
                 *columns, output = axis.columns(extra[side])
-                error[columns, side] = -solutions(seen.moments, extra)[side][0]
+                error[columns, side] = -solutions(seen.moments, (extra,))[side][0]
                 error[output, side] = 1.0
             self._map = np.concatenate((error[:TORQUES], weights @ error[TORQUES:]))
             self._unfitted = 0

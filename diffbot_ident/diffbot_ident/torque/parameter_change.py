@@ -261,7 +261,7 @@ class ChangeWatch:
         spread = is_spread(extra)
         seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, self._fine)
         moments = np.array([own[0] for own in self._products])
-        fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, extra), strict=True)
+        fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, (extra,)), strict=True)
         units = weighted_products(moments, weights)
         return units, [(axis, own, theta[0]) for axis, own, theta in fits]
 
