@@ -49,6 +49,7 @@ from diffbot_ident.torque.torque_delay import (
     spread_weights,
 )
 from diffbot_ident.torque.wheel_speeds import (
+    SUM_AND_DIFFERENCE,
     UNKNOWN_RESPONSE,
     TorqueResponse,
     WheelSpeeds,
@@ -83,9 +84,6 @@ SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
 # Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
 SPREAD_SUM = tuple(range(TORQUES + 2, TORQUES + 2 + 2 * DELAYS, 2))
 SPREAD_DIFFERENCE = tuple(column + 1 for column in SPREAD_SUM)
-
-# Values [left, right] times this matrix are [left + right, left - right].
-SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
 
 # Dry friction may hold a motion that it would stop within this many control periods.
 SLOW_TURNS = 2.0
@@ -311,18 +309,15 @@ class IntegralRows:
             return np.zeros(len(period), dtype=bool)
         b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        v, omega = np.array(self._geometry.body_velocity(*speeds.T))[:, :, None]
+        v, omega = self._geometry.body_velocity(*speeds.T)
         most = (response.k7 + b * abs(response.k8)) / radius * dry
         slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
         holding = np.minimum(np.maximum(torques, -dry), dry)
-        driven = torques - np.where(slow, holding, np.sign(speeds) * dry)
-        driven -= speeds * response.friction[:2]
-        # A wheel may be held if friction can cancel the acceleration it would have without. In the
-        # first column the left wheel is without friction, in the second the right one.
-        left = np.column_stack((torques[:, 0], driven[:, 0]))
-        right = np.column_stack((driven[:, 1], torques[:, 1]))
-        dv, domega = accelerations(k, v, omega, left, right)
-        freely = np.abs(dv + np.array([-b, b]) * domega) / radius
+        resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
+        dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
+        rims = dv[:, None] + domega[:, None] * (-b, b)
+        # A wheel may be held if friction can cancel the acceleration it would have without.
+        freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
         held = slow & (freely < HELD_SHARE * most)
         either: Flags = held[:, 0] | held[:, 1]
         return either

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Four, Pair
 
+# Values [left, right] times this matrix are [left + right, left - right].
+SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
 # Time over which the speed level is averaged, s, and the maximum number of periods in it.
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
 # Each pass locates the reversals using the friction of the previous pass; a fourth changes nothing.
@@ -70,7 +72,8 @@ UNKNOWN_RESPONSE = TorqueResponse()
 
 def each_wheel(pair: Array) -> Array:
     """Return values [left, right], shape (n, 2), from their sum and difference, shape (2, n)."""
-    return 0.5 * np.column_stack((pair[0] + pair[1], pair[0] - pair[1]))
+    wheels: Array = 0.5 * (pair.T @ SUM_AND_DIFFERENCE)
+    return wheels
 
 
 def level_side(period: float) -> int:
