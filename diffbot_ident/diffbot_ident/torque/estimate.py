@@ -97,7 +97,7 @@ class FrictionEstimate:
             covariance: Their covariance, shape (4, 4) or (6, 6).
         """
         rows = tuple(map(tuple, covariance.tolist()))
-        found, variances = values.tolist(), np.diag(covariance).tolist()
+        found, variances = values.tolist(), covariance.diagonal().tolist()
         plain = cls(tuple(found[:4]), tuple(variances[:4]), rows)
         if len(found) == 4:
             return plain

@@ -503,21 +503,24 @@ def _halves(per_period: Array) -> Array:
     return 0.5 * (per_period[:-1] + per_period[1:])
 
 
-def moving_sum(columns: Array, length: int) -> Array:
-    """Return sums over `length` successive rows, shape (n - length + 1, columns)."""
+def moving_sum(columns: Array, length: int, add: np.ufunc = np.add) -> Array:
+    """Return sums over `length` successive rows, shape (n - length + 1, columns).
+
+    With np.minimum instead of np.add it returns the least of them.
+    """
     count = max(len(columns) - length + 1, 0)
     # Composed of sums over 1, 2, 4, ... rows: faster than differences of a cumulative sum, and free
     # of drift.
     power, size = columns, 1
     while not length & size:
-        power = power[size:] + power[:-size]
+        power = add(power[size:], power[:-size])
         size *= 2
     found, first = power[:count], size
     while first < length:
-        power = power[size:] + power[:-size]
+        power = add(power[size:], power[:-size])
         size *= 2
         if length & size:
-            found = found + power[first : first + count]
+            found = add(found, power[first : first + count])
             first += size
     return found
 
@@ -725,7 +728,7 @@ class RowSums:
         means, least = np.concatenate((self._means, means)), np.concatenate((self._least, least))
         self._means, self._least = means[count:], least[count:]
         means = moving_sum(means, AVERAGED_PARTS)
-        least = np.minimum.reduce([least[k : k + count] for k in range(AVERAGED_PARTS)])
+        least = moving_sum(least, AVERAGED_PARTS, np.minimum)
         # Each of them stands for the rows of a part.
         self.products[1] += (size * least[:, None] * means).T @ means
         self.weights[1] += size * least.sum()

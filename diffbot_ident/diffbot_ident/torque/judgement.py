@@ -92,7 +92,7 @@ def judge(
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
         return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
     values, covariance = np.array(found.values), np.array(found.covariance)
-    deviations = np.sqrt(np.diag(covariance))
+    deviations = np.sqrt(covariance.diagonal())
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
         # A wrong sign also contradicts the geometry, but the sign is the better hint.
         problem = _wrong_sign(values, deviations)
@@ -108,7 +108,7 @@ def judge(
     if problem is None and found.samples < min_samples:
         text = f"{found.samples} of {min_samples} samples"
         return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
-    deviations = np.sqrt(np.diag(covariance))
+    deviations = np.sqrt(covariance.diagonal())
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
         return found.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
@@ -139,7 +139,7 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
     spread = covariance @ slope
     variance = float(slope @ spread)
     deviation = math.sqrt(max(variance, 0.0))
-    std5, std6 = np.sqrt(np.diag(covariance)[:2]).tolist()
+    std5, std6 = np.sqrt(covariance.diagonal()[:2]).tolist()
     surely_not_0 = abs(k5) > CONTRADICTION_STDS * std5 and abs(k6) > CONTRADICTION_STDS * std6
     if k5 * k6 > 0.0 and surely_not_0:
         raise ContradictionError(

@@ -249,13 +249,13 @@ class WheelSpeeds:
         return WheelSpeeds(begin, end, middle, change, self.period)
 
     @cached_property
-    def reversals(self) -> NDArray[np.bool_]:
-        """Whether a speed changes its sign within a period."""
-        return self.begin * self.end < 0.0
+    def _reversals(self) -> tuple[NDArray[np.intp], ...]:
+        """Indices of the speeds that change their sign within a period."""
+        return (self.begin * self.end < 0.0).nonzero()
 
     def turn_round(self) -> bool:
         """Whether any speed changes its sign within a period."""
-        return bool(self.reversals.any())
+        return self._reversals[0].size > 0
 
     def sign_integrals(self) -> tuple[Array, Array]:
         """Return the integrals of the speeds' signs over each period, s.
@@ -266,7 +266,7 @@ class WheelSpeeds:
         rising = 0.5 * np.sign(self.middle) * self.period[:, None]
         if not self.turn_round():
             return rising, rising
-        falling, at = rising.copy(), self.reversals
+        falling, at = rising.copy(), self._reversals
         # A wheel reverses after the share s of a period. Before, friction adds to the drive d, then
         # it opposes it: the speed's sizes are B = (d + f) s at the beginning and
         # E = (d - f) (1 - s) at the end. Eliminating d: 2 f s^2 - (B + E + 2 f) s + B = 0.
@@ -275,7 +275,7 @@ class WheelSpeeds:
         size = np.abs(end - begin) + friction
         root = np.sqrt(np.maximum(size * size - 2.0 * friction * start, 0.0))
         share = start / (size + root)
-        after = np.sign(end) * self.period[at.nonzero()[0]]
+        after = np.sign(end) * self.period[at[0]]
         first = after * (0.5 - share * share)
         rising[at], falling[at] = first, after * (1.0 - 2.0 * share) - first
         return rising, falling
