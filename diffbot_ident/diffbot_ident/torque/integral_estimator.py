@@ -307,7 +307,8 @@ class IntegralEstimator:
             return Estimate.unknown(self._samples, self._min_samples)
         judged = self._judged_rows(regression)
         if judged.state is EstimateState.ESTIMATED:
-            return replace(judged, warnings=regression.warnings(judged))
+            warnings = regression.warnings(judged)
+            return replace(judged, warnings=warnings) if warnings else judged
         if (change := regression.change_in_words()) is None:
             return judged
         told = f"{judged.reason} ({change})"
@@ -652,7 +653,10 @@ class _Regression:
             gain, viscous, coulomb = self._drift.deviations
             covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
             friction = friction.less_sure(math.hypot(gain, viscous), math.hypot(gain, coulomb))
+        k5, k6, k7, k8 = values.tolist()
         return Estimate(
+            (k5, k6, k7, k8),
+            tuple(map(tuple, covariance.tolist())),
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=self._residuals.correlation(),
@@ -664,7 +668,7 @@ class _Regression:
             torque_difference=self._difference,
             slope=floor_slope(found[SLOPE][0]) if SLOPE in found else None,
             since=self.since,
-        ).with_values(values, covariance)
+        )
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
         """Return the uncertainty that patterns add.
@@ -749,7 +753,7 @@ class _Regression:
         """
         factors = self._residuals.variance_factors() if self._remembers else (1.0, 1.0)
         linear, angular = (
-            replace(axis, covariance=factor * axis.covariance)
+            AxisFit(axis.theta, factor * axis.covariance, axis.variance, axis.noise)
             for axis, factor in zip(axes, factors, strict=True)
         )
         return linear, angular

@@ -375,7 +375,7 @@ def _log_likelihoods(moments: Array) -> Array:
 
 def standing_wheel(sums: RowSums) -> str | None:
     """Return the problem of a wheel that never turned under torque; None if both turned."""
-    power = np.diag(sums.moments)
+    power = sums.moments.diagonal()
     if power[SUM.start] + power[DIFFERENCE.start] == 0.0:
         return None
     still = [
