@@ -197,9 +197,10 @@ class IntegralRows:
         gap = _halves(period)[at]
         steps = np.empty((last - first, self.columns))
         gains = np.array([[response.k7], [response.k8]])
-        motion = _Motion(moved / period, gains * (late[:, 1:] - late[:, :-1]))
-        steps[:, DV : DOMEGA + 1] = _gains(motion.mean.T)[at]
-        (v_squared, v_omega), (_, omega_squared) = motion.products()
+        mean = moved / period
+        steps[:, DV : DOMEGA + 1] = _gains(mean.T)[at]
+        products = _mean_products(mean, gains * (late[:, 1:] - late[:, :-1]))
+        (v_squared, v_omega), (_, omega_squared) = products
         inner = slice(first - 1, last - 1)
         steps[:, OMEGA_SQUARED] = gap * omega_squared[inner]
         steps[:, V_OMEGA] = gap * v_omega[inner]
@@ -364,30 +365,24 @@ class IntegralRows:
             out[:, late] = np.einsum("c,ncw->nw", weights, pair[first * fine - late + cells])
 
 
-@dataclass(frozen=True)
-class _Motion:
-    """Means of [v, omega] over n periods, shape (2, n), and the jumps of their slopes, (2, n - 1).
+def _mean_products(mean: Array, jump: Array) -> Array:
+    """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
 
-    A jump is the velocity gained by torque in period k + 1 minus that gained in period k.
+    They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3.
+
+    Args:
+        mean: Means of [v, omega] over n periods, shape (2, n).
+        jump: Jumps of their slopes, shape (2, n - 1): the velocity gained by torque in period k + 1
+            minus that gained in period k.
     """
-
-    mean: Array
-    jump: Array
-
-    def products(self) -> Array:
-        """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
-
-        They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3.
-        """
-        mean, jump = self.mean, self.jump
-        one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
-        at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
-        # Two estimates of a bar, the mean gain per period over k and k + 1: by the period before
-        # them, and by the period after.
-        before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
-        after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
-        found = _products(one, other) - _products(at_boundary, bent) / 6.0
-        return found + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
+    one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
+    at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
+    # Two estimates of a bar, the mean gain per period over k and k + 1: by the period before them,
+    # and by the period after.
+    before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
+    after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
+    found = _products(one, other) - _products(at_boundary, bent) / 6.0
+    return found + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
 
 
 def _products(x: Array, y: Array) -> Array:
@@ -708,7 +703,8 @@ class RowSums:
         if whole is not None:
             weight *= np.where(whole, 1.0, GAP_WEIGHT)
         weighted = weight[:, None] * rows
-        self.products[0] += weighted.T @ rows
+        moments = self.moments
+        moments += weighted.T @ rows
         self.rows += np.count_nonzero(told)
         self.weights[0] += weight.sum()
         self._add_means(rows, weight)
@@ -730,7 +726,8 @@ class RowSums:
         means = moving_sum(means, AVERAGED_PARTS)
         least = moving_sum(least, AVERAGED_PARTS, np.minimum)
         # Each of them stands for the rows of a part.
-        self.products[1] += (size * least[:, None] * means).T @ means
+        squares = self.products[1]
+        squares += (size * least[:, None] * means).T @ means
         self.weights[1] += size * least.sum()
 
     def _add_noise(self, weighted: Array) -> None:
@@ -741,12 +738,13 @@ class RowSums:
         for length in (self.window, self.smoothing):
             through = moving_sum(through, length)
         through = through[-len(weighted) :] / self.smoothing
-        self.products[2] += through.T @ through
+        torque, reading = self.torque, self.reading
+        torque += through.T @ through
         count = len(weighted)
         p, m = self.smoothing, self.window
         seen = x[tail:] - x[tail - p : tail - p + count] - x[tail - m : tail - m + count]
         seen = (seen + x[:count]) / p
-        self.products[3] += seen.T @ seen
+        reading += seen.T @ seen
 
 
 @lru_cache
