@@ -4,13 +4,13 @@
 It adds what the paper's estimator (rls) lacks: torques matched to the encoders' intervals, the
 wheels' viscous and Coulomb friction, the torque's delay, confidence intervals with the stated
 coverage, and a test whether a parameter is identifiable. It fits (41) of Lages (2017), integrated:
-integral_rows builds the rows, axis_fit fits the parameters, judgement decides if they may be used.
+integral_rows builds the rows, row_sums adds them up, axis_fit fits the parameters, judgement decides
+if they may be used.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ from diffbot_ident.torque.integral_rows import (
     Heading,
     IntegralRows,
     MotionScale,
-    RowSums,
+    Opening,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -80,6 +80,7 @@ from diffbot_ident.torque.residual_patterns import (
     torque_difference,
     warning_about,
 )
+from diffbot_ident.torque.row_sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
 from diffbot_ident.torque.wheel_speeds import TorqueResponse
 
@@ -337,34 +338,6 @@ class IntegralEstimator:
         )
 
 
-class _Opening:
-    """The newest samples of the opening.
-
-    Attributes:
-        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 6).
-    """
-
-    def __init__(self, most: int) -> None:
-        self.parts: deque[tuple[bool, Array]] = deque()
-        self._most = most
-        self._kept = 0
-        self._follows = False
-
-    def interrupt(self) -> None:
-        """Start a new segment: the next sample does not continue the previous ones."""
-        self._follows = False
-
-    def add(self, part: Array) -> None:
-        """Store samples and drop the oldest parts that exceed the limit."""
-        if not len(part):
-            return
-        self.parts.append((self._follows, part))
-        self._follows = True
-        self._kept += len(part)
-        while self._kept - len(self.parts[0][1]) >= self._most:
-            self._kept -= len(self.parts.popleft()[1])
-
-
 class _Regression:
     """The regression of both axes, once the control period is known.
 
@@ -422,7 +395,7 @@ class _Regression:
         # None once the opening is over. With a prior the response is known from the start; with
         # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
         kept = KEPT_WINDOWS * self._length * rows.fine
-        self._opening = _Opening(kept) if self._remembers else None
+        self._opening = Opening(kept) if self._remembers else None
         self._clear()
 
     def _clear(self) -> None:
@@ -615,7 +588,7 @@ class _Regression:
         holding = max(value, min(value + 2.0 * deviation, MOST_HELD * self._excited))
         return replace(response, turning=(viscous, coulomb), holding=holding)
 
-    def _learn_opening_anew(self, opening: _Opening) -> None:
+    def _learn_opening_anew(self, opening: Opening) -> None:
         """Rebuild the rows of all stored samples with the current response."""
         over = self.windows >= OPENING_WINDOWS
         self._clear()
