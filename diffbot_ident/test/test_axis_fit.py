@@ -15,8 +15,15 @@ from diffbot_ident.torque.axis_fit import (
     averaged,
     fit,
 )
-from diffbot_ident.torque.integral_rows import DIFFERENCE, DOMEGA, DV, SUM, TORQUES
-from diffbot_ident.torque.row_sums import RowSums, kernels
+from diffbot_ident.torque.integral_rows import (
+    DIFFERENCE,
+    DOMEGA,
+    DV,
+    SUM,
+    TORQUES,
+    RowSums,
+    kernels,
+)
 from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights
 
 WINDOW, SMOOTHING = 10, 5

@@ -30,6 +30,8 @@ from diffbot_ident.torque.integral_rows import (
     SLOW_RIGHT,
     TORQUES,
     MotionScale,
+    RowSums,
+    kernels,
 )
 from diffbot_ident.torque.residual_patterns import (
     BREAKAWAY,
@@ -44,7 +46,6 @@ from diffbot_ident.torque.residual_patterns import (
     likely_patterns,
     still_sure,
 )
-from diffbot_ident.torque.row_sums import RowSums, kernels
 from diffbot_ident.torque.torque_delay import delay_columns
 
 WINDOW, SMOOTHING = 10, 5

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diffbot_ident.torque.integral_rows import TORQUES
-from diffbot_ident.torque.row_sums import (
+from diffbot_ident.torque.integral_rows import (
     AVERAGED_PARTS,
     GAP_WEIGHT,
+    TORQUES,
     TURNING_WEIGHT,
     RowSums,
     kernels,

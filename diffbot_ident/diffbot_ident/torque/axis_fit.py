@@ -8,6 +8,7 @@ which is therefore estimated from both axes together (`fuse_friction`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
 from diffbot_ident.torque.integral_rows import (
+    AVERAGED_PARTS,
     DIFFERENCE,
     DOMEGA,
     DV,
@@ -34,9 +36,10 @@ from diffbot_ident.torque.integral_rows import (
     SUM,
     TORQUES,
     V_OMEGA,
+    RowSums,
     V,
+    kernels,
 )
-from diffbot_ident.torque.row_sums import TINY, RowSums, likely_noises
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
 
 # Factor on the standard deviations for errors that the two noises do not describe, such as those of
@@ -67,6 +70,16 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
 def is_spread(columns: ExtraColumns) -> bool:
     """Whether the columns include torques spread over several periods."""
     return SPREAD_SUM[0] in columns[0]
+
+
+# A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
+MIN_DETERMINANT = 1e-12
+# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
+# settle.
+ROUNDS = 4
+# Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
+FAR = 30.0
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -371,7 +384,7 @@ def _fits(sums: RowSums, blocks: _Blocks, priors: Sequence[AxisPrior | None]) ->
     information = squares[0, :, :-1, :-1] + weak
     p = np.linalg.inv(information)
     theta = p @ b
-    noises, variances = likely_noises(sums, squares, theta, p @ spread @ p)
+    noises, variances = _noise(sums, squares, theta, p @ spread @ p)
     torque, reading = (_small_sample(sums, blocks.sizes) * np.array(noises).T)[:, :, None, None]
     omega = torque * spread[0] + reading * spread[1]
     # Noise variance at which uncorrelated rows would give the same precision.
@@ -406,6 +419,136 @@ def _small_sample(sums: RowSums, sizes: NDArray[np.intp]) -> Array:
     independent = float(sums.weights[0]) / (sums.window + sums.smoothing)
     factor: Array = STD_INFLATION * (1.0 + 1.21 / np.maximum(independent - sizes, 1.0))
     return factor * factor
+
+
+def _noise(
+    sums: RowSums, squares: Array, theta: Array, spread: Array
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Estimate the variances of the two noises of n fits from the squares of the residuals.
+
+    Args:
+        sums: Sums of the rows.
+        squares: Products of the scaled regressors and the output, `RowSums.squares`, shape
+            (2, n, p + 1, p + 1).
+        theta: Scaled parameters, shape (n, p, 1).
+        spread: Their covariance per unit of each noise, shape (2, n, p, p).
+
+    Returns:
+        Variances [torque, reading] of the noises, and the variance of the residuals, of each fit.
+    """
+    count, size, _ = theta.shape
+    error = np.ones((count, size + 1, 1))
+    error[:, :-1] = -theta
+    found = (error.swapaxes(1, 2) @ squares @ error)[:, :, 0, 0].T
+    # Part of the squares that the fit has removed: tr(spread_j squares_i), (n, 2, 2).
+    own = squares[:, :, :-1, :-1].reshape(2, count, -1).swapaxes(0, 1)
+    taken = own @ spread.swapaxes(2, 3).reshape(2, count, -1).transpose(1, 2, 0)
+    # The readings' noise in the parameters comes from fast changes, which means of rows lack: there
+    # it adds to the squares.
+    taken[:, 1, 1] *= -1.0
+    seen = _seen_noise(sums.window, sums.smoothing, sums.part)
+    weights = sums.weights.tolist()
+    expected = seen.powers * sums.weights[:, None] - taken
+    noises = [
+        _likely_noise(own, squared, seen, weights)
+        for own, squared in zip(expected.tolist(), found.tolist(), strict=True)
+    ]
+    variances = found[:, 0] / weights[0] if weights[0] else np.full(len(found), np.inf)
+    return noises, np.maximum(variances, 0.0).tolist()
+
+
+@dataclass(frozen=True)
+class _SeenNoise:
+    """How the noises [torque, reading] of variance 1 appear in rows (1) and in means of rows (2).
+
+    Attributes:
+        powers: Their variances, shape (2, 2).
+        rows, both, means: Sums over all lags of the products of two covariances, those of 1 with 1,
+            of 1 with 2 and of 2 with 2: of the torques' with itself, of either, of the readings'.
+    """
+
+    powers: Array
+    rows: tuple[float, float, float]
+    both: tuple[float, float, float]
+    means: tuple[float, float, float]
+
+
+@lru_cache
+def _seen_noise(window: int, smoothing: int, part: int) -> _SeenNoise:
+    count = AVERAGED_PARTS * part
+    seen = [(own, np.convolve(own, np.ones(count)) / count) for own in kernels(window, smoothing)]
+    size = 2 * (window + smoothing + count) + 1
+
+    def products(one: int, other: int) -> tuple[float, float, float]:
+        covariances = np.zeros((2, size))
+        for covariance, each in zip(covariances, seen, strict=True):
+            first = size // 2 - len(each[other]) + 1
+            lagged = np.correlate(each[one], each[other], "full")
+            covariance[first : first + len(lagged)] = lagged
+        (torque, either), (_, reading) = (covariances @ covariances.T).tolist()
+        return torque, either, reading
+
+    powers = np.array([[own @ own for own in each] for each in seen]).T
+    return _SeenNoise(powers, products(0, 0), products(0, 1), products(1, 1))
+
+
+def _likely_noise(
+    expected: list[list[float]], found: list[float], seen: _SeenNoise, weights: list[float]
+) -> tuple[float, float]:
+    """Return the variances [torque, reading] that are likely, given the squares of the residuals.
+
+    The squares scatter about their expected values, by Bartlett's formula. The torques' variance is
+    the mean of a normal distribution that is cut off at 0: where it is uncertain, the best estimate
+    is often 0, and the intervals would be too short. It is at most what explains the rows alone.
+
+    Args:
+        expected: Sums of squares per unit of each noise, shape (2, 2).
+        found: Sums of squares, shape (2,).
+        seen: How the noises appear.
+        weights: `RowSums.weights`.
+    """
+    (a, b), (c, d) = expected
+    x, y = found
+    determinant = a * d - b * c
+    # Torque noise with which the rows have no other.
+    most = max(x, 0.0) / max(a, TINY)
+    are_told = weights[1] > 0.0 and determinant < -MIN_DETERMINANT * abs(b * c)
+    reading = (a * y - c * x) / determinant if are_told else 0.0
+    if not reading > 0.0:
+        # Nothing tells the noises apart, or slow errors are larger than such noise makes them: rows
+        # in which a wheel reverses or a sample was lost, or an effect outside the model.
+        return most, 0.0
+    best = (d * x - b * y) / determinant
+    # Variance of the best estimate times the square of the determinant, by powers of the torques'.
+    square = linear = constant = 0.0
+    for weight, (p, q, r) in (
+        (2.0 * weights[0] * d * d, seen.rows),
+        (-4.0 * math.sqrt(weights[0] * weights[1]) * b * d, seen.both),
+        (2.0 * weights[1] * b * b, seen.means),
+    ):
+        square += weight * p
+        linear += weight * 2.0 * q * reading
+        constant += weight * r * reading * reading
+    torque = max(best, 0.0)
+    for _ in range(ROUNDS):
+        before = torque
+        variance = (square * torque + linear) * torque + constant
+        torque = _mean_above_zero(best, math.sqrt(max(variance, 0.0)) / -determinant)
+        torque = min(torque, most)
+        if torque == before:
+            break
+    return torque, reading
+
+
+def _mean_above_zero(mean: float, std: float) -> float:
+    """Return the mean of a normal distribution that is cut off below 0."""
+    if std <= 0.0 or mean >= FAR * std:
+        return max(mean, 0.0)
+    ratio = mean / std
+    if ratio <= -FAR:
+        return -std / ratio
+    density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
+    return mean + std * density / (0.5 * math.erfc(-ratio / math.sqrt(2.0)))
 
 
 # Friction coefficients are separable if the smallest eigenvalue of their correlation matrix is

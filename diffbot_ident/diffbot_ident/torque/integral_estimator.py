@@ -4,8 +4,8 @@
 It adds what the paper's estimator (rls) lacks: torques matched to the encoders' intervals, the
 wheels' viscous and Coulomb friction, the torque's delay, confidence intervals with the stated
 coverage, and a test whether a parameter is identifiable. It fits (41) of Lages (2017), integrated:
-integral_rows builds the rows, row_sums adds them up, axis_fit fits the parameters, judgement decides
-if they may be used.
+integral_rows builds the rows and adds them up, axis_fit fits the parameters, and judgement
+decides if they may be used.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from diffbot_ident.torque.integral_rows import (
     DV,
     SLOW_SHARE,
     Coverage,
-    Heading,
     IntegralRows,
     MotionScale,
     Opening,
+    RowSums,
 )
 from diffbot_ident.torque.judgement import (
     MAX_RELATIVE_STD,
@@ -80,9 +80,8 @@ from diffbot_ident.torque.residual_patterns import (
     torque_difference,
     warning_about,
 )
-from diffbot_ident.torque.row_sums import RowSums
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
-from diffbot_ident.torque.wheel_speeds import TorqueResponse
+from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse
 
 # Numbers per pending sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5

@@ -19,6 +19,7 @@ import numpy as np
 
 from diffbot_ident.torque.axis_fit import (
     AXES,
+    TINY,
     ExtraColumns,
     block,
     is_spread,
@@ -35,9 +36,10 @@ from diffbot_ident.torque.integral_rows import (
     SUM,
     TORQUES,
     Flags,
+    RowSums,
     V,
+    torque_weights,
 )
-from diffbot_ident.torque.row_sums import TINY, RowSums, torque_weights
 from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that counts as a contradiction: standard deviations, and share of the larger side.

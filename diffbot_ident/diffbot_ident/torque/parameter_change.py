@@ -48,8 +48,15 @@ from diffbot_ident.torque.axis_fit import (
     solutions,
 )
 from diffbot_ident.torque.estimate import Array
-from diffbot_ident.torque.integral_rows import OMEGA, SIGN_LEFT, SIGN_RIGHT, V
-from diffbot_ident.torque.row_sums import RowSums, torque_weights, weighted_products
+from diffbot_ident.torque.integral_rows import (
+    OMEGA,
+    SIGN_LEFT,
+    SIGN_RIGHT,
+    RowSums,
+    V,
+    torque_weights,
+    weighted_products,
+)
 from diffbot_ident.torque.torque_delay import delay_weights
 
 # Length of the first units after the opening, in disjoint windows.

@@ -115,8 +115,8 @@ from diffbot_ident.torque.integral_rows import (
     SUM,
     V_OMEGA,
     V_SQUARED,
+    RowSums,
 )
-from diffbot_ident.torque.row_sums import RowSums
 
 
 @dataclass(frozen=True)
