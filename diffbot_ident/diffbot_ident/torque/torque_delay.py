@@ -213,6 +213,7 @@ def best_delay(residuals: Residuals, windows: float, fine: int) -> TorqueDelay:
 class _DelaySearch:
     def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
         self._residuals, self._windows, self._fine = residuals, windows, fine
+        self._least = (1e-12 * residuals.power + 1e-300)[:, None]
 
     def best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
@@ -240,8 +241,7 @@ class _DelaySearch:
 
     def _squared(self, delays: Sequence[float]) -> Array:
         """Return the squared residuals, with a lower bound for rounding, shape (2, n)."""
-        least = 1e-12 * self._residuals.power + 1e-300
-        found: Array = self._residuals.at(delays) + least[:, None]
+        found: Array = self._residuals.at(delays) + self._least
         return found
 
     def _std(self, found: float) -> float:

@@ -222,7 +222,7 @@ def _frictions(
         Integrals under a weight that rises from 0 to 1 over a period, and without a weight. Shapes
         (n, 2), or zeros of (1, 2) without friction.
     """
-    rising, whole = np.zeros((1, 2)), np.zeros((1, 2))
+    rising = whole = np.zeros((1, 2))
     if coulomb.any():
         first, second = found.sign_integrals()
         rising, whole = coulomb * first, coulomb * (first + second)
