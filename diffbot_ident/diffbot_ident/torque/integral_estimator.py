@@ -655,8 +655,8 @@ class _Regression:
             return 0.0, 1.0
         floor = 0.0
         if self._patterns:
-            seen = self._fitted.delayed(self._delay, is_spread(self._extra(self._patterns)))
-            floor = roughness(self._patterns, axes, self._known, seen)
+            moments = self._fitted.moments_at((self._delay,))
+            floor = roughness(self._patterns, axes, self._known, moments)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)

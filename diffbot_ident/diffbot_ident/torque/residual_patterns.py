@@ -645,7 +645,7 @@ def roughness(
     patterns: Sequence[ResidualPattern],
     axes: Sequence[AxisFit],
     known: ExtraColumns,
-    sums: RowSums,
+    moments: Array,
 ) -> float:
     """Return the minimum relative standard deviation of K5..K8 due to patterns of a fit.
 
@@ -653,9 +653,9 @@ def roughness(
         patterns: Patterns in the order of their columns in the fit.
         axes: Fits of both axes, with the known columns and then those of the patterns.
         known: Columns that are part of the fit anyway.
-        sums: Sums of the rows, with the torques of one delay.
+        moments: `RowSums.moments_at` of one delay.
     """
-    power = sums.moments.diagonal()
+    power = moments.diagonal()
     lasting = 4.0 * float(power[ONE])
     driven = float(power[SUM.start] + power[DIFFERENCE.start])
     torque = math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
