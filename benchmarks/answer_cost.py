@@ -9,9 +9,13 @@ includes the middleware.
 
     ./diffbot python benchmarks/answer_cost.py [--seconds 5] [--rounds 3] [--only ident ...]
         [--profile]
+    ./diffbot python benchmarks/answer_cost.py --looks twil agv [--seconds 60]
 
 The nodes take turns in each round; the table shows medians over the rounds, in us. To compare two
 versions of the code, run it alternately in both checkouts.
+
+`--looks` measures instead how long an evaluation of the recommended estimator takes in a simulated
+run of these robots, 5 times a second of robot time as in the node ident.
 """
 
 from __future__ import annotations
@@ -26,7 +30,9 @@ from unittest.mock import patch
 
 import numpy as np
 
+from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_node.command_loop import CommandLoop, CommandOutput
+from diffbot_study.identification import simulate_identification
 from faults.bus import BEGINNING
 from faults.scene import BACKSTEP, IDENT, LINEARIZING, POSE, TRACKING, Scene, Subject
 
@@ -98,16 +104,40 @@ def measured(name: str, seconds: float, profile: cProfile.Profile | None = None)
     return [*map(float, np.concatenate(quantiles)), statistics.fmean(watch.whole)]
 
 
+def looks(robot: str, seconds: float) -> list[float]:
+    """Return the processor times of the estimator's evaluations in the second half of a run, ms."""
+    times: list[float] = []
+    estimate = IntegralEstimator.estimate
+
+    def timed(estimator: IntegralEstimator) -> Any:
+        begin = time.thread_time()
+        found = estimate(estimator)
+        times.append(1e3 * (time.thread_time() - begin))
+        return found
+
+    with patch.object(IntegralEstimator, "estimate", timed):
+        simulate_identification(robot, seed=3, seconds=seconds, torque_noise=0.02, record=0.2)
+    return times[len(times) // 2 :]
+
+
 def main() -> None:
     """Run the measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=float, default=5.0, help="robot time")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--profile", action="store_true", help="print a profile instead")
+    parser.add_argument("--looks", nargs="+", metavar="ROBOT", help="measure the estimator instead")
     asked = parser.parse_args()
+    if asked.looks:
+        print(f"{'ms':20}{'p50':>8}{'p99':>8}{'mean':>8}")
+        for robot in asked.looks:
+            times = looks(robot, asked.seconds)
+            values = (*np.quantile(times, (0.5, 0.99)), statistics.fmean(times))
+            print(f"{robot:20}" + "".join(f"{value:8.2f}" for value in values))
+        return
     if asked.profile:
         profile = cProfile.Profile()
         for name in asked.only:

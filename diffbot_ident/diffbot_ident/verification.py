@@ -26,8 +26,8 @@ from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
-from diffbot_ident.torque.integral_rows import Heading, turns, wraps
 from diffbot_ident.torque.torque_delay import delayed
+from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
 
 # Wheel speed over which the sign of Coulomb friction is smoothed, rad/s, to avoid chattering.
 FADE = 0.05

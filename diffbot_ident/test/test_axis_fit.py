@@ -6,7 +6,9 @@ import pytest
 
 from diffbot_ident.torque.axis_fit import (
     ANGULAR,
+    AXES,
     LINEAR,
+    NO_COLUMNS,
     AxisFit,
     AxisPrior,
     DelayedResiduals,
@@ -111,7 +113,7 @@ def test_rounding_in_rows_without_noise_is_no_negative_variance():
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
 def test_residuals_are_least_at_the_true_delay(axis, delay):
     sums = simulated(axis, (0.02, 0.02), 5, delay=delay)
-    assert np.argmin(DelayedResiduals(sums, axis).at()) == delay
+    assert np.argmin(DelayedResiduals(sums, NO_COLUMNS).at()[AXES.index(axis)]) == delay
 
 
 def test_missing_motion_leaves_a_huge_variance_and_nothing_else():

@@ -22,12 +22,11 @@ from diffbot_ident.torque.integral_rows import (
     SIN_HEADING,
     SUM,
     V_OMEGA,
-    Heading,
     IntegralRows,
     V,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, delay_weights, delayed
-from diffbot_ident.torque.wheel_speeds import TorqueResponse
+from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse
 
 
 def samples_of_linear_plant(steps, wrap):

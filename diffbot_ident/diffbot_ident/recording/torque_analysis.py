@@ -31,8 +31,9 @@ from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
-from diffbot_ident.torque.integral_rows import MotionScale, turns
+from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.torque_delay import delayed
+from diffbot_ident.torque.wheel_speeds import turns
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 

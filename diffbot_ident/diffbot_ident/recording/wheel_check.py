@@ -16,7 +16,7 @@ import numpy as np
 
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array, Mask
 from diffbot_ident.recording.segments import Segment
-from diffbot_ident.torque.integral_rows import turns
+from diffbot_ident.torque.wheel_speeds import turns
 
 # An encoder may be stuck if its angle stays the same for this time, s, while the other wheel turns
 # by more than this angle, rad.

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, FrictionEstimate, TurningEstimate
@@ -48,20 +49,18 @@ STD_INFLATION = 1.05
 # Information of the weak regularising prior, as a share of the rows' information about each
 # regressor alone.
 WEAK_PRIOR = 1e-9
-# A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
-MIN_DETERMINANT = 1e-12
-TINY = float(np.finfo(float).tiny)
-# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
-# settle.
-ROUNDS = 4
-# Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
-FAR = 30.0
 
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
 """Columns of additional regressors of the linear and of the angular axis."""
+# Additional regressors of the model: none, or those of a floor that resists turning (skid steer).
+NO_COLUMNS: ExtraColumns = ((), ())
+TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
+# Additional regressors of both axes for gears that lose a share of the torque.
+GEAR_COLUMNS: ExtraColumns = ((GEAR_LEFT, GEAR_RIGHT), (GEAR_LEFT, GEAR_RIGHT))
 
 
+@lru_cache(maxsize=256)
 def joined(*columns: ExtraColumns) -> ExtraColumns:
     """Concatenate these columns, axis by axis."""
     linear, angular = zip(*columns, strict=True)
@@ -71,6 +70,16 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
 def is_spread(columns: ExtraColumns) -> bool:
     """Whether the columns include torques spread over several periods."""
     return SPREAD_SUM[0] in columns[0]
+
+
+# A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
+MIN_DETERMINANT = 1e-12
+# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
+# settle.
+ROUNDS = 4
+# Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
+FAR = 30.0
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -92,21 +101,22 @@ class Axis:
         """Columns [product, torque, v, omega, sign left, sign right] of sums with one delay."""
         return [self.product, self.torque.start, V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
 
-    def seen(self, rows: Array, weights: Array, extra: Sequence[int] = ()) -> Array:
-        """Return the regressors of rows (n, columns) by their spread_weights, (n, 6 + extra)."""
-        columns = [*self.regressors, *extra]
-        found = np.empty((len(rows), len(columns)))
-        for i, column in enumerate(columns):
-            if column < TORQUES:
-                found[:, i] = rows[:, column]
-            else:
-                which, side = divmod(column - TORQUES, 2)
-                found[:, i] = rows[:, TORQUES + side :: 2] @ weights[:, which]
-        return found
+    def columns(self, extra: Sequence[int] = (), which: int = 0) -> tuple[int, ...]:
+        """Return the columns of the regressors, of additional ones, and of the output.
+
+        Args:
+            extra: Columns of additional regressors; for torques, those of the first delay.
+            which: Index of the delay, in sums with several.
+        """
+        later = 2 * which
+        regressors = (*self.regressors, *extra)
+        return (*(each + later if each >= TORQUES else each for each in regressors), self.output)
 
 
 LINEAR = Axis(OMEGA_SQUARED, SUM, DV)
 ANGULAR = Axis(V_OMEGA, DIFFERENCE, DOMEGA)
+AXES = (LINEAR, ANGULAR)
+OUTPUTS = [DV, DOMEGA]
 
 
 @dataclass(frozen=True)
@@ -159,45 +169,44 @@ def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
 
 
 class DelayedResiduals:
-    """Squared residuals of an axis for any delay of the torque.
+    """Squared residuals of both axes for any delay of the torque.
 
     All regressors except the torque are eliminated once; each delay then costs two small products.
 
     Args:
         sums: Sums of the rows, with the torques of all delays.
-        axis: LINEAR or ANGULAR.
         extra: Columns of additional regressors; none of torques.
 
     Attributes:
-        power: Sum of squares of the output.
+        power: Sums of squares of the outputs, shape (2,).
     """
 
-    def __init__(self, sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> None:
-        moments, rest = sums.moments, sums.moments.shape[0]
-        columns = [*range(axis.torque.start, rest, 2), axis.output]
-        others = [column for column in axis.regressors if column != axis.torque.start]
-        others += extra
+    def __init__(self, sums: RowSums, extra: ExtraColumns) -> None:
+        moments = sums.moments
         # The sign of omega is part of the model where the floor resists turning; else it is all 0.
-        if axis is ANGULAR and moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
-            others.append(SIGN_OMEGA)
-        every = block((*others, *columns))
-        own, count = moments[every], len(others)
-        information, scale = _scaled(own[:count, :count])
-        known = own[:count, count:] / scale[:, None]
-        left = own[count:, count:] - known.T @ np.linalg.solve(information, known)
+        if moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
+            extra = joined(extra, TURNING_COLUMNS)
         self._fine = sums.fine
-        self.power = float(moments[axis.output, axis.output])
+        self.power = moments[OUTPUTS, OUTPUTS]
+        blocks = _eliminated(extra, len(moments))
+        count = blocks.most
+        seen, _ = blocks.scaled(moments)
+        known, power = seen[:, :count, count:], seen[:, count:, count:]
+        information = seen[:, :count, :count] + _weak_prior(count)
+        # What is left of the torques and the output without the other regressors, of each axis.
+        left = power - known.swapaxes(1, 2) @ np.linalg.solve(information, known)
         # The weak prior on the torque itself is a share of the power of its columns.
-        self._power = left[:-1, :-1] + WEAK_PRIOR * own[count:-1, count:-1]
-        self._along = left[:-1, -1]
-        self._output = float(left[-1, -1])
+        self._power = left[:, :-1, :-1] + WEAK_PRIOR * power[:, :-1, :-1]
+        self._along = left[:, :-1, -1:]
+        self._output = left[:, -1, -1:]
 
     def at(self, delays: Sequence[float] = tuple(range(DELAYS))) -> Array:
-        """Return the weighted sum of squared residuals for each delay, control periods, (n,)."""
+        """Return the weighted sums of squared residuals for n delays, control periods, (2, n)."""
         weights = _weights(tuple(delays), self._fine)
-        power = np.sum((weights @ self._power) * weights, axis=1)
+        power = ((weights @ self._power) * weights).sum(axis=2)
         power[power <= 0.0] = 1.0
-        left: Array = np.maximum(self._output - np.square(weights @ self._along) / power, 0.0)
+        along = (weights @ self._along)[:, :, 0]
+        left: Array = np.maximum(self._output - np.square(along) / power, 0.0)
         return left
 
 
@@ -212,35 +221,112 @@ def block(columns: tuple[int, ...]) -> tuple[Any, ...]:
     return np.ix_(columns, columns)
 
 
-def solution(sums: RowSums, axis: Axis, extra: Sequence[int] = ()) -> Array:
-    """Return the parameters of an axis as `fit` does, without covariance, shape (6 + extra,)."""
-    found: Array = solutions(sums.moments, axis, (0,), extra)[0]
-    return found
-
-
-def solutions(moments: Array, axis: Axis, which: Sequence[int], extra: Sequence[int] = ()) -> Array:
-    """Return the parameters as `solution` does, for n of several delays, shape (n, 6 + extra).
+class _Blocks:
+    """Sub-matrices of moments for n fits at once: for so few columns, calls take most of the time.
 
     Args:
-        moments: Moments from `RowSums.moments_at`.
-        axis: LINEAR or ANGULAR.
-        which: Indices of the delays to use.
-        extra: Columns of additional regressors; for torques, those of the first delay.
+        regressors: Columns of the regressors of each fit. Fewer ones than those of another fit are
+            filled up with columns that are taken for 0.
+        others: Columns that follow, equally many of each fit.
+
+    Attributes:
+        sizes: Numbers of regressors, shape (n,).
+        most: The largest of them, p.
     """
-    columns = np.array([[*axis.regressors, *extra]] * len(which))
-    columns += np.where(columns >= TORQUES, 2 * np.array(which)[:, None], 0)
-    information, scale = _scaled(moments[columns[:, :, None], columns[:, None, :]])
-    b = moments[columns, axis.output] / scale
-    found: Array = np.linalg.solve(information, b[:, :, None])[:, :, 0] / scale
-    return found
+
+    def __init__(
+        self, regressors: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]
+    ) -> None:
+        self.sizes = np.array([len(own) for own in regressors])
+        self.most = max(map(len, regressors))
+        every = np.array(
+            [
+                (*own, *[0] * (self.most - len(own)), *more)
+                for own, more in zip(regressors, others, strict=True)
+            ]
+        )
+        self._index = every[:, :, None], every[:, None, :]
+        place = np.arange(every.shape[1])
+        self._scaled = place < self.sizes[:, None]
+        # Divided by an infinite scale, a column that fills up becomes 0.
+        self._else = np.where(place < self.most, np.inf, 1.0) * np.ones(every.shape)
+
+    def scaled(self, products: Array) -> tuple[Array, Array]:
+        """Return sub-matrices in which the moments of the regressors have a unit diagonal.
+
+        Args:
+            products: Moments of all columns, or moments and other products, shape (..., q, q).
+
+        Returns:
+            The sub-matrices, (..., n, p + others, p + others), and the regressors' scales, (n, p).
+        """
+        seen = products[(..., *self._index)]
+        moments = seen if seen.ndim == 3 else seen[0]
+        scale = np.where(self._scaled, np.sqrt(moments.diagonal(0, 1, 2)), self._else)
+        scale[scale == 0.0] = 1.0
+        return seen / _shape(scale), scale[:, : self.most]
 
 
-def _scaled(a: Array) -> tuple[Array, Array]:
-    """Return matrices (..., p, p) scaled to a unit diagonal plus a weak prior, and the scales."""
-    scale = np.sqrt(a.diagonal(0, -2, -1))
-    scale[scale == 0.0] = 1.0
-    scaled = a / (scale[..., :, None] * scale[..., None, :])
-    return scaled + _weak_prior(a.shape[-1]), scale
+def _shape(scale: Array) -> Array:
+    """Return the products of the scales (n, p), shape (n, p, p)."""
+    return scale[:, :, None] * scale[:, None, :]
+
+
+@lru_cache(maxsize=256)
+def _blocks(sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)) -> _Blocks:
+    """Return blocks of the regressors and the output, by set, axis and delay.
+
+    Args:
+        sets: Columns of additional regressors of both axes, of each set of fits; for torques, those
+            of the first delay.
+        which: Indices of the delays to use.
+    """
+    columns = [
+        axis.columns(own, each)
+        for extra in sets
+        for axis, own in zip(AXES, extra, strict=True)
+        for each in which
+    ]
+    return _Blocks([own[:-1] for own in columns], [own[-1:] for own in columns])
+
+
+@lru_cache(maxsize=64)
+def _eliminated(extra: ExtraColumns, size: int) -> _Blocks:
+    """Return blocks of the regressors but the torque, then all torques and the output.
+
+    Args:
+        extra: Columns of additional regressors of both axes.
+        size: Number of all columns.
+    """
+    torques = [range(size)[axis.torque] for axis in AXES]
+    known = [
+        tuple(each for each in (*axis.regressors, *own) if each != axis.torque.start)
+        for axis, own in zip(AXES, extra, strict=True)
+    ]
+    return _Blocks(known, [(*own, axis.output) for own, axis in zip(torques, AXES, strict=True)])
+
+
+def solutions(
+    moments: Array, sets: tuple[ExtraColumns, ...], which: tuple[int, ...] = (0,)
+) -> list[Array]:
+    """Return the parameters as `fits` does, without covariance, for each of several delays.
+
+    Args:
+        moments: Moments of `RowSums.at` or `RowSums.delayed`.
+        sets: Columns of additional regressors of both axes, of each set of fits; for torques, those
+            of the first delay.
+        which: Indices of the delays to use.
+
+    Returns:
+        Parameters of [linear, angular] of each set, shape (delays, 6 + extra) each.
+    """
+    blocks = _blocks(sets, which)
+    size, count = blocks.most, len(which)
+    seen, scale = blocks.scaled(moments)
+    information = seen[:, :size, :size] + _weak_prior(size)
+    found = np.linalg.solve(information, seen[:, :size, size:])[:, :, 0] / scale
+    sizes = blocks.sizes[::count].tolist()
+    return [found[count * i : count * (i + 1), :own] for i, own in enumerate(sizes)]
 
 
 @lru_cache
@@ -260,71 +346,115 @@ def fit(
         prior: Prior knowledge; None uses only the weak prior.
         extra: Columns of additional regressors, which have no prior.
     """
-    columns = (*axis.regressors, *extra)
-    size = len(columns)
-    seen = sums.products[(slice(None), *block((*columns, axis.output)))]
-    information, scale = _scaled(seen[0, :-1, :-1])
-    b = seen[0, :-1, -1] / scale
-    shape = scale[:, None] * scale
-    weak = _weak_prior(size)
-    spread = seen[2:, :-1, :-1] / shape
+    columns = axis.columns(extra)
+    return _fits(sums, _Blocks([columns[:-1]], [columns[-1:]]), [prior])[0]
+
+
+def fit_axes(
+    sums: RowSums,
+    extra: ExtraColumns = ((), ()),
+    priors: Sequence[AxisPrior | None] = (None, None),
+) -> tuple[AxisFit, AxisFit]:
+    """Fit both axes as `fit` does."""
+    linear, angular = fits(sums, (extra,), priors)
+    return linear, angular
+
+
+def fits(
+    sums: RowSums,
+    sets: tuple[ExtraColumns, ...],
+    priors: Sequence[AxisPrior | None] = (None, None),
+) -> list[AxisFit]:
+    """Fit both axes with each of several sets of additional columns: [linear, angular] of each."""
+    return _fits(sums, _blocks(sets), [*priors] * len(sets))
+
+
+def _fits(sums: RowSums, blocks: _Blocks, priors: Sequence[AxisPrior | None]) -> list[AxisFit]:
+    """Return n fits with up to p parameters.
+
+    Args:
+        sums: Sums of the rows, with the torques of one delay.
+        blocks: Blocks of the regressors and the output.
+        priors: Prior knowledge of each fit; all have some, or none has.
+    """
+    seen, scale = blocks.scaled(sums.products)  # (4, n, p + 1, p + 1)
+    size = blocks.most
+    squares, spread = seen[:2], seen[2:, :, :-1, :-1]
+    weak, b = _weak_prior(size), squares[0, :, :-1, -1:]
+    information = squares[0, :, :-1, :-1] + weak
     p = np.linalg.inv(information)
     theta = p @ b
-    noise, variance = _noise(sums, seen[:2], theta / scale, p @ spread @ p, shape)
-    omega = (noise[0] * spread[0] + noise[1] * spread[1]) * _small_sample(sums, size)
+    noises, variances = _noise(sums, squares, theta, p @ spread @ p)
+    torque, reading = (_small_sample(sums, blocks.sizes) * np.array(noises).T)[:, :, None, None]
+    omega = torque * spread[0] + reading * spread[1]
     # Noise variance at which uncorrelated rows would give the same precision.
-    per_row = max(float(np.sum(p * omega)) / size, TINY)
-    if prior is not None:
-        known = np.zeros((size, size))
-        own = slice(len(prior.mean))
-        known[own, own] = per_row * prior.information / shape[own, own]
+    per_row = np.maximum((p * omega).sum(axis=(1, 2)) / blocks.sizes, TINY)[:, None, None]
+    told = [prior for prior in priors if prior is not None]
+    if told:
+        own = len(told[0].mean)
+        known, expected = np.zeros_like(p), np.zeros_like(b)
+        known[:, :own, :own] = [prior.information for prior in told]
+        known *= per_row / _shape(scale)
+        expected[:, :own, 0] = [prior.mean for prior in told] * scale[:, :own]
         weak = weak + known
         p = np.linalg.inv(information + known)
-        theta = p @ (b + known[:, own] @ (prior.mean * scale[own]))
+        theta = p @ (b + known @ expected)
     covariance = p @ (omega + per_row * weak) @ p
     # After much cancellation the inverse is symmetric only to a few parts in 1e9.
-    covariance = 0.5 * (covariance + covariance.T)
-    return AxisFit(theta / scale, covariance / shape, variance, noise)
+    covariance = 0.5 * (covariance + covariance.swapaxes(1, 2)) / _shape(scale)
+    found = zip(theta[:, :, 0] / scale, covariance, variances, noises, strict=True)
+    return [
+        AxisFit(parameters[:own], spread[:own, :own], variance, noise)
+        for own, (parameters, spread, variance, noise) in zip(
+            blocks.sizes.tolist(), found, strict=True
+        )
+    ]
 
 
-def _small_sample(sums: RowSums, size: int) -> float:
-    """Return the factor on the variance with which 1.96 deviations cover 95 % even for few rows.
+def _small_sample(sums: RowSums, sizes: NDArray[np.intp]) -> Array:
+    """Return the factors on the variance with which 1.96 deviations cover 95 % even for few rows.
 
     It uses the first term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu).
     """
     independent = float(sums.weights[0]) / (sums.window + sums.smoothing)
-    return (STD_INFLATION * (1.0 + 1.21 / max(independent - size, 1.0))) ** 2
+    factor: Array = STD_INFLATION * (1.0 + 1.21 / np.maximum(independent - sizes, 1.0))
+    return factor * factor
 
 
 def _noise(
-    sums: RowSums, squares: Array, theta: Array, spread: Array, shape: Array
-) -> tuple[tuple[float, float], float]:
-    """Estimate the variances of the two noises from the squares of the residuals.
+    sums: RowSums, squares: Array, theta: Array, spread: Array
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Estimate the variances of the two noises of n fits from the squares of the residuals.
 
     Args:
         sums: Sums of the rows.
-        squares: Products of the regressors and the output, `RowSums.squares`, (2, p + 1, p + 1).
-        theta: Parameters, shape (p,).
-        spread: Covariance of the scaled parameters per unit of each noise, shape (2, p, p).
-        shape: Products of the parameters' scales, shape (p, p).
+        squares: Products of the scaled regressors and the output, `RowSums.squares`, shape
+            (2, n, p + 1, p + 1).
+        theta: Scaled parameters, shape (n, p, 1).
+        spread: Their covariance per unit of each noise, shape (2, n, p, p).
 
     Returns:
-        Variances [torque, reading] of the noises, and the variance of the residuals.
+        Variances [torque, reading] of the noises, and the variance of the residuals, of each fit.
     """
-    full = np.append(-theta, 1.0)
-    found = squares @ full @ full
-    # Part of the squares that the fit has removed: tr(spread_j squares_i).
-    own = (squares[:, :-1, :-1] / shape).reshape(2, -1)
-    taken = own @ spread.transpose(0, 2, 1).reshape(2, -1).T
+    count, size, _ = theta.shape
+    error = np.ones((count, size + 1, 1))
+    error[:, :-1] = -theta
+    found = (error.swapaxes(1, 2) @ squares @ error)[:, :, 0, 0].T
+    # Part of the squares that the fit has removed: tr(spread_j squares_i), (n, 2, 2).
+    own = squares[:, :, :-1, :-1].reshape(2, count, -1).swapaxes(0, 1)
+    taken = own @ spread.swapaxes(2, 3).reshape(2, count, -1).transpose(1, 2, 0)
     # The readings' noise in the parameters comes from fast changes, which means of rows lack: there
     # it adds to the squares.
-    taken[1, 1] *= -1.0
+    taken[:, 1, 1] *= -1.0
     seen = _seen_noise(sums.window, sums.smoothing, sums.part)
-    weights = sums.weights
-    variance = float(found[0] / weights[0]) if weights[0] else np.inf
-    expected = seen.powers * weights[:, None] - taken
-    noise = _likely_noise(expected.tolist(), found.tolist(), seen, weights.tolist())
-    return noise, max(variance, 0.0)
+    weights = sums.weights.tolist()
+    expected = seen.powers * sums.weights[:, None] - taken
+    noises = [
+        _likely_noise(own, squared, seen, weights)
+        for own, squared in zip(expected.tolist(), found.tolist(), strict=True)
+    ]
+    variances = found[:, 0] / weights[0] if weights[0] else np.full(len(found), np.inf)
+    return noises, np.maximum(variances, 0.0).tolist()
 
 
 @dataclass(frozen=True)
@@ -389,19 +519,20 @@ def _likely_noise(
         # in which a wheel reverses or a sample was lost, or an effect outside the model.
         return most, 0.0
     best = (d * x - b * y) / determinant
+    # Variance of the best estimate times the square of the determinant, by powers of the torques'.
+    square = linear = constant = 0.0
+    for weight, (p, q, r) in (
+        (2.0 * weights[0] * d * d, seen.rows),
+        (-4.0 * math.sqrt(weights[0] * weights[1]) * b * d, seen.both),
+        (2.0 * weights[1] * b * b, seen.means),
+    ):
+        square += weight * p
+        linear += weight * 2.0 * q * reading
+        constant += weight * r * reading * reading
     torque = max(best, 0.0)
     for _ in range(ROUNDS):
         before = torque
-        xx, xy, yy = (
-            2.0 * n * (p * torque * torque + 2.0 * q * torque * reading + r * reading * reading)
-            for n, (p, q, r) in (
-                (weights[0], seen.rows),
-                (math.sqrt(weights[0] * weights[1]), seen.both),
-                (weights[1], seen.means),
-            )
-        )
-        # Variance of the best estimate, times the square of the determinant.
-        variance = d * d * xx - 2.0 * b * d * xy + b * b * yy
+        variance = (square * torque + linear) * torque + constant
         torque = _mean_above_zero(best, math.sqrt(max(variance, 0.0)) / -determinant)
         torque = min(torque, most)
         if torque == before:
@@ -428,11 +559,6 @@ NO_NOISE_STD = 1e-15
 
 UNKNOWN_FRICTION = FrictionEstimate((0.0,) * 4, (np.inf,) * 4)
 UNKNOWN_TURNING = TurningEstimate((0.0, 0.0), (np.inf, np.inf))
-# Additional regressors of the model: none, or those of a floor that resists turning (skid steer).
-NO_COLUMNS: ExtraColumns = ((), ())
-TURNING_COLUMNS: ExtraColumns = ((), (SIGN_OMEGA,))
-# Additional regressors of both axes for gears that lose a share of the torque.
-GEAR_COLUMNS: ExtraColumns = ((GEAR_LEFT, GEAR_RIGHT), (GEAR_LEFT, GEAR_RIGHT))
 
 
 def friction_terms(geometry: WheelGeometry) -> tuple[Array, Array]:

@@ -97,7 +97,7 @@ class FrictionEstimate:
             covariance: Their covariance, shape (4, 4) or (6, 6).
         """
         rows = tuple(map(tuple, covariance.tolist()))
-        found, variances = values.tolist(), np.diag(covariance).tolist()
+        found, variances = values.tolist(), covariance.diagonal().tolist()
         plain = cls(tuple(found[:4]), tuple(variances[:4]), rows)
         if len(found) == 4:
             return plain
@@ -105,7 +105,7 @@ class FrictionEstimate:
 
     def widened(self, factor: float) -> FrictionEstimate:
         """Return the same values with standard deviations multiplied by this factor."""
-        return self._scaled((1.0,) * 6, (factor,) * 6)
+        return self if factor == 1.0 else self._scaled((1.0,) * 6, (factor,) * 6)
 
     def less_sure(self, viscous: float, coulomb: float) -> FrictionEstimate:
         """Return the same values with these relative standard deviations added, in squares."""

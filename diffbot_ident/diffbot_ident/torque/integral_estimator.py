@@ -4,14 +4,14 @@
 It adds what the paper's estimator (rls) lacks: torques matched to the encoders' intervals, the
 wheels' viscous and Coulomb friction, the torque's delay, confidence intervals with the stated
 coverage, and a test whether a parameter is identifiable. It fits (41) of Lages (2017), integrated:
-integral_rows builds the rows, axis_fit fits the parameters, judgement decides if they may be used.
+integral_rows builds the rows and adds them up, axis_fit fits the parameters, and judgement
+decides if they may be used.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,15 +19,14 @@ import numpy as np
 from arc_odometry import JointSample, WheelGeometry
 from arc_odometry.joints import SampleCheck
 from diffbot_ident.torque.axis_fit import (
-    ANGULAR,
-    LINEAR,
     NO_COLUMNS,
     TURNING_COLUMNS,
     AxisFit,
     DelayedResiduals,
     ExtraColumns,
     averaged,
-    fit,
+    fit_axes,
+    fits,
     fuse_friction,
     fuse_more,
     is_spread,
@@ -48,9 +47,9 @@ from diffbot_ident.torque.integral_rows import (
     DV,
     SLOW_SHARE,
     Coverage,
-    Heading,
     IntegralRows,
     MotionScale,
+    Opening,
     RowSums,
 )
 from diffbot_ident.torque.judgement import (
@@ -82,7 +81,7 @@ from diffbot_ident.torque.residual_patterns import (
     warning_about,
 )
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
-from diffbot_ident.torque.wheel_speeds import TorqueResponse
+from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse
 
 # Numbers per pending sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5
@@ -308,7 +307,8 @@ class IntegralEstimator:
             return Estimate.unknown(self._samples, self._min_samples)
         judged = self._judged_rows(regression)
         if judged.state is EstimateState.ESTIMATED:
-            return replace(judged, warnings=regression.warnings(judged))
+            warnings = regression.warnings(judged)
+            return replace(judged, warnings=warnings) if warnings else judged
         if (change := regression.change_in_words()) is None:
             return judged
         told = f"{judged.reason} ({change})"
@@ -335,34 +335,6 @@ class IntegralEstimator:
             windows=regression.windows,
             sure_windows=regression.sure_windows,
         )
-
-
-class _Opening:
-    """The newest samples of the opening.
-
-    Attributes:
-        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 6).
-    """
-
-    def __init__(self, most: int) -> None:
-        self.parts: deque[tuple[bool, Array]] = deque()
-        self._most = most
-        self._kept = 0
-        self._follows = False
-
-    def interrupt(self) -> None:
-        """Start a new segment: the next sample does not continue the previous ones."""
-        self._follows = False
-
-    def add(self, part: Array) -> None:
-        """Store samples and drop the oldest parts that exceed the limit."""
-        if not len(part):
-            return
-        self.parts.append((self._follows, part))
-        self._follows = True
-        self._kept += len(part)
-        while self._kept - len(self.parts[0][1]) >= self._most:
-            self._kept -= len(self.parts.popleft()[1])
 
 
 class _Regression:
@@ -422,7 +394,7 @@ class _Regression:
         # None once the opening is over. With a prior the response is known from the start; with
         # forgetting, early rows lose their weight anyway. Neither needs its opening rebuilt.
         kept = KEPT_WINDOWS * self._length * rows.fine
-        self._opening = _Opening(kept) if self._remembers else None
+        self._opening = Opening(kept) if self._remembers else None
         self._clear()
 
     def _clear(self) -> None:
@@ -615,7 +587,7 @@ class _Regression:
         holding = max(value, min(value + 2.0 * deviation, MOST_HELD * self._excited))
         return replace(response, turning=(viscous, coulomb), holding=holding)
 
-    def _learn_opening_anew(self, opening: _Opening) -> None:
+    def _learn_opening_anew(self, opening: Opening) -> None:
         """Rebuild the rows of all stored samples with the current response."""
         over = self.windows >= OPENING_WINDOWS
         self._clear()
@@ -653,7 +625,10 @@ class _Regression:
             gain, viscous, coulomb = self._drift.deviations
             covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
             friction = friction.less_sure(math.hypot(gain, viscous), math.hypot(gain, coulomb))
+        k5, k6, k7, k8 = values.tolist()
         return Estimate(
+            (k5, k6, k7, k8),
+            tuple(map(tuple, covariance.tolist())),
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=self._residuals.correlation(),
@@ -665,7 +640,7 @@ class _Regression:
             torque_difference=self._difference,
             slope=floor_slope(found[SLOPE][0]) if SLOPE in found else None,
             since=self.since,
-        ).with_values(values, covariance)
+        )
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
         """Return the uncertainty that patterns add.
@@ -678,8 +653,10 @@ class _Regression:
         """
         if not self._patterns and self._doubtful is None:
             return 0.0, 1.0
-        seen = self._fitted.delayed(self._delay, is_spread(self._extra(self._patterns)))
-        floor = roughness(self._patterns, axes, self._known, seen)
+        floor = 0.0
+        if self._patterns:
+            moments = self._fitted.moments_at((self._delay,))
+            floor = roughness(self._patterns, axes, self._known, moments)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
             found.append(self._doubtful)
@@ -727,20 +704,18 @@ class _Regression:
     def _best_delay(self) -> TorqueDelay:
         # Gravity resembles a delay by chance, as it changes as slowly as the heading.
         extra = SLOPE.columns if SLOPE in self._patterns else NO_COLUMNS
-        residuals = [
-            DelayedResiduals(self._fitted, axis, own)
-            for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
-        ]
+        residuals = DelayedResiduals(self._fitted, extra)
         return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the patterns."""
-        linear, angular = self._fit_uncertain(delay, self._patterns)
         if self._doubtful is None:
+            linear, angular = self._fit_uncertain(delay, (self._patterns,))
             return linear, angular
-        pattern, probability = self._doubtful
-        others = self._fit_uncertain(delay, (*self._patterns, pattern))
-        return averaged(linear, others[0], probability), averaged(angular, others[1], probability)
+        pattern, share = self._doubtful
+        sets = self._patterns, (*self._patterns, pattern)
+        linear, angular, *others = self._fit_uncertain(delay, sets)
+        return averaged(linear, others[0], share), averaged(angular, others[1], share)
 
     def _correlated(self, *axes: AxisFit) -> tuple[AxisFit, AxisFit]:
         """Return the fits with covariances widened for the correlation of the residuals.
@@ -750,7 +725,7 @@ class _Regression:
         """
         factors = self._residuals.variance_factors() if self._remembers else (1.0, 1.0)
         linear, angular = (
-            replace(axis, covariance=factor * axis.covariance)
+            AxisFit(axis.theta, factor * axis.covariance, axis.variance, axis.noise)
             for axis, factor in zip(axes, factors, strict=True)
         )
         return linear, angular
@@ -761,40 +736,46 @@ class _Regression:
         return self._priors[0] is None and self._forgetting == 1.0
 
     def _fit_uncertain(
-        self, delay: TorqueDelay, patterns: tuple[ResidualPattern, ...]
-    ) -> tuple[AxisFit, AxisFit]:
-        """Return fits whose covariances include the uncertainty of the delay and the patterns."""
+        self, delay: TorqueDelay, sets: Sequence[tuple[ResidualPattern, ...]]
+    ) -> list[AxisFit]:
+        """Return fits whose covariances include the uncertainty of the delay and the patterns.
+
+        Args:
+            delay: Delay of the torque.
+            sets: Patterns to take into account; all sets or none have spread torques.
+
+        Returns:
+            Fits of [linear, angular] of each set.
+        """
         step = 0.05
         late = min(delay.value + step, DELAYS - 1.0)
         early = max(delay.value - step, EARLIEST / self.sums.fine)
-        moments = self._fitted.moments_at((early, late, delay.value))
-        roughly = any(pattern.floor > 0.0 for pattern in patterns)
-        spread = is_spread(self._extra(patterns))
+        extra = tuple(self._extra(patterns) for patterns in sets)
+        ends: Iterable[Iterable[Array]]
+        if self._priors[0] is None and not is_spread(extra[0]):
+            seen = self._fitted.at((delay.value, early, late))
+            ends = solutions(seen.moments, extra, (1, 2))
+        else:
+            seen, *others = (
+                self._fitted.delayed(each, is_spread(extra[0]))
+                for each in (delay.value, early, late)
+            )
+            both = (fits(each, extra, self._priors) for each in others)
+            ends = [(before.theta, after.theta) for before, after in zip(*both, strict=True)]
         found = []
-        for fitted, axis, extra, known, prior in zip(
-            self._fit(delay.value, patterns),
-            (LINEAR, ANGULAR),
-            self._extra(patterns),
-            self._known,
-            self._priors,
-            strict=True,
-        ):
-            if prior is None and not spread:
-                before, after = solutions(moments, axis, (0, 1), extra)
-            else:
-                before, after = (
-                    fit(self._fitted.delayed(each, spread), axis, prior, extra).theta
-                    for each in (early, late)
-                )
+        for fitted, (before, after) in zip(fits(seen, extra, self._priors), ends, strict=True):
             slope = (after - before) / (late - early) * delay.std
             covariance = fitted.covariance + slope[:, None] * slope
-            if roughly:
-                # The shape of such a pattern is known only roughly: add the whole change that it
-                # makes to the parameters as uncertainty.
-                taken = fitted.theta[:6] - solutions(moments, axis, (2,), known)[0][:6]
-                covariance[:6, :6] += taken[:, None] * taken
-            found.append(replace(fitted, covariance=covariance))
-        return found[0], found[1]
+            found.append(AxisFit(fitted.theta, covariance, fitted.variance, fitted.noise))
+        for i, patterns in enumerate(sets):
+            # The shape of such a pattern is known only roughly: add the whole change that it makes
+            # to the parameters as uncertainty.
+            if any(pattern.floor > 0.0 for pattern in patterns):
+                without = solutions(seen.moments, (self._known,))
+                for fitted, (theta,) in zip(found[2 * i : 2 * i + 2], without, strict=True):
+                    taken = fitted.theta[:6] - theta[:6]
+                    fitted.covariance[:6, :6] += taken[:, None] * taken
+        return found
 
     def _look_for_patterns(self, delay: float) -> None:
         """Test again which frictions outside the model are present.
@@ -841,9 +822,8 @@ class _Regression:
         return fuse_friction(*axes, self._geometry), None
 
     def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
-        (linear, angular), extra = self._priors, self._extra(patterns)
-        sums = self._fitted.delayed(delay, is_spread(extra))
-        return fit(sums, LINEAR, linear, extra[0]), fit(sums, ANGULAR, angular, extra[1])
+        extra = self._extra(patterns)
+        return fit_axes(self._fitted.delayed(delay, is_spread(extra)), extra, self._priors)
 
 
 def _median(values: Array) -> float:

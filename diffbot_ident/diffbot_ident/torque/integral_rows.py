@@ -30,6 +30,7 @@ multiplied: the noise of a square would raise its mean.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -49,11 +50,14 @@ from diffbot_ident.torque.torque_delay import (
     spread_weights,
 )
 from diffbot_ident.torque.wheel_speeds import (
+    SUM_AND_DIFFERENCE,
     UNKNOWN_RESPONSE,
     TorqueResponse,
     WheelSpeeds,
+    differences,
     each_wheel,
     level_side,
+    turns,
     wheel_speeds,
 )
 
@@ -163,65 +167,69 @@ class IntegralRows:
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
-        steps, turning, held, lost, period = self._steps(samples, response)
+        steps, flags, period = self._steps(samples, response)
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
-        length = self.window + self.smoothing - 1
-        if held.any():
-            rows[_any_within(held, length)] = 0.0
-        return rows, ~_any_within(~turning, length), ~_any_within(lost, length)
+        within = moving_sum(flags.astype(float), self.window + self.smoothing - 1) > 0.0
+        reverses, held, lost = within.T
+        rows[held] = 0.0
+        return rows, ~reverses, ~lost
 
-    def _steps(
-        self, samples: Array, response: TorqueResponse
-    ) -> tuple[Array, Flags, Flags, Flags, Array]:
+    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Array]:
         """Return the columns from the middle of each of n periods to that of the next.
 
-        Also returns whether all directions are kept; whether friction may hold a wheel, or the
-        floor may hold the robot against turning; whether a sample was lost; and the n + 1 periods,
-        s.
+        Also returns whether a direction reverses; whether friction may hold a wheel, or the floor
+        may hold the robot against turning; and whether a sample was lost, shape (n, 3); and the
+        n + 1 periods, s.
         """
         fine = self.fine
         kept = samples[fine - 1 :: fine]
-        period = np.diff(kept[:, 0])
+        period = differences(kept[:, 0])
         turned = turns(kept[:, 1:3])
-        length, angle = np.array(self._geometry.body_velocity(*turned.T))
-        lasting = np.diff(samples[fine - 1 :, 0])
+        speed = turned / period[:, None]
+        moved = np.array(self._geometry.body_velocity(*turned.T))  # [path, angle]
+        lasting = differences(samples[fine - 1 :, 0])
         impulse = samples[fine:, 3:5] * lasting[:, None]
-        pair = np.column_stack((impulse[:, 0] + impulse[:, 1], impulse[:, 0] - impulse[:, 1]))
+        pair = impulse @ SUM_AND_DIFFERENCE
         whole = pair.reshape(-1, fine, 2).sum(axis=1)
-        late = delayed(whole.T, response.delay)
-        v = _Velocity(length / period, response.k7 * np.diff(late[0]))
-        omega = _Velocity(angle / period, response.k8 * np.diff(late[1]))
+        sizes = np.abs(impulse).reshape(-1, fine, 2).sum(axis=1) / period[:, None]
+        acting = delayed(np.concatenate((whole, sizes), axis=1).T, response.delay)
+        late, size = acting[:2], acting[2:].T
         first, last = self.first, len(period) - self._back  # steps from period k to k + 1
         at = slice(first, last)
-        gap = 0.5 * (period[:-1] + period[1:])[at]
+        gap = _halves(period)[at]
         steps = np.empty((last - first, self.columns))
+        gains = np.array([[response.k7], [response.k8]])
+        mean = moved / period
+        steps[:, DV : DOMEGA + 1] = differences(mean.T)[at]
+        products = _mean_products(mean, gains * (late[:, 1:] - late[:, :-1]))
+        (v_squared, v_omega), (_, omega_squared) = products
         inner = slice(first - 1, last - 1)
-        steps[:, OMEGA_SQUARED] = gap * _mean_product(omega, omega)[inner]
-        steps[:, V_OMEGA] = gap * _mean_product(v, omega)[inner]
-        steps[:, V_SQUARED] = gap * _mean_product(v, v)[inner]
-        steps[:, V] = _halves(length)[at]
-        steps[:, OMEGA] = _halves(angle)[at]
+        steps[:, OMEGA_SQUARED] = gap * omega_squared[inner]
+        steps[:, V_OMEGA] = gap * v_omega[inner]
+        steps[:, V_SQUARED] = gap * v_squared[inner]
+        steps[:, V : OMEGA + 1] = _halves(moved.T)[at]
         steps[:, ONE] = gap
         heading = kept[1:-1, 5][at]
         steps[:, COS_HEADING] = gap * np.cos(heading)
         steps[:, SIN_HEADING] = gap * np.sin(heading)
-        wheels = wheel_speeds(
-            turned / period[:, None], period, late, response, self._geometry, self._side
-        )
+        wheels = wheel_speeds(speed, period, late, response, self._geometry, self._side)
         rising, falling = wheels.sign_integrals()
         steps[:, SIGN_LEFT : SIGN_RIGHT + 1] = (rising[:-1] + falling[1:])[at]
-        sizes = np.abs(impulse).reshape(-1, fine, 2).sum(axis=1) / period[:, None]
-        size = delayed(sizes.T, response.delay).T
         geared = size[:-1] * rising[:-1] + size[1:] * falling[1:]
         steps[:, GEAR_LEFT : GEAR_RIGHT + 1] = geared[at]
         self._add_pattern_columns(steps, wheels, at)
-        steps[:, OFF_BALANCE] = gap[:, None] * _circle(kept[1:-1, 1:3])[at]
-        expected = self._expected_gains(steps, wheels.middle, late, response, period, at)
-        unexpected = np.diff(turned / period[:, None], axis=0)[at] - expected
-        steps[:, OFF_CENTRE] = _rates(kept[:, 1:3], period, unexpected, at)
+        torques = each_wheel(late)
+        dry = response.dry_friction(torques, period)
+        torques /= period[:, None]
+        expected = self._expected_gains(steps, wheels.middle, torques, dry, response, period, at)
+        around = _circle(kept[first : last + 2, 1:3])
+        steps[:, OFF_BALANCE] = gap[:, None] * around[1:-1]
+        steps[:, OFF_CENTRE] = _rates(
+            around, period[first : last + 1], differences(speed)[at] - expected
+        )
         speeds = wheels
-        held = self._held_wheels(wheels.middle, late, response, period)
+        held = self._held_wheels(wheels.middle, torques, dry, response, period)
         if self._turning:
             yaw = wheels.of_yaw(self._geometry, response)
             held |= self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
@@ -231,23 +239,23 @@ class IntegralRows:
         else:
             steps[:, SIGN_OMEGA] = 0.0
         self._add_torques(steps, pair, first)
-        bent = np.diff(whole[first - 1 : last + 2], 2, axis=0)
+        bent = differences(differences(whole[first - 1 : last + 2]))
         steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = bent[:-1]
         steps[:, NEXT_BENT_SUM : NEXT_BENT_DIFFERENCE + 1] = bent[1:]
-        steps[:, DV] = np.diff(v.mean)[at]
-        steps[:, DOMEGA] = np.diff(omega.mean)[at]
         sign = np.sign(speeds.begin) + np.sign(speeds.end)
-        turning = np.all((sign[:-1] * sign[1:]) > 3.0, axis=1)
-        held = (held[:-1] | held[1:])[at]
         lost = self._lost(lasting, response.delay)
-        lost = (lost[:-1] | lost[1:])[at]
-        return steps, turning[at], held, lost, period[first : last + 1]
+        flags = np.empty((last - first, 3), dtype=bool)
+        flags[:, 0] = ~(sign[:-1] * sign[1:] > 3.0).all(axis=1)[at]
+        flags[:, 1] = (held[:-1] | held[1:])[at]
+        flags[:, 2] = (lost[:-1] | lost[1:])[at]
+        return steps, flags, period[first : last + 1]
 
     def _expected_gains(
         self,
         steps: Array,
         speeds: Array,
-        late: Array,
+        torques: Array,
+        dry: Array,
         response: TorqueResponse,
         period: Array,
         at: slice,
@@ -257,20 +265,20 @@ class IntegralRows:
         Args:
             steps: Columns of m steps, with the products of velocities.
             speeds: Wheel speeds, rad/s, shape (n, 2).
-            late: The torques' sum and difference as they acted, times the period, shape (2, n).
+            torques: Torques of the wheels as they acted, N m, shape (n, 2).
+            dry: `TorqueResponse.dry_friction` of the wheels.
             response: How the torques act, and friction, as far as they are known.
             period: Control periods, s, shape (n,).
             at: The m steps of all.
         """
-        dry = response.dry_friction(each_wheel(late), period)
-        resisted = (response.friction[:2] * speeds + dry * np.sign(speeds)) * period[:, None]
-        total, difference = late - (resisted.sum(axis=1), resisted[:, 0] - resisted[:, 1])
+        acting = (torques - response.friction[:2] * speeds - dry * np.sign(speeds)) * period[
+            :, None
+        ]
+        total, difference = _halves(acting @ SUM_AND_DIFFERENCE)[at].T
         k5, k6 = response.products
-        gains = (
-            k5 * steps[:, OMEGA_SQUARED] + response.k7 * _halves(total)[at],
-            k6 * steps[:, V_OMEGA] + response.k8 * _halves(difference)[at],
-        )
-        return np.array(self._geometry.wheel_velocity(*np.array(gains))).T
+        dv = k5 * steps[:, OMEGA_SQUARED] + response.k7 * total
+        domega = k6 * steps[:, V_OMEGA] + response.k8 * difference
+        return np.array(self._geometry.wheel_velocity(dv, domega)).T
 
     def _lost(self, lasting: Array, delay: float) -> Flags:
         """Return the periods whose torque is unknown because a sample was lost.
@@ -280,14 +288,14 @@ class IntegralRows:
             delay: Torque delay, control periods.
         """
         long = lasting > LONG_STEP * self._period / self.fine
-        told: Flags = np.any(long.reshape(-1, self.fine), axis=1)
+        told: Flags = np.logical_or.reduce(long.reshape(-1, self.fine), axis=1)
         lost = told.copy()
         for late in range(1, math.ceil(delay) + 1):
             lost[late:] |= told[:-late]
         return lost
 
     def _held_wheels(
-        self, speeds: Array, late: Array, response: TorqueResponse, period: Array
+        self, speeds: Array, torques: Array, dry: Array, response: TorqueResponse, period: Array
     ) -> Flags:
         """Return the periods in which Coulomb friction may hold a wheel, shape (n,).
 
@@ -296,30 +304,27 @@ class IntegralRows:
 
         Args:
             speeds: Wheel speeds, rad/s, shape (n, 2).
-            late: The torques' sum and difference as they acted, times the period, shape (2, n).
+            torques: Torques of the wheels as they acted, N m, shape (n, 2).
+            dry: `TorqueResponse.dry_friction` of the wheels.
             response: How the torques act, and friction, as far as they are known.
             period: Control periods, s, shape (n,).
         """
-        impulse = each_wheel(late)
-        viscous, coulomb = response.friction[:2], response.dry_friction(impulse, period)
-        held: Flags = np.zeros(len(period), dtype=bool)
-        if not coulomb.any():
-            return held
+        if not dry.any():
+            return np.zeros(len(period), dtype=bool)
         b, k = self._geometry.half_track, (*response.products, response.k7, response.k8)
         radius = 0.5 * (self._geometry.left_radius + self._geometry.right_radius)
-        v, omega = np.array(self._geometry.body_velocity(*speeds.T))
-        torques = impulse / period[:, None]
-        most = (response.k7 + b * abs(response.k8)) / radius * coulomb
+        v, omega = self._geometry.body_velocity(*speeds.T)
+        most = (response.k7 + b * abs(response.k8)) / radius * dry
         slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
-        against = np.where(slow, np.clip(torques, -coulomb, coulomb), np.sign(speeds) * coulomb)
-        resisted = torques - against - speeds * viscous
-        for side, way in enumerate((-b, b)):
-            # A wheel may be held if friction can cancel the acceleration it would have without.
-            left, right = np.where(np.arange(2) == side, torques, resisted).T
-            dv, domega = accelerations(k, v, omega, left, right)
-            freely = np.abs(dv + way * domega) / radius
-            held |= slow[:, side] & (freely < HELD_SHARE * most[..., side])
-        return held
+        holding = np.minimum(np.maximum(torques, -dry), dry)
+        resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
+        dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
+        rims = dv[:, None] + domega[:, None] * (-b, b)
+        # A wheel may be held if friction can cancel the acceleration it would have without.
+        freely = np.abs(rims + (response.k7 - b * response.k8) * resistance) / radius
+        held = slow & (freely < HELD_SHARE * most)
+        either: Flags = held[:, 0] | held[:, 1]
+        return either
 
     def _held(self, omega: Array, drive: Array, response: TorqueResponse, period: Array) -> Flags:
         """Return the periods in which the floor may hold the robot against turning.
@@ -344,9 +349,8 @@ class IntegralRows:
         speed, period = wheels.middle, wheels.period[:, None]
         share = np.square(speed / self._slow)
         slow = np.sign(speed) * np.where(share < FASTEST, np.exp(-share), 0.0) * period
-        v, turn = speed[:, 0] + speed[:, 1], speed[:, 1] - speed[:, 0]
-        size = np.sqrt(np.square(v) + np.square(turn)) + 1e-9
-        drag = np.column_stack((v, turn)) / size[:, None] * period
+        way = speed @ (SUM_AND_DIFFERENCE * (1.0, -1.0))  # in proportion to [v, b omega]
+        drag = way / (np.hypot(*way.T)[:, None] + 1e-9) * period
         steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = _halves(slow)[at]
         steps[:, DRAG_V : DRAG_OMEGA + 1] = _halves(drag)[at]
 
@@ -364,39 +368,31 @@ class IntegralRows:
             out[:, late] = np.einsum("c,ncw->nw", weights, pair[first * fine - late + cells])
 
 
-@dataclass(frozen=True)
-class _Velocity:
-    """Means of a velocity over periods, shape (n,), and the jumps of its slope, (n - 1,).
+def _mean_products(mean: Array, jump: Array) -> Array:
+    """Return the means of [[v v, v omega], [omega v, omega omega]], shape (2, 2, n - 3).
 
-    A jump is the velocity gained by torque in period k + 1 minus that gained in period k.
+    They are taken under the triangle over periods k and k + 1, for k = 1 to n - 3.
+
+    Args:
+        mean: Means of [v, omega] over n periods, shape (2, n).
+        jump: Jumps of their slopes, shape (2, n - 1): the velocity gained by torque in period k + 1
+            minus that gained in period k.
     """
-
-    mean: Array
-    jump: Array
-
-    def at_boundary(self) -> Array:
-        """Return the velocity b at the end of period k, for k = 1 to n - 3."""
-        return 0.5 * (self.mean[1:-2] + self.mean[2:-1]) - 0.25 * self.jump[1:-1]
-
-    def gained(self) -> tuple[Array, Array]:
-        """Return two estimates of a bar, the mean gain per period over k and k + 1.
-
-        The first uses the period before them, the second the period after.
-        """
-        mean, jump = self.mean, self.jump
-        before = mean[1:-2] - mean[:-3] + 0.5 * (jump[1:-1] + jump[:-2])
-        after = mean[3:] - mean[2:-1] - 0.5 * (jump[1:-1] + jump[2:])
-        return before, after
+    one, other, bent = mean[:, 1:-2], mean[:, 2:-1], jump[:, 1:-1]
+    at_boundary = 0.5 * (one + other) - 0.25 * bent  # the velocities b at the end of period k
+    # Two estimates of a bar, the mean gain per period over k and k + 1: by the period before them,
+    # and by the period after.
+    before = one - mean[:, :-3] + 0.5 * (bent + jump[:, :-2])
+    after = mean[:, 3:] - other - 0.5 * (bent + jump[:, 2:])
+    found = _products(one, other) - _products(at_boundary, bent) / 6.0
+    return found + 5.0 / 12.0 * _products(before, after) - bent[:, None] * bent / 48.0
 
 
-def _mean_product(x: _Velocity, y: _Velocity) -> Array:
-    """Return the mean of x y under the triangle over periods k and k + 1, for k = 1 to n - 3."""
-    near = 0.5 * (x.mean[1:-2] * y.mean[2:-1] + y.mean[1:-2] * x.mean[2:-1])
-    jump_x, jump_y = x.jump[1:-1], y.jump[1:-1]
-    (x_before, x_after), (y_before, y_after) = x.gained(), y.gained()
-    gained = 0.5 * (x_before * y_after + x_after * y_before)
-    bent = x.at_boundary() * jump_y + y.at_boundary() * jump_x
-    return near - bent / 12.0 + 5.0 / 12.0 * gained - jump_x * jump_y / 48.0
+def _products(x: Array, y: Array) -> Array:
+    """Return (x_i y_j + y_i x_j) / 2 for every pair of rows, shape (2, 2, n)."""
+    found = x[:, None] * y
+    symmetric: Array = 0.5 * (found + found.swapaxes(0, 1))
+    return symmetric
 
 
 def _means(steps: Array, period: Array, count: int) -> Array:
@@ -415,84 +411,32 @@ def _means(steps: Array, period: Array, count: int) -> Array:
         Shape (n + 2 - count, columns), up to a constant per column.
     """
     gathered = np.zeros((len(steps) + 1, steps.shape[1]))
-    np.cumsum(steps, axis=0, out=gathered[1:])
+    steps.cumsum(axis=0, out=gathered[1:])
     lasting = period[:, None]
     found: Array = moving_sum(lasting * gathered, count) / moving_sum(lasting, count)
     return found
 
 
-def turns(angles: Array) -> Array:
-    """Return the wheels' rotation from sample to sample, rad, shape (n - 1, 2), from angles (n, 2).
-
-    Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
-    """
-    return np.remainder(np.diff(angles, axis=0) + np.pi, 2.0 * np.pi) - np.pi
-
-
-def wraps(angles: Array) -> bool:
-    """Whether angles (n, 2), rad, jump by more than half a turn from sample to sample."""
-    return bool(np.any(np.abs(np.diff(angles, axis=0)) > np.pi))
-
-
-class Heading:
-    """Heading of a robot by its wheels' angles, also after lost samples.
-
-    Over a gap a wheel may turn by more than half a turn. Encoders that have never jumped by that
-    much from sample to sample are taken for ones that count turns.
-
-    Args:
-        geometry: Wheel radii and separation.
-        wrap: Whether the encoders are known to wrap.
-    """
-
-    def __init__(self, geometry: WheelGeometry, wrap: bool = False) -> None:
-        self._geometry = geometry
-        self._wrap = wrap
-        self.begin(0.0)
-
-    def begin(self, heading: float) -> None:
-        """Note that the robot was moved by hand: at the next angles it has this heading, rad."""
-        self._heading, self._gap = heading, False
-        self._angles: Array | None = None  # the newest, shape (1, 2), rad
-
-    def interrupt(self) -> None:
-        """Note that samples were lost."""
-        self._gap = True
-
-    def at(self, angles: Array) -> Array:
-        """Return the headings at the next angles, shape (n, 2), rad; 0 at the first of all."""
-        before = angles[:1] if self._angles is None else self._angles
-        every = np.concatenate((before, angles))
-        self._wrap = self._wrap or wraps(angles if self._gap else every)
-        turned = turns(every)
-        if self._gap and not self._wrap:
-            turned[0] = every[1] - every[0]
-        headings: Array = self._heading + np.cumsum(self._geometry.body_velocity(*turned.T)[1])
-        self._angles, self._heading, self._gap = angles[-1:], float(headings[-1]), False
-        return headings
-
-
 def _circle(angles: Array) -> Array:
     """Return [cos left, cos right, sin left, sin right] of wheel angles, shape (n, 4)."""
-    return np.hstack((np.cos(angles), np.sin(angles)))
+    return np.concatenate((np.cos(angles), np.sin(angles)), axis=1)
 
 
-def _rates(angles: Array, period: Array, unexpected: Array, at: slice) -> Array:
+def _rates(around: Array, period: Array, unexpected: Array) -> Array:
     """Return the gains per step in the rates of cosine and sine of the wheels' angles, (m, 4).
 
     The gain in a wheel's speed is part of them. That expected of the torques takes its place, as
     the measured one contains the errors of the output.
 
     Args:
-        angles: Wheel angles, rad, shape (n + 1, 2).
-        period: Control periods, s, shape (n,).
+        around: `_circle` of the wheels' angles, shape (m + 2, 4).
+        period: Control periods, s, shape (m + 1,).
         unexpected: Measured less expected gains in the wheels' speeds, rad/s, shape (m, 2).
-        at: The m steps of all.
     """
-    around = _circle(angles)
-    cosine, sine = np.hsplit(around[1:-1][at], 2)
-    found: Array = np.diff(np.diff(around, axis=0) / period[:, None], axis=0)[at]
-    return found + np.hstack((sine * unexpected, -cosine * unexpected))
+    found = differences(differences(around) / period[:, None])
+    found[:, :2] += around[1:-1, 2:] * unexpected
+    found[:, 2:] -= around[1:-1, :2] * unexpected
+    return found
 
 
 def _halves(per_period: Array) -> Array:
@@ -500,65 +444,77 @@ def _halves(per_period: Array) -> Array:
     return 0.5 * (per_period[:-1] + per_period[1:])
 
 
-def _any_within(flags: Flags, length: int) -> Flags:
-    """Return whether any of `length` successive flags is set, shape (n - length + 1,)."""
-    found: Flags = moving_sum(flags.astype(float)[:, None], length)[:, 0] > 0.0
-    return found
+def moving_sum(columns: Array, length: int, add: np.ufunc = np.add) -> Array:
+    """Return sums over `length` successive rows, shape (n - length + 1, columns).
 
-
-def moving_sum(columns: Array, length: int) -> Array:
-    """Return sums over `length` successive rows, shape (n - length + 1, columns)."""
+    With np.minimum instead of np.add it returns the least of them.
+    """
     count = max(len(columns) - length + 1, 0)
     # Composed of sums over 1, 2, 4, ... rows: faster than differences of a cumulative sum, and free
     # of drift.
     power, size = columns, 1
     while not length & size:
-        power = power[size:] + power[:-size]
+        power = add(power[size:], power[:-size])
         size *= 2
     found, first = power[:count], size
     while first < length:
-        power = power[size:] + power[:-size]
+        power = add(power[size:], power[:-size])
         size *= 2
         if length & size:
-            found = found + power[first : first + count]
+            found = add(found, power[first : first + count])
             first += size
     return found
 
 
 @lru_cache(maxsize=256)
-def _shift(delays: tuple[float, ...], fine: int) -> Array:
-    """Return the matrix that replaces the torque columns by a pair for each of the delays."""
-    return _weighted(np.column_stack([delay_weights(delay, fine) for delay in delays]))
+def _at(delays: tuple[float, ...], fine: int) -> Array:
+    """Return the weights of the torque columns that give a pair for each of the delays."""
+    return _of_both(np.column_stack([delay_weights(delay, fine) for delay in delays]))
 
 
 @lru_cache(maxsize=64)
-def _spread(delay: float, fine: int) -> Array:
-    """Return the matrix for torques with this delay, followed by those spread about it."""
-    return _weighted(spread_weights(delay, fine))
+def _about(delay: float, fine: int) -> Array:
+    """Return the weights for torques with this delay, followed by those spread about it."""
+    return _of_both(spread_weights(delay, fine))
 
 
-def delayed_products(products: Array, delay: float, spread: bool, fine: int) -> Array:
-    """Return products of columns with the torque columns replaced as in `RowSums.delayed`.
+def _of_both(weights: Array) -> Array:
+    """Return the weights, shape (delays, n), for alternating columns of sum and difference."""
+    found = np.zeros((2 * len(weights), 2 * weights.shape[1]))
+    for side in (0, 1):
+        found[side::2, side::2] = weights
+    return found
+
+
+def torque_weights(delay: float, spread: bool, fine: int) -> Array:
+    """Return the weights of the torque columns that `RowSums.delayed` replaces them by.
 
     Args:
-        products: Sums of products of the columns of rows, shape (..., columns, columns).
         delay: Delay of the torque, control periods.
         spread: Whether the torques spread about the delay follow.
         fine: Samples per control period.
+
+    Returns:
+        Shape (torque columns, new ones).
     """
-    shift = _spread(delay, fine) if spread else _shift((delay,), fine)
-    replaced: Array = shift.T @ products @ shift
-    return replaced
+    return _about(delay, fine) if spread else _at((delay,), fine)
 
 
-def _weighted(weights: Array) -> Array:
-    """Return the matrix that weights the torque columns; weights of shape (delays, n)."""
-    size, count = weights.shape
-    shift = np.zeros((TORQUES + 2 * size, TORQUES + 2 * count))
-    shift[:TORQUES, :TORQUES] = np.eye(TORQUES)
-    for side in (0, 1):
-        shift[TORQUES + side :: 2, TORQUES + side :: 2] = weights
-    return shift
+def weighted_products(products: Array, weights: Array) -> Array:
+    """Return products of columns with the torque columns replaced by weighted sums of them.
+
+    Args:
+        products: Sums of products of the columns of rows, shape (..., columns, columns).
+        weights: From `torque_weights`.
+    """
+    size = TORQUES + weights.shape[1]
+    found = np.empty((*products.shape[:-2], size, size))
+    mixed = products[..., TORQUES:] @ weights
+    found[..., :TORQUES, :TORQUES] = products[..., :TORQUES, :TORQUES]
+    found[..., :TORQUES, TORQUES:] = mixed[..., :TORQUES, :]
+    found[..., TORQUES:, :TORQUES] = mixed[..., :TORQUES, :].swapaxes(-1, -2)
+    found[..., TORQUES:, TORQUES:] = weights.T @ mixed[..., TORQUES:, :]
+    return found
 
 
 # Weight of a row in which a wheel reverses, as the time of reversal is known only to some
@@ -658,14 +614,18 @@ class RowSums:
         `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
         seen = copy(self)
-        seen.products = delayed_products(self.products, delay, spread, self.fine)
+        seen.products = weighted_products(self.products, torque_weights(delay, spread, self.fine))
+        return seen
+
+    def at(self, delays: tuple[float, ...]) -> RowSums:
+        """Return these sums with a pair of torque columns for each of the delays."""
+        seen = copy(self)
+        seen.products = weighted_products(self.products, _at(delays, self.fine))
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:
         """Return the moments with a pair of torque columns for each of the delays."""
-        shift = _shift(tuple(delays), self.fine)
-        moved: Array = shift.T @ self.moments @ shift
-        return moved
+        return weighted_products(self.moments, _at(tuple(delays), self.fine))
 
     def forget(self, factor: float) -> None:
         """Scale the weight of everything so far by this factor (0 to 1)."""
@@ -685,14 +645,15 @@ class RowSums:
         """
         # Rows without information are all 0.
         told = rows.any(axis=1)
-        weight = (np.where(turning, 1.0, self._turning_weight) * told)[:, None]
+        weight = np.where(turning, 1.0, self._turning_weight) * told
         if whole is not None:
-            weight *= np.where(whole, 1.0, GAP_WEIGHT)[:, None]
-        weighted = weight * rows
-        self.products[0] += weighted.T @ rows
-        self.rows += int(told.sum())
+            weight *= np.where(whole, 1.0, GAP_WEIGHT)
+        weighted = weight[:, None] * rows
+        moments = self.moments
+        moments += weighted.T @ rows
+        self.rows += np.count_nonzero(told)
         self.weights[0] += weight.sum()
-        self._add_means(rows, weight[:, 0])
+        self._add_means(rows, weight)
         self._add_noise(weighted)
 
     def _add_means(self, rows: Array, weight: Array) -> None:
@@ -709,9 +670,10 @@ class RowSums:
         means, least = np.concatenate((self._means, means)), np.concatenate((self._least, least))
         self._means, self._least = means[count:], least[count:]
         means = moving_sum(means, AVERAGED_PARTS)
-        least = np.min([least[k : k + count] for k in range(AVERAGED_PARTS)], axis=0)
+        least = moving_sum(least, AVERAGED_PARTS, np.minimum)
         # Each of them stands for the rows of a part.
-        self.products[1] += (size * least[:, None] * means).T @ means
+        squares = self.products[1]
+        squares += (size * least[:, None] * means).T @ means
         self.weights[1] += size * least.sum()
 
     def _add_noise(self, weighted: Array) -> None:
@@ -722,12 +684,13 @@ class RowSums:
         for length in (self.window, self.smoothing):
             through = moving_sum(through, length)
         through = through[-len(weighted) :] / self.smoothing
-        self.products[2] += through.T @ through
+        torque, reading = self.torque, self.reading
+        torque += through.T @ through
         count = len(weighted)
         p, m = self.smoothing, self.window
         seen = x[tail:] - x[tail - p : tail - p + count] - x[tail - m : tail - m + count]
         seen = (seen + x[:count]) / p
-        self.products[3] += seen.T @ seen
+        reading += seen.T @ seen
 
 
 @lru_cache
@@ -738,6 +701,34 @@ def kernels(window: int, smoothing: int) -> tuple[Array, Array]:
     reading = np.zeros(window + smoothing + 1)
     np.add.at(reading, [0, smoothing, window, window + smoothing], (1.0, -1.0, -1.0, 1.0))
     return torque, reading / smoothing
+
+
+class Opening:
+    """The newest samples of the opening.
+
+    Attributes:
+        parts: Pairs of whether a part continues the one before, and its samples, shape (n, 6).
+    """
+
+    def __init__(self, most: int) -> None:
+        self.parts: deque[tuple[bool, Array]] = deque()
+        self._most = most
+        self._kept = 0
+        self._follows = False
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next sample does not continue the previous ones."""
+        self._follows = False
+
+    def add(self, part: Array) -> None:
+        """Store samples and drop the oldest parts that exceed the limit."""
+        if not len(part):
+            return
+        self.parts.append((self._follows, part))
+        self._follows = True
+        self._kept += len(part)
+        while self._kept - len(self.parts[0][1]) >= self._most:
+            self._kept -= len(self.parts.popleft()[1])
 
 
 @dataclass(frozen=True)
@@ -757,6 +748,9 @@ class MotionScale:
 
 # Windows after which a bucket of the coverage is full.
 FULL_BUCKET = 10
+# The buckets of K5..K8: pairs of directions. 0 to 3 are v, omega and the torques' sum and
+# difference forward, 4 to 7 the same backward.
+BUCKETS = (((1, 1), (5, 5)), ((0, 1), (0, 5), (4, 1), (4, 5)), ((2, 2), (6, 6)), ((3, 3), (7, 7)))
 
 
 class Coverage:
@@ -771,31 +765,25 @@ class Coverage:
     """
 
     def __init__(self, scale: MotionScale) -> None:
-        self._scale = scale
-        self._counts = [np.zeros(2), np.zeros(4), np.zeros(2), np.zeros(2)]
+        # Sizes of v, omega and the torques' sum and difference from which on a window counts.
+        self._least = np.array(
+            [0.1 * scale.velocity, 0.1 * scale.yaw_rate, *[0.2 * scale.torque] * 2]
+        )
+        # Windows with each pair of directions: of those four forward, then of those four backward.
+        self._counts = np.zeros((8, 8))
 
     def add(self, rows: Array, span: float) -> None:
         """Count windows by their rows; span is the length of a window, s."""
-        scale = self._scale
-        v = _side(rows[:, V] / span, 0.1 * scale.velocity)
-        omega = _side(rows[:, OMEGA] / span, 0.1 * scale.yaw_rate)
-        total = _side(rows[:, SUM.start] / span, 0.2 * scale.torque)
-        difference = _side(rows[:, DIFFERENCE.start] / span, 0.2 * scale.torque)
-        for counts, side in ((0, omega), (2, total), (3, difference)):
-            self._counts[counts] += (np.sum(side > 0), np.sum(side < 0))
-        self._counts[1] += [np.sum((v == a) & (omega == b)) for a in (1, -1) for b in (1, -1)]
+        seen = rows[:, [V, OMEGA, SUM.start, DIFFERENCE.start]] / span
+        ways = np.concatenate((seen > self._least, seen < -self._least), axis=1).astype(float)
+        self._counts += ways.T @ ways
 
     def forget(self, factor: float) -> None:
         """Scale the counts so far by this factor (0 to 1)."""
-        for counts in self._counts:
-            counts *= factor
+        self._counts *= factor
 
     def shares(self) -> tuple[float, float, float, float]:
         """Return how full the buckets of [K5, K6, K7, K8] are, 0 to 1."""
-        k5, k6, k7, k8 = (float(np.minimum(c / FULL_BUCKET, 1.0).mean()) for c in self._counts)
+        filled = np.minimum(self._counts / FULL_BUCKET, 1.0).tolist()
+        k5, k6, k7, k8 = (sum(filled[i][j] for i, j in own) / len(own) for own in BUCKETS)
         return k5, k6, k7, k8
-
-
-def _side(values: Array, threshold: float) -> Array:
-    """Return the sign of values beyond the threshold, else 0."""
-    return np.where(np.abs(values) > threshold, np.sign(values), 0.0)

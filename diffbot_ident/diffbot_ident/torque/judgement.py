@@ -18,12 +18,12 @@ from enum import Enum
 import numpy as np
 
 from diffbot_ident.torque.axis_fit import (
-    ANGULAR,
-    LINEAR,
+    AXES,
+    TINY,
     ExtraColumns,
     block,
     is_spread,
-    solution,
+    solutions,
 )
 from diffbot_ident.torque.estimate import NORMAL_95, Advice, Array, Estimate, EstimateState
 from diffbot_ident.torque.integral_rows import (
@@ -38,8 +38,9 @@ from diffbot_ident.torque.integral_rows import (
     Flags,
     RowSums,
     V,
+    torque_weights,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, spread_weights
+from diffbot_ident.torque.torque_delay import DELAYS
 
 # Disagreement that counts as a contradiction: standard deviations, and share of the larger side.
 # Both must be exceeded, as in a long run even slight slip of the wheels is significant.
@@ -91,7 +92,7 @@ def judge(
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
         return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
     values, covariance = np.array(found.values), np.array(found.covariance)
-    deviations = np.sqrt(np.diag(covariance))
+    deviations = np.sqrt(covariance.diagonal())
     if problem is None and (deviations[2:] < MAX_RELATIVE_STD * np.abs(values[2:])).all():
         # A wrong sign also contradicts the geometry, but the sign is the better hint.
         problem = _wrong_sign(values, deviations)
@@ -107,7 +108,7 @@ def judge(
     if problem is None and found.samples < min_samples:
         text = f"{found.samples} of {min_samples} samples"
         return found.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
-    deviations = np.sqrt(np.diag(covariance))
+    deviations = np.sqrt(covariance.diagonal())
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
         return found.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
@@ -138,7 +139,7 @@ def make_consistent(values: Array, covariance: Array, half_track: float) -> tupl
     spread = covariance @ slope
     variance = float(slope @ spread)
     deviation = math.sqrt(max(variance, 0.0))
-    std5, std6 = np.sqrt(np.diag(covariance)[:2]).tolist()
+    std5, std6 = np.sqrt(covariance.diagonal()[:2]).tolist()
     surely_not_0 = abs(k5) > CONTRADICTION_STDS * std5 and abs(k6) > CONTRADICTION_STDS * std6
     if k5 * k6 > 0.0 and surely_not_0:
         raise ContradictionError(
@@ -338,21 +339,21 @@ _WIRINGS = tuple(Wiring)
 # Indices (sign of the gain, torque) into `_log_likelihoods` for each wiring. With correct wiring
 # the sum increases v and the difference decreases omega.
 _LINEAR = (
-    ["+-".index(wiring.total[0]) for wiring in _WIRINGS],
-    ["sd".index(wiring.total[1]) for wiring in _WIRINGS],
+    np.array(["+-".index(wiring.total[0]) for wiring in _WIRINGS]),
+    np.array(["sd".index(wiring.total[1]) for wiring in _WIRINGS]),
 )
 _ANGULAR = (
-    ["-+".index(wiring.difference[0]) for wiring in _WIRINGS],
-    ["sd".index(wiring.difference[1]) for wiring in _WIRINGS],
+    np.array(["-+".index(wiring.difference[0]) for wiring in _WIRINGS]),
+    np.array(["sd".index(wiring.difference[1]) for wiring in _WIRINGS]),
 )
 
 
 def _without_friction(moments: Array) -> Array:
     """Return the moments of the columns' residuals of a regression on speeds and their signs."""
-    columns = [V, OMEGA, SIGN_LEFT, SIGN_RIGHT]
-    own = moments[np.ix_(columns, columns)]
-    own = own + np.diag(NO_FRICTION * np.diag(own) + np.finfo(float).tiny)
-    left: Array = moments - moments[:, columns] @ np.linalg.solve(own, moments[columns])
+    columns = (V, OMEGA, SIGN_LEFT, SIGN_RIGHT)
+    own, along = moments[block(columns)], moments[columns, :]
+    own += np.diag(NO_FRICTION * own.diagonal() + TINY)
+    left: Array = moments - along.T @ np.linalg.solve(own, along)
     return left
 
 
@@ -367,15 +368,14 @@ def _log_likelihoods(moments: Array) -> Array:
     power = moments.diagonal()
     product = power[outputs, None] * power[TORQUES:]
     along = moments[outputs, TORQUES:]
-    share = np.maximum(np.stack((along, -along), axis=1), 0.0) ** 2
-    share /= product[:, None] + np.finfo(float).tiny
-    found: Array = -np.log(np.clip(1.0 - share, 0.0, 1.0) + UNEXPLAINED)
-    return found.reshape(2, 2, DELAYS, 2).swapaxes(2, 3)
+    share = np.square(np.maximum((along, -along), 0.0)) / (product + TINY)
+    found: Array = -np.log(np.minimum(np.maximum(1.0 - share, 0.0), 1.0) + UNEXPLAINED)
+    return found.reshape(2, 2, DELAYS, 2).transpose(1, 0, 3, 2)
 
 
 def standing_wheel(sums: RowSums) -> str | None:
     """Return the problem of a wheel that never turned under torque; None if both turned."""
-    power = np.diag(sums.moments)
+    power = sums.moments.diagonal()
     if power[SUM.start] + power[DIFFERENCE.start] == 0.0:
         return None
     still = [
@@ -418,12 +418,12 @@ class ResidualCorrelation:
     """
 
     def __init__(self) -> None:
-        # Sums of the products at each lag, and of the squares of each factor.
-        self._sums = np.zeros((3, len(LAGS), 2))
-        self._pairs = np.zeros(len(LAGS))
-        self._theta: tuple[Array, Array] | None = None
+        # For each lag, sums of the products of two rows' residuals in dv/dt and domega/dt, 1, and
+        # squares of the residuals.
+        self._sums = np.zeros((len(LAGS), 5, 5))
+        # Map from a row to its residuals in dv/dt and domega/dt; None before there are parameters.
+        self._map: Array | None = None
         self._extra: ExtraColumns = ((), ())
-        self._weights = np.empty(0)
         self._unfitted = 0
         self._length = 1
         self.interrupt()
@@ -431,18 +431,17 @@ class ResidualCorrelation:
     def forget(self, factor: float) -> None:
         """Scale the weight of everything so far by this factor (0 to 1)."""
         self._sums *= factor
-        self._pairs *= factor
 
     def restart(self, rows: int) -> None:
         """Forget residuals and parameters, which are fitted to so many rows once they suffice."""
         self.forget(0.0)
-        self._theta = None
+        self._map = None
         self._unfitted = max(self._unfitted, rows)
 
     def interrupt(self) -> None:
         """Start a new segment: the next rows do not continue the previous ones."""
-        self._last = np.empty((0, 2))
-        self._clear = np.empty(0)
+        # The residuals of the newest rows and 1; all 0 where a direction was not kept.
+        self._seen = np.empty((0, 3))
 
     def add(
         self,
@@ -468,52 +467,42 @@ class ResidualCorrelation:
             self.restart(int(sums.rows))
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
-            seen = sums.delayed(delay, is_spread(extra))
-            self._theta = (solution(seen, LINEAR, extra[0]), solution(seen, ANGULAR, extra[1]))
-            self._unfitted, self._weights = 0, spread_weights(delay, sums.fine)
-            self._forget_poor(seen, self._theta)
-        if self._theta is None:
+            spread = is_spread(extra)
+            seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, sums.fine)
+            error = np.zeros((len(seen.moments), 2))
+            for side, axis in enumerate(AXES):
+                *columns, output = axis.columns(extra[side])
+                error[columns, side] = -solutions(seen.moments, (extra,))[side][0]
+                error[output, side] = 1.0
+            self._map = np.concatenate((error[:TORQUES], weights @ error[TORQUES:]))
+            self._unfitted = 0
+            self._forget_poor(seen, error)
+        if self._map is None:
             return
-        errors = np.column_stack(
-            [
-                rows[:, axis.output] - axis.seen(rows, self._weights, own) @ theta
-                for axis, theta, own in zip((LINEAR, ANGULAR), self._theta, extra, strict=True)
-            ]
-        )
-        clear = turning.astype(float)
-        errors = np.concatenate((self._last, errors * clear[:, None]))
-        flags = np.concatenate((self._clear, clear))
-        new = len(errors) - len(rows)
+        clear: Array = turning[:, None].astype(float)
+        errors = (rows @ self._map) * clear
+        new = len(self._seen)
+        self._seen = np.concatenate((self._seen, np.concatenate((errors, clear), axis=1)))
+        every = np.concatenate((self._seen, np.square(self._seen[:, :2])), axis=1)
         for i, lag in enumerate(LAGS):
             step = lag * self._length
             first = max(new, step)
-            if first < len(errors):
-                after, before = errors[first:], errors[first - step : len(errors) - step]
-                both = (flags[first:] * flags[first - step : len(flags) - step])[:, None]
-                self._sums[0, i] += np.sum(after * before, axis=0)
-                self._sums[1, i] += np.sum(after**2 * both, axis=0)
-                self._sums[2, i] += np.sum(before**2 * both, axis=0)
-                self._pairs[i] += both.sum()
-        keep = max(LAGS) * self._length
-        self._last, self._clear = errors[-keep:], flags[-keep:]
+            if first < len(every):
+                self._sums[i] += every[first:].T @ every[first - step : len(every) - step]
+        self._seen = self._seen[-max(LAGS) * self._length :]
 
-    def _forget_poor(self, seen: RowSums, theta: tuple[Array, Array]) -> None:
+    def _forget_poor(self, seen: RowSums, error: Array) -> None:
         """Forget residuals that stem from too poor parameters rather than from the robot.
 
         Args:
             seen: Sums of all rows, with the torques of one delay.
-            theta: The new parameters of both axes.
+            error: Map from one of these rows to its residuals with new parameters, (columns, 2).
         """
-        counted = self._sums[1, 0] / max(self._pairs[0], 1.0)
-        for axis, own, extra, mean in zip(
-            (LINEAR, ANGULAR), theta, self._extra, counted.tolist(), strict=True
-        ):
-            full = np.append(-own, 1.0)
-            products = seen.moments[block((*axis.regressors, *extra, axis.output))]
-            if mean > POOR * float(full @ products @ full) / float(seen.weights[0]):
-                self.forget(0.0)
-                self.interrupt()
-                return
+        counted = self._sums[0, 3:, 2] / max(self._sums[0, 2, 2], 1.0)
+        expected = np.diag(error.T @ seen.moments @ error) / seen.weights[0]
+        if (counted > POOR * expected).any():
+            self.forget(0.0)
+            self.interrupt()
 
     def correlation(self) -> tuple[float, float]:
         """Return the largest in size over the lags, [linear, angular], -1 to 1; NaN if unknown."""
@@ -525,13 +514,13 @@ class ResidualCorrelation:
 
     def _at_lags(self) -> Array | None:
         """Return the correlations, shape (lags, 2) for [linear, angular]; None if unknown."""
-        products, after, before = self._sums
-        power = np.sqrt(after * before)
+        products = self._sums[:, :2, :2].diagonal(axis1=1, axis2=2)
+        power = np.sqrt(self._sums[:, 3:, 2] * self._sums[:, 2, 3:])
         return products / power if power.all() else None
 
     def _chance(self) -> Array:
         """Return the correlations' standard deviations for white residuals, shape (lags,)."""
-        chance: Array = np.sqrt(self._length / np.maximum(self._pairs, 1.0))
+        chance: Array = np.sqrt(self._length / np.maximum(self._sums[:, 2, 2], 1.0))
         return chance
 
     def variance_factors(self) -> tuple[float, float]:

@@ -45,7 +45,7 @@ from diffbot_ident.torque.axis_fit import (
     Axis,
     ExtraColumns,
     is_spread,
-    solution,
+    solutions,
 )
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.integral_rows import (
@@ -54,7 +54,8 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_RIGHT,
     RowSums,
     V,
-    delayed_products,
+    torque_weights,
+    weighted_products,
 )
 from diffbot_ident.torque.torque_delay import delay_weights
 
@@ -258,12 +259,11 @@ class ChangeWatch:
     ) -> tuple[Array, list[tuple[Axis, Sequence[int], Array]]]:
         """Return the moments of the units, and each axis with its extra columns and parameters."""
         spread = is_spread(extra)
-        seen = sums.delayed(delay, spread)
+        seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, self._fine)
         moments = np.array([own[0] for own in self._products])
-        return delayed_products(moments, delay, spread, self._fine), [
-            (axis, own, solution(seen, axis, own))
-            for axis, own in zip((LINEAR, ANGULAR), extra, strict=True)
-        ]
+        fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, (extra,)), strict=True)
+        units = weighted_products(moments, weights)
+        return units, [(axis, own, theta[0]) for axis, own, theta in fits]
 
 
 def _effects(units: Array, axis: Axis, extra: Sequence[int], theta: Array) -> tuple[Array, Array]:

@@ -82,14 +82,11 @@ import numpy as np
 from arc_odometry import WheelGeometry
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_ident.torque.axis_fit import (
-    ANGULAR,
     GEAR_COLUMNS,
-    LINEAR,
     NO_COLUMNS,
-    Axis,
     AxisFit,
     ExtraColumns,
-    fit,
+    fit_axes,
     joined,
 )
 from diffbot_ident.torque.estimate import Array, Estimate
@@ -205,8 +202,7 @@ def _gears_beyond_chance(sums: RowSums, others: ExtraColumns, own: ExtraColumns)
     -K8 g_l and K8 g_r in domega/dt: two numbers instead of four.
     """
     weight, weighted = np.zeros((2, 2)), np.zeros(2)
-    for axis, before, columns, way in _ways(others, own):
-        gain, found, inverse = _resisting(sums, axis, before, columns)
+    for gain, found, inverse, way in _resisting(sums, others, own):
         weight += gain**2 * way[:, None] * inverse * way
         weighted += gain * way * (inverse @ found)
     if not (weight.diagonal() > 0.0).all():
@@ -341,8 +337,7 @@ def _with(known: ExtraColumns, patterns: Sequence[ResidualPattern]) -> ExtraColu
 def _bend(sums: RowSums, others: ExtraColumns) -> float:
     """Return c of the module docstring in its standard deviations, from both axes."""
     weight = weighted = 0.0
-    for axis, before, own in zip((LINEAR, ANGULAR), others, BENT, strict=True):
-        fitted = fit(sums, axis, None, (*before, *own))
+    for fitted in fit_axes(sums, joined(others, BENT)):
         gain, variance = float(fitted.theta[1]), float(fitted.covariance[-1, -1])
         if variance > 0.0:
             weight += gain**2 / variance
@@ -429,8 +424,8 @@ def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float
         Value and its standard deviation due to noise; (nan, inf) if the rows do not determine it.
     """
     weight = weighted = 0.0
-    for axis, before, own in zip((LINEAR, ANGULAR), others, UNEVEN.columns, strict=True):
-        fitted = fit(sums, axis, None, (*before, *own))
+    fits = fit_axes(sums, joined(others, UNEVEN.columns))
+    for fitted, own in zip(fits, UNEVEN.columns, strict=True):
         gain, cross = float(fitted.theta[1]), float(fitted.theta[-len(own)])
         variance = float(fitted.covariance[-len(own), -len(own)])
         if gain != 0.0 and variance > 0.0:
@@ -577,52 +572,42 @@ def _of_both_wheels(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> f
     K8 s in domega/dt: one number instead of four, and never below 0.
     """
     weight = weighted = 0.0
-    for axis, before, columns, way in _ways(others, own):
-        gain, found, inverse = _resisting(sums, axis, before, columns)
+    for gain, found, inverse, way in _resisting(sums, others, own):
         expected = gain * way
         weight += float(expected @ inverse @ expected)
         weighted += float(expected @ inverse @ found)
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
-def _ways(
-    others: ExtraColumns, own: ExtraColumns
-) -> Iterator[tuple[Axis, Sequence[int], Sequence[int], Array]]:
-    """Yield each axis, its columns, those of friction [left, right], and the signs of its effect.
+def _resisting(
+    sums: RowSums, others: ExtraColumns, own: ExtraColumns
+) -> Iterator[tuple[float, Array, Array, Array]]:
+    """Yield of each axis the gain of the torque, and of frictions [left, right] the parameters.
+
+    With the inverse of their covariance, which is 0 where the rows do not tell them, and the signs
+    of their effects.
 
     Args:
+        sums: Sums of the rows, with the torques of one delay and those spread about it.
         others: Columns that are part of the fit.
         own: Columns of a friction of the left and of the right wheel.
     """
     ways = np.array([-1.0, -1.0]), np.array([-1.0, 1.0])
-    yield from zip((LINEAR, ANGULAR), others, own, ways, strict=True)
-
-
-def _resisting(
-    sums: RowSums, axis: Axis, others: Sequence[int], own: Sequence[int]
-) -> tuple[float, Array, Array]:
-    """Return the gain of the torque, and two parameters with the inverse of their covariance.
-
-    Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
-        axis: LINEAR or ANGULAR.
-        others: Columns that are part of the fit.
-        own: Columns of the two parameters; their inverse is 0 where the rows do not tell them.
-    """
-    fitted = fit(sums, axis, None, (*others, *own))
-    found, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
-    scale = np.sqrt(np.diag(spread))
-    if not (scale > 0.0).all():
-        return float(fitted.theta[1]), found, np.zeros((2, 2))
-    shape = np.outer(scale, scale)
-    return float(fitted.theta[1]), found, np.linalg.pinv(spread / shape) / shape
+    for fitted, way in zip(fit_axes(sums, joined(others, own)), ways, strict=True):
+        found, spread = fitted.theta[-2:], fitted.covariance[-2:, -2:]
+        scale = np.sqrt(np.diag(spread))
+        inverse = np.zeros((2, 2))
+        if (scale > 0.0).all():
+            shape = np.outer(scale, scale)
+            inverse = np.linalg.pinv(spread / shape) / shape
+        yield float(fitted.theta[1]), found, inverse, way
 
 
 def _statistic(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
     """Return Wald's statistic of further columns beside others, over both axes."""
     return sum(
-        _wald(fit(sums, axis, None, (*before, *more)), len(more))
-        for axis, before, more in zip((LINEAR, ANGULAR), others, own, strict=True)
+        _wald(fitted, len(more))
+        for fitted, more in zip(fit_axes(sums, joined(others, own)), own, strict=True)
     )
 
 
@@ -660,7 +645,7 @@ def roughness(
     patterns: Sequence[ResidualPattern],
     axes: Sequence[AxisFit],
     known: ExtraColumns,
-    sums: RowSums,
+    moments: Array,
 ) -> float:
     """Return the minimum relative standard deviation of K5..K8 due to patterns of a fit.
 
@@ -668,9 +653,9 @@ def roughness(
         patterns: Patterns in the order of their columns in the fit.
         axes: Fits of both axes, with the known columns and then those of the patterns.
         known: Columns that are part of the fit anyway.
-        sums: Sums of the rows, with the torques of one delay.
+        moments: `RowSums.moments_at` of one delay.
     """
-    power = sums.moments.diagonal()
+    power = moments.diagonal()
     lasting = 4.0 * float(power[ONE])
     driven = float(power[SUM.start] + power[DIFFERENCE.start])
     torque = math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf

@@ -113,8 +113,8 @@ def delayed(torque: Array, delay: float) -> Array:
     """
     whole = int(delay)
     part = delay - whole
-    first = np.repeat(torque[..., :1], whole + 1, axis=-1)
-    padded = np.concatenate((first, torque), axis=-1)[..., : torque.shape[-1] + 1]
+    first = [torque[..., :1]] * (whole + 1)
+    padded = np.concatenate((*first, torque), axis=-1)[..., : torque.shape[-1] + 1]
     return (1.0 - part) * padded[..., 1:] + part * padded[..., :-1]
 
 
@@ -187,32 +187,33 @@ class TorqueDelay:
 
 
 class Residuals(Protocol):
-    """Squared residuals of an axis for any delay of the torque.
+    """Squared residuals of both axes for any delay of the torque.
 
     Attributes:
-        power: Sum of squares of the output.
+        power: Sums of squares of the outputs, shape (2,).
     """
 
-    power: float
+    power: Array
 
     def at(self, delays: Sequence[float]) -> Array:
-        """Return the weighted sum of squared residuals for each delay, control periods, (n,)."""
+        """Return the weighted sums of squared residuals for n delays, control periods, (2, n)."""
 
 
-def best_delay(axes: Sequence[Residuals], windows: float, fine: int) -> TorqueDelay:
+def best_delay(residuals: Residuals, windows: float, fine: int) -> TorqueDelay:
     """Return the delay with the smallest residuals.
 
     Args:
-        axes: Residuals of each axis.
+        residuals: Residuals of both axes.
         windows: Number of disjoint windows.
         fine: Samples per period.
     """
-    return _DelaySearch(axes, windows, fine).best()
+    return _DelaySearch(residuals, windows, fine).best()
 
 
 class _DelaySearch:
-    def __init__(self, axes: Sequence[Residuals], windows: float, fine: int) -> None:
-        self._axes, self._windows, self._fine = axes, windows, fine
+    def __init__(self, residuals: Residuals, windows: float, fine: int) -> None:
+        self._residuals, self._windows, self._fine = residuals, windows, fine
+        self._least = (1e-12 * residuals.power + 1e-300)[:, None]
 
     def best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
@@ -222,22 +223,26 @@ class _DelaySearch:
         found, lowest = told, least = float(whole[best]), float(cost[best])
         # A fractional delay must be clearly better: most robots have whole ones.
         for step in (0.1 / fine, 0.02 / fine):
-            around = np.clip(found + step * np.arange(-9, 10), earliest, DELAYS - 1.0)
+            around = np.maximum(found + step * np.arange(-9, 10), earliest)
+            around = np.minimum(around, DELAYS - 1.0)
             costs = self._cost(around)
             if lowest - costs.min() < (LIKELY_GAIN if found == told else 0.0):
                 break
             lowest = float(costs.min())
             found = round(float(around[np.argmin(costs)]), 6)
-        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole == np.round(whole))]
+        others = cost[::fine][np.abs(whole[::fine] - found) > DELAY_TOLERANCE]
         sure = bool((others - lowest > SURE_GAIN).all())
         told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
         return TorqueDelay(found, told, sure, self._std(found))
 
     def _cost(self, delays: Array) -> Array:
-        cost, late = np.zeros(len(delays)), delays.tolist()
-        for axis in self._axes:
-            cost += self._windows * np.log(_squared(axis, axis.at(late)))
+        cost: Array = self._windows * np.log(self._squared(delays.tolist())).sum(axis=0)
         return cost
+
+    def _squared(self, delays: Sequence[float]) -> Array:
+        """Return the squared residuals, with a lower bound for rounding, shape (2, n)."""
+        found: Array = self._residuals.at(delays) + self._least
+        return found
 
     def _std(self, found: float) -> float:
         """Return the deviation by the curvature of R relative to its minimum.
@@ -246,15 +251,7 @@ class _DelaySearch:
         """
         step = STEP / self._fine
         at = min(max(found, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
-        bend = 0.0
-        for axis in self._axes:
-            near = axis.at((at - step, at, at + step, found))
-            parabola = float(near[0] - 2.0 * near[1] + near[2]) / step**2
-            bend += self._windows * parabola / float(_squared(axis, near[3:])[0])
+        before, middle, after, best = self._squared((at - step, at, at + step, found)).T
+        parabola = (before - 2.0 * middle + after) / step**2
+        bend = self._windows * float((parabola / best).sum())
         return math.sqrt(2.0 / bend) if bend > 0.0 else 0.0
-
-
-def _squared(axis: Residuals, residuals: Array) -> Array:
-    """Return the squared residuals, with a lower bound for rounding."""
-    least: Array = residuals + 1e-12 * axis.power + 1e-300
-    return least

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wheel speeds from angles and torques, to find when wheels reverse.
+"""Wheel turns and speeds from angles and torques, to find when wheels reverse.
 
 Coulomb friction changes its sign when a wheel reverses. Encoders alone give that time badly: a
 wheel of 500 counts per revolution moves by less than a count for tens of milliseconds before and
@@ -10,7 +10,7 @@ period to period over some 80 ms, and the angles give its level.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,69 @@ from numpy.typing import NDArray
 from arc_odometry import WheelGeometry
 from diffbot_ident.torque.estimate import Array, Four, Pair
 
+# Values [left, right] times this matrix are [left + right, left - right].
+SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
 # Time over which the speed level is averaged, s, and the maximum number of periods in it.
 LEVEL_TIME, MOST_PERIODS = 0.08, 11
 # Each pass locates the reversals using the friction of the previous pass; a fourth changes nothing.
 PASSES = 3
+
+
+def differences(values: Array) -> Array:
+    """Return the differences of successive rows; np.diff takes four times as long for few rows."""
+    found: Array = values[1:] - values[:-1]
+    return found
+
+
+def turns(angles: Array) -> Array:
+    """Return the wheels' rotation from sample to sample, rad, shape (n - 1, 2), from angles (n, 2).
+
+    Encoders may wrap; half a turn in one period is far beyond any wheel's speed.
+    """
+    return np.remainder(differences(angles) + np.pi, 2.0 * np.pi) - np.pi
+
+
+def wraps(angles: Array) -> bool:
+    """Whether angles (n, 2), rad, jump by more than half a turn from sample to sample."""
+    return bool((np.abs(differences(angles)) > np.pi).any())
+
+
+class Heading:
+    """Heading of a robot by its wheels' angles, also after lost samples.
+
+    Over a gap a wheel may turn by more than half a turn. Encoders that have never jumped by that
+    much from sample to sample are taken for ones that count turns.
+
+    Args:
+        geometry: Wheel radii and separation.
+        wrap: Whether the encoders are known to wrap.
+    """
+
+    def __init__(self, geometry: WheelGeometry, wrap: bool = False) -> None:
+        self._geometry = geometry
+        self._wrap = wrap
+        self.begin(0.0)
+
+    def begin(self, heading: float) -> None:
+        """Note that the robot was moved by hand: at the next angles it has this heading, rad."""
+        self._heading, self._gap = heading, False
+        self._angles: Array | None = None  # the newest, shape (1, 2), rad
+
+    def interrupt(self) -> None:
+        """Note that samples were lost."""
+        self._gap = True
+
+    def at(self, angles: Array) -> Array:
+        """Return the headings at the next angles, shape (n, 2), rad; 0 at the first of all."""
+        before = angles[:1] if self._angles is None else self._angles
+        every = np.concatenate((before, angles))
+        self._wrap = self._wrap or wraps(angles if self._gap else every)
+        turned = turns(every)
+        if self._gap and not self._wrap:
+            turned[0] = every[1] - every[0]
+        headings: Array = self._heading + np.cumsum(self._geometry.body_velocity(*turned.T)[1])
+        self._angles, self._heading, self._gap = angles[-1:], float(headings[-1]), False
+        return headings
 
 
 @dataclass(frozen=True)
@@ -70,7 +129,8 @@ UNKNOWN_RESPONSE = TorqueResponse()
 
 def each_wheel(pair: Array) -> Array:
     """Return values [left, right], shape (n, 2), from their sum and difference, shape (2, n)."""
-    return 0.5 * np.column_stack((pair[0] + pair[1], pair[0] - pair[1]))
+    wheels: Array = 0.5 * (pair.T @ SUM_AND_DIFFERENCE)
+    return wheels
 
 
 def level_side(period: float) -> int:
@@ -107,9 +167,10 @@ def wheel_speeds(
     # Gains from a wheel's own torque and from the other wheel's torque to its acceleration.
     own, other = linear - angular, linear + angular
     # A wheel with constant angle stands still, whatever its torque would do to a free wheel.
-    level, size = np.hsplit(_centred_mean(np.hstack((speed, np.abs(speed))), side), 2)
-    moves = size > 0.0
-    found = WheelSpeeds.risen(level, np.zeros_like(speed), moves, period, 0.0)
+    near = _centred_mean(np.concatenate((speed, np.abs(speed)), axis=1), side)
+    moves = near[:, 2:] > 0.0
+    still = np.zeros_like(speed)
+    found = WheelSpeeds.risen(near[:, :2], still, moves, still, period)
     if not own > 0.0:
         return found
     torque = each_wheel(impulse)
@@ -117,23 +178,25 @@ def wheel_speeds(
     torque -= viscous * speed * period[:, None]
     # A moment against turning is equivalent to equal and opposite torques of both wheels.
     moment = 0.5 * radius / geometry.half_track * np.array([-1.0, 1.0])
-    turns = any(response.turning)
+    rubs, turns = bool(coulomb.any()), any(response.turning)
     if turns:
         omega = np.asarray(geometry.body_velocity(*speed.T)[1])
         torque -= moment * (response.turning[0] * omega * period)[:, None]
     # The yaw rate may reverse at full forward speed, where v omega matters within LEVEL_TIME.
     drift = _drift(speed, period, response, geometry) if turns else 0.0
+    gains = np.array([[own, other], [other, own]])
+    free = torque @ gains + drift  # speed that would be gained without dry friction
+    half = 0.5 * free
+    change = own * coulomb * period[:, None]
     for _ in range(PASSES):
         rising, whole = _frictions(found, coulomb, moment, response, geometry)
-        acting = torque - whole
-        gained = own * acting + other * acting[:, ::-1] + drift
+        gained = free - whole @ gains
         # Speed gained from a period's mean to its end; the slope changes where a wheel reverses.
-        acting = 0.5 * torque - rising
-        rest = own * acting + other * acting[:, ::-1] + 0.5 * drift
-        after = np.cumsum(gained, axis=0)
+        rest = half - rising @ gains
+        after = gained.cumsum(axis=0)
         level = _centred_mean(speed - after + rest, side) + after
-        found = WheelSpeeds.risen(level, gained, moves, period, own * coulomb)
-        again = coulomb.any() and found.turn_round()
+        found = WheelSpeeds.risen(level, gained, moves, change, period)
+        again = rubs and found.turn_round()
         if not (again or (turns and found.of_yaw(geometry, response).turn_round())):
             break
     return found
@@ -159,7 +222,7 @@ def _frictions(
         Integrals under a weight that rises from 0 to 1 over a period, and without a weight. Shapes
         (n, 2), or zeros of (1, 2) without friction.
     """
-    rising, whole = np.zeros((1, 2)), np.zeros((1, 2))
+    rising = whole = np.zeros((1, 2))
     if coulomb.any():
         first, second = found.sign_integrals()
         rising, whole = coulomb * first, coulomb * (first + second)
@@ -208,8 +271,8 @@ class WheelSpeeds:
         end: Array,
         gained: Array,
         moves: NDArray[np.bool_],
+        change: Array,
         period: Array,
-        friction: Array | float,
     ) -> WheelSpeeds:
         """Return speeds that change linearly over each period.
 
@@ -217,11 +280,10 @@ class WheelSpeeds:
             end: Speeds at the end of the periods, rad/s, shape (n, 2).
             gained: Speed gained in each period by all torques, rad/s, shape (n, 2).
             moves: Whether the wheels move at all, shape (n, 2).
+            change: As the attribute, shape (n, 2).
             period: Control periods, s, shape (n,).
-            friction: Coulomb friction as an acceleration, rad/s^2.
         """
         end, gained = moves * end, moves * gained
-        change = np.broadcast_to(friction, end.shape) * period[:, None]
         return cls(end - gained, end, end - 0.5 * gained, change, period)
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
@@ -243,9 +305,14 @@ class WheelSpeeds:
         )
         return WheelSpeeds(begin, end, middle, change, self.period)
 
+    @cached_property
+    def _reversals(self) -> tuple[NDArray[np.intp], ...]:
+        """Indices of the speeds that change their sign within a period."""
+        return (self.begin * self.end < 0.0).nonzero()
+
     def turn_round(self) -> bool:
         """Whether any speed changes its sign within a period."""
-        return bool((self.begin * self.end < 0.0).any())
+        return self._reversals[0].size > 0
 
     def sign_integrals(self) -> tuple[Array, Array]:
         """Return the integrals of the speeds' signs over each period, s.
@@ -253,33 +320,30 @@ class WheelSpeeds:
         They are weighted by a weight that rises from 0 to 1 over the period, and by one that falls
         from 1 to 0.
         """
-        before, after = np.sign(self.begin), np.sign(self.end)
-        turns = before * after < 0.0
-        period = self.period[:, None]
-        if not turns.any():
-            both = 0.5 * np.sign(self.middle) * period
-            return both, both
+        rising = 0.5 * np.sign(self.middle) * self.period[:, None]
+        if not self.turn_round():
+            return rising, rising
+        falling, at = rising.copy(), self._reversals
         # A wheel reverses after the share s of a period. Before, friction adds to the drive d, then
         # it opposes it: the speed's sizes are B = (d + f) s at the beginning and
         # E = (d - f) (1 - s) at the end. Eliminating d: 2 f s^2 - (B + E + 2 f) s + B = 0.
-        start = np.abs(self.begin)
-        size = start + np.abs(self.end) + 2.0 * self.change
-        root = np.sqrt(np.maximum(np.square(size) - 8.0 * self.change * start, 0.0))
-        share = np.where(turns, 2.0 * start / np.where(turns, size + root, 1.0), 0.0)
-        before = np.where(turns, before, np.sign(self.middle))
-        after = np.where(turns, after, before)
-        rising = 0.5 * (before * share**2 + after * (1.0 - share**2))
-        falling = before * (share - 0.5 * share**2) + 0.5 * after * (1.0 - share) ** 2
-        return rising * period, falling * period
+        begin, end, friction = self.begin[at], self.end[at], 2.0 * self.change[at]
+        start = 2.0 * np.abs(begin)
+        size = np.abs(end - begin) + friction
+        root = np.sqrt(np.maximum(size * size - 2.0 * friction * start, 0.0))
+        share = start / (size + root)
+        after = np.sign(end) * self.period[at[0]]
+        first = after * (0.5 - share * share)
+        rising[at], falling[at] = first, after * (1.0 - 2.0 * share) - first
+        return rising, falling
 
 
 def _centred_mean(values: Array, side: int) -> Array:
     """Return means over `side` rows on each side, shape (n, m); near the ends over fewer."""
     count = len(values)
     # Sums up to each row, with the first and the last repeated beyond the ends.
-    sums = np.empty((count + 2 * side + 1, values.shape[1]))
-    sums[: side + 1] = 0.0
-    np.cumsum(values, axis=0, out=sums[side + 1 : side + 1 + count])
+    sums = np.zeros((count + 2 * side + 1, values.shape[1]))
+    values.cumsum(axis=0, out=sums[side + 1 : side + 1 + count])
     sums[side + 1 + count :] = sums[side + count]
     mean: Array = (sums[2 * side + 1 :] - sums[:count]) / _rows_near(count, side)
     return mean
