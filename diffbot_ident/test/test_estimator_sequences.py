@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arc_odometry import JointSample, WheelGeometry
+from arc_odometry.joints import LONGEST_STEP
 from diffbot_description import load_robot
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.torque.estimate import EstimateState
@@ -69,6 +70,7 @@ def good_samples(seed):
 def messages(plan, seed):
     """Samples, and whether each is a good one that its predecessor may be joined with."""
     troubles, offset, jumped, pause, last = dict(plan), 0.0, 0.0, 0, None
+    parted = False  # whether the last one was late by more than may be joined
     for k, sample in enumerate(good_samples(seed)):
         kind = troubles.get(k, "")
         offset -= 50.0 * (kind == "reset")
@@ -89,7 +91,8 @@ def messages(plan, seed):
         if spoiled:
             yield replace(sample, **spoiled), False
             continue
-        yield sample, kind not in ("reset", "jump")
+        yield sample, kind not in ("reset", "jump") and not parted
+        parted = kind == "late" and sample.stamp + PERIOD - last.stamp > LONGEST_STEP
         if kind == "twice":
             yield sample, False
         elif kind == "late":
@@ -128,6 +131,7 @@ def check(estimate):
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=3, deadline=None)
 @given(plans, seeds)
+@example([(1, "pause"), (13, "late")], 0)
 def test_troubles_teach_nothing_and_leave_the_truth_in_the_intervals(name, plan, seed):
     estimator, looked, refused = made(name), 0, 0
     for number, (sample, is_good) in enumerate(messages(plan, seed)):
