@@ -6,6 +6,8 @@ in test_trajectory_limits; here options, limits, places and directions are drawn
 """
 
 import math
+import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -58,13 +60,17 @@ def trajectories(draw, names=tuple(TRAJECTORIES), limited=False):
     name = draw(st.sampled_from(names))
     options = {option: draw(OPTIONS[option]) for option in options_of(name)}
     within = draw(limits) if limited else TrajectoryLimits()
+    made = partial(make_trajectory, name, limits=within, **draw(places))
     try:
-        made = make_trajectory(name, limits=within, **draw(places), **options)
+        return name, made(**options), within, options
     except ValueError as error:
-        # Points that are too near, or turns too sharp, are refused by their number.
-        assert "point" in str(error)
-        assume(False)
-    return name, made, within, options
+        # Points that are too near, or turns too sharp, are refused by their number; a time too
+        # short for a calibration by the shortest one.
+        least = re.search(r"must be at least ([\d.]+) s", str(error))
+        assert least or "point" in str(error)
+        assume(least)
+    options["time"] = float(least[1])
+    return name, made(**options), within, options
 
 
 def sampled(trajectory, times):
