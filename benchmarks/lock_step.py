@@ -8,9 +8,13 @@ executor of the suite's nodes. A graph contains physics, estimator or law, repor
 alternate in one run. Prints the ratio of robot time to wall time, at a control period of 10 ms, of
 the motion only (as in summary.json), and its ratio to the empty nodes of the same round. Then the
 processor time of each process per state, in the middle of the motion: their sum, divided by the
-number of processors, bounds the speed, and depends less on other load than the speed does.
+number of processors, bounds the speed, and depends less on other load than the speed does. Of one
+empty node, it prints the processor time and the context switches of all its threads per message.
 
     ./diffbot python benchmarks/lock_step.py [--rounds 3] [--only ident] [--sim mujoco]
+
+To compare profiles of Fast DDS, set FASTDDS_DEFAULT_PROFILES_FILE. `--only` without a name measures
+the empty nodes only; they are much faster while the system runs both on one processor.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import dataclasses
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -48,6 +53,12 @@ GRAPHS = {
 }
 
 
+def used() -> tuple[float, int]:
+    """Return processor time, s, and context switches of this process's threads so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime, usage.ru_nvcsw + usage.ru_nivcsw
+
+
 class Asking(Node):
     """Publishes a state whenever the previous one was answered."""
 
@@ -57,7 +68,7 @@ class Asking(Node):
         self._state = JointState(name=["left", "right"])
         for field in ("position", "velocity", "effort"):
             setattr(self._state, field, [0.0, 0.0])
-        self._turns, self._begin = 0, 0.0
+        self._turns, self._begin, self._used = 0, 0.0, (0.0, 0)
         self._topic = self.create_publisher(JointState, "joint_states", 10)
         self.create_subscription(Float64MultiArray, "effort_controller/commands", self._on, 10)
         self.create_timer(0.1, self._start)
@@ -70,9 +81,11 @@ class Asking(Node):
     def _on(self, message: Float64MultiArray) -> None:
         self._turns += 1
         if self._turns == SKIPPED:
-            self._begin = time.perf_counter()
+            self._begin, self._used = time.perf_counter(), used()
         if self._turns == SKIPPED + TURNS:
-            print((time.perf_counter() - self._begin) / TURNS, flush=True)
+            took = time.perf_counter() - self._begin
+            work, switches = (now - then for now, then in zip(used(), self._used, strict=True))
+            print(took / TURNS, work / TURNS, switches / TURNS, flush=True)
             self.exit_code = 0
             return
         self._topic.publish(self._state)
@@ -98,8 +111,8 @@ class Answering(Node):
         """Nothing is left to do."""
 
 
-def empty_nodes() -> float:
-    """Return the ratio of robot time to wall time of the two empty nodes."""
+def empty_nodes() -> tuple[float, float, float]:
+    """Return ratio of robot time to wall time, processor time, s, and switches of empty nodes."""
     with domains.claim("lock_step") as own:
         variables = {**os.environ, domains.VARIABLE: str(own.domain)}
         command = [sys.executable, __file__]
@@ -112,7 +125,8 @@ def empty_nodes() -> float:
         finally:
             answering.terminate()
             answering.wait()
-    return PERIOD / float(asking.stdout.split()[-1])
+    took, work, switches = map(float, asking.stdout.split()[-3:])
+    return PERIOD / took, work, switches
 
 
 @dataclasses.dataclass
@@ -205,13 +219,20 @@ def main() -> int:
         return run_node(Asking if asked.asking else Answering)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in asked.only}
     work: dict[str, list[dict[str, float]]] = {name: [] for name in asked.only}
+    nodes = []
     for _ in range(asked.rounds):
-        empty = empty_nodes()
+        nodes.append(empty_nodes())
+        empty = nodes[-1][0]
         for name in asked.only:
             own, times = graph(name, asked.sim)
             found[name].append((own, empty))
             work[name].append(times)
     print(f"robot time / wall time, {asked.sim}; medians of {asked.rounds} rounds")
+    median = [statistics.median(values) for values in zip(*nodes, strict=True)]
+    print(
+        f"an empty node: {1e6 * median[1]:.0f} us of processor time and {median[2]:.1f} context "
+        f"switches per message; two of them: {median[0]:.1f}×"
+    )
     print(f"{'graph':14}{'of it':>8}{'empty nodes':>14}{'ratio':>8}  processor time per state, us")
     for name, pairs in found.items():
         own, empty = (statistics.median(values) for values in zip(*pairs, strict=True))

@@ -8,10 +8,10 @@ that sends receipts is WINDOW messages behind. This is far less than either side
 message is overwritten before it is taken, however late or slow the reader is. With a robot that
 runs in real time, nothing ever waits for a reader; `count` shows the reader what it has missed.
 
-Why not DDS acknowledgements: they confirm that a message has arrived, not that it was taken, and
-Fast DDS requests them only every 3 s. Why not TRANSIENT_LOCAL for all: a subscriber that joins in
-mid-run would receive outdated messages. Where these are wanted, as with values that are valid until
-the next ones, the topic is `latched`.
+Why not DDS acknowledgements: they confirm that a message has arrived, not that it was taken, and by
+default Fast DDS requests them only every 3 s. Why not TRANSIENT_LOCAL for all: a subscriber that
+joins in mid-run would receive outdated messages. Where these are wanted, as with values that are
+valid until the next ones, the topic is `latched`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from diffbot_node.running import Interrupted, interruptible
 from diffbot_node.stopping import LATCHED
 
 # Number of messages that both sides keep, and by which a reader may be behind in lock-step. WINDOW
-# is small because Fast DDS drops messages that a process has not read, and repeats them only 3 s
-# later: beyond 512 of all topics together in shared memory, some 330 over UDP where the kernel
+# is small because Fast DDS drops messages that a process has not read, and by default repeats them
+# only 3 s later: beyond 512 of all topics together in shared memory, some 330 over UDP where the kernel
 # limits a socket to 208 kB.
 DEPTH, WINDOW = 2000, 100
 KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
