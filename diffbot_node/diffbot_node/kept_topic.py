@@ -35,8 +35,8 @@ from diffbot_node.stopping import LATCHED
 
 # Number of messages that both sides keep, and by which a reader may be behind in lock-step. WINDOW
 # is small because Fast DDS drops messages that a process has not read, and by default repeats them
-# only 3 s later: beyond 512 of all topics together in shared memory, some 330 over UDP where the kernel
-# limits a socket to 208 kB.
+# only 3 s later: beyond 512 of all topics together in shared memory, some 330 over UDP where the
+# kernel limits a socket to 208 kB.
 DEPTH, WINDOW = 2000, 100
 KEPT = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
 # QoS of a latched kept topic: late subscribers receive the earlier changes, too.
