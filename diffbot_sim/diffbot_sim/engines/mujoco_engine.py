@@ -17,7 +17,7 @@ benchmarks/contact_settings.py; for agv with --robot agv --amplitude 4.5 9):
 
     "MuJoCo's own": solref 4 ms for all, solimp 0.9 0.95, pyramidal cone, impratio 1, friction 1.
     agv, default settings, +-4.5 N m 0.02 0.00 -0.01 0.01; +-9 N m -0.04 0.00 -0.01 0.01.
-    Speed: about 115,000 inner steps of 0.5 ms per second of one core, 57 x real time.
+    Speed: about 270,000 inner steps of 0.5 ms per second of one core, 135 x real time.
 
 The error of K5 is due to sideways creep of the wheels. MuJoCo damps slip towards zero with the time
 constant T of solreffriction, but neglects that the rolling direction turns meanwhile. A wheel that
