@@ -9,10 +9,9 @@ so that the best of three tries counts. Code that is too slow misses all three.
 Tests that compute, and need neither a graph nor Gazebo, get the marker `numeric`.
 
 Tests of whole graphs, which request `domain` or `gazebo`, run one after the other in one process
-when tests run in several processes; the other processes have a lower priority, as nodes need a
-processor at once. The tests of each other file also stay in one process, so that their fixtures are
-created once. ``colcon test`` tests packages in parallel; only one test of a whole graph at a time
-runs in a checkout.
+when tests run in several processes: their nodes need the other processor. The tests of each other
+file also stay in one process, so that their fixtures are created once. ``colcon test`` tests
+packages in parallel; only one test of a whole graph at a time runs in a checkout.
 
 This file also applies to a single package: pytest finds it next to pyproject.toml, in the folder
 above the package.
@@ -35,8 +34,6 @@ import pytest
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 # Scheduling policy of this process; a child of a process at real-time priority inherits that one.
 _POLICY = os.sched_getscheduler(0)
-# Nice value of the processes that run no graphs.
-_YIELDING = 10
 
 try:
     from diffbot_bringup import domains
@@ -95,20 +92,10 @@ def _runs_a_graph(item: pytest.Item) -> bool:
     return bool({"domain", "gazebo"} & set(getattr(item, "fixturenames", ())))
 
 
-def _give_way() -> None:
-    """Give the nodes of graphs, which another process of pytest-xdist tests, the processors first.
-
-    It cannot be undone; the process that tests graphs begins with them, as they are many.
-    """
-    if "PYTEST_XDIST_WORKER" in os.environ and os.getpriority(os.PRIO_PROCESS, 0) < _YIELDING:
-        os.setpriority(os.PRIO_PROCESS, 0, _YIELDING)
-
-
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Make a test of a whole graph wait until no other process of this checkout runs one."""
     if not _runs_a_graph(item):
-        _give_way()
         yield
         return
     with open(__file__) as checkout:

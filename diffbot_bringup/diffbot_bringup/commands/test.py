@@ -108,16 +108,16 @@ def _pytest(
 
 
 def worker_arguments(pytest_arguments: list[str]) -> list[str]:
-    """Arguments that let pytest-xdist run the tests in three processes, or none.
+    """Arguments that let pytest-xdist run the tests in two processes, or none.
 
-    Whole graphs of nodes stay together in one of them, by conftest.py's groups. That one often
-    waits, so that three keep two processors busy. A debugger, or a number of processes given by the
-    user, takes precedence.
+    Whole graphs of nodes stay together in one of the two, by conftest.py's groups; more processes
+    would take their nodes' processor time. A debugger, or a number of processes given by the user,
+    takes precedence.
     """
     own = any(word.startswith(("-n", "--numprocesses", "--pdb", "-s")) for word in pytest_arguments)
     if own or (os.cpu_count() or 1) < 2 or importlib.util.find_spec("xdist") is None:
         return []
-    return ["-n", "3", "--dist", "loadgroup"]
+    return ["-n", "2", "--dist", "loadgroup"]
 
 
 def test_folders(root: Path, names: list[str]) -> list[Path]:
