@@ -434,22 +434,17 @@ class Identification:
     def _beyond_limits(self) -> tuple[float, str] | None:
         """Return the largest relative excess of a speed limit and its message; None if within."""
         limits, excitation = self._limits, "for its excitation"
-        v, omega = self.velocity
-        fastest = max(self._geometry.wheel_velocity(v, omega), key=abs)
-        if (
-            abs(v) <= limits.velocity
-            and abs(omega) <= limits.yaw_rate
-            and abs(fastest) <= limits.wheel_speed
-        ):
-            return None
+        fastest = max(self._geometry.wheel_velocity(*self.velocity), key=abs)
         share, name, value, limit, unit, whose = max(
             (abs(value) / limit - 1.0, name, value, limit, unit, whose)
             for name, value, limit, unit, whose in (
-                ("velocity", v, limits.velocity, "m/s", excitation),
-                ("yaw rate", omega, limits.yaw_rate, "rad/s", excitation),
+                ("velocity", self.velocity[0], limits.velocity, "m/s", excitation),
+                ("yaw rate", self.velocity[1], limits.yaw_rate, "rad/s", excitation),
                 ("speed of a wheel", fastest, limits.wheel_speed, "rad/s", "for its wheels"),
             )
         )
+        if share <= 0.0:
+            return None
         return share, (
             f"{name} {value:.3g} {unit} is beyond the limit {limit:g} {unit} of robot "
             f"'{limits.robot}' {whose}; lower amplitude, or raise the limit in its YAML"

@@ -13,7 +13,7 @@ from diffbot_ident.torque.axis_fit import (
     AxisPrior,
     DelayedResiduals,
     averaged,
-    fit,
+    fit_axes,
 )
 from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
@@ -59,7 +59,13 @@ def simulated(axis, noise, seed, count=3000, delay=0):
 
 
 def fitted(axis, noise, seed, prior=None, count=3000):
-    return fit(simulated(axis, noise, seed, count).delayed(0.0), axis, prior)
+    priors = None if prior is None else (prior, prior)
+    return fit(simulated(axis, noise, seed, count), axis, priors)
+
+
+def fit(sums, axis, priors=None):
+    """The fit of one axis, with torques that act at once."""
+    return fit_axes(sums.delayed(0.0), priors=priors or (None, None))[AXES.index(axis)]
 
 
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
@@ -106,7 +112,7 @@ def test_rounding_in_rows_without_noise_is_no_negative_variance():
     found = simulated(LINEAR, (0.0, 0.0), 3)
     found.squares[:, LINEAR.output, :] = found.squares[:, :, LINEAR.output] = 0.0
     found.squares[1, LINEAR.output, LINEAR.output] = -1e-19
-    assert max(fit(found.delayed(0.0), LINEAR).noise) < 1e-12
+    assert max(fit(found, LINEAR).noise) < 1e-12
 
 
 @pytest.mark.parametrize("delay", range(DELAYS))
@@ -122,7 +128,7 @@ def test_missing_motion_leaves_a_huge_variance_and_nothing_else():
     sums.squares[:, SUM, :] = sums.squares[:, :, SUM] = 0.0
     sums.torque[SUM, :] = sums.torque[:, SUM] = 0.0
     sums.reading[SUM, :] = sums.reading[:, SUM] = 0.0
-    found = fit(sums.delayed(0.0), LINEAR)
+    found = fit(sums, LINEAR)
     assert np.isfinite(found.covariance).all()
     assert found.covariance[1, 1] > 1e3 * found.covariance[0, 0]
 

@@ -12,7 +12,7 @@ from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
 from arc_odometry import JointSample
 from diffbot_ident.torque import integral_estimator
-from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit
+from diffbot_ident.torque.axis_fit import ANGULAR, LINEAR, fit_axes
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import (
     COS_HEADING,
@@ -301,8 +301,7 @@ def test_a_pattern_is_found_and_taken_out(pattern):
     for seed in range(5):
         own = sums(seed, PATTERNS[pattern])
         assert named(own) == (pattern,)
-        for axis, extra in zip((LINEAR, ANGULAR), pattern.columns, strict=True):
-            found = fit(own, axis, None, extra)
+        for found in fit_axes(own, pattern.columns):
             normalised.append((found.theta[1] - 2.0) / np.sqrt(found.covariance[1, 1]))
     # Ten normal errors: their rms is beyond 2 less than once in 1000.
     assert np.sqrt(np.mean(np.square(normalised))) < 2.0

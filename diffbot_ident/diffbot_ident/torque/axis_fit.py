@@ -49,6 +49,14 @@ STD_INFLATION = 1.05
 # Information of the weak regularising prior, as a share of the rows' information about each
 # regressor alone.
 WEAK_PRIOR = 1e-9
+# A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
+MIN_DETERMINANT = 1e-12
+TINY = float(np.finfo(float).tiny)
+# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
+# settle.
+ROUNDS = 4
+# Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
+FAR = 30.0
 
 
 ExtraColumns = tuple[tuple[int, ...], tuple[int, ...]]
@@ -70,16 +78,6 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
 def is_spread(columns: ExtraColumns) -> bool:
     """Whether the columns include torques spread over several periods."""
     return SPREAD_SUM[0] in columns[0]
-
-
-# A 2 x 2 determinant below this share of the product of the diagonal is mere rounding.
-MIN_DETERMINANT = 1e-12
-# Rounds in which the torques' noise and the scatter of its estimate, which depend on each other,
-# settle.
-ROUNDS = 4
-# Standard deviations beyond which cutting off a normal distribution at 0 hardly changes its mean.
-FAR = 30.0
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -149,6 +147,10 @@ class AxisFit:
     covariance: Array
     variance: float
     noise: tuple[float, float]
+
+    def with_covariance(self, covariance: Array) -> AxisFit:
+        """Return this fit with another covariance."""
+        return AxisFit(self.theta, covariance, self.variance, self.noise)
 
 
 def averaged(one: AxisFit, other: AxisFit, share: float) -> AxisFit:
@@ -335,27 +337,18 @@ def _weak_prior(size: int) -> Array:
     return prior
 
 
-def fit(
-    sums: RowSums, axis: Axis, prior: AxisPrior | None = None, extra: Sequence[int] = ()
-) -> AxisFit:
-    """Fit one axis; the sums are those of one delay, `RowSums.delayed`.
+def fit_axes(
+    sums: RowSums,
+    extra: ExtraColumns = NO_COLUMNS,
+    priors: Sequence[AxisPrior | None] = (None, None),
+) -> tuple[AxisFit, AxisFit]:
+    """Fit both axes; the sums are those of one delay, `RowSums.delayed`.
 
     Args:
         sums: Sums of at least a few windows of rows.
-        axis: LINEAR or ANGULAR.
-        prior: Prior knowledge; None uses only the weak prior.
         extra: Columns of additional regressors, which have no prior.
+        priors: Prior knowledge of both axes, or None of both, which uses only the weak prior.
     """
-    columns = axis.columns(extra)
-    return _fits(sums, _Blocks([columns[:-1]], [columns[-1:]]), [prior])[0]
-
-
-def fit_axes(
-    sums: RowSums,
-    extra: ExtraColumns = ((), ()),
-    priors: Sequence[AxisPrior | None] = (None, None),
-) -> tuple[AxisFit, AxisFit]:
-    """Fit both axes as `fit` does."""
     linear, angular = fits(sums, (extra,), priors)
     return linear, angular
 
@@ -366,17 +359,8 @@ def fits(
     priors: Sequence[AxisPrior | None] = (None, None),
 ) -> list[AxisFit]:
     """Fit both axes with each of several sets of additional columns: [linear, angular] of each."""
-    return _fits(sums, _blocks(sets), [*priors] * len(sets))
-
-
-def _fits(sums: RowSums, blocks: _Blocks, priors: Sequence[AxisPrior | None]) -> list[AxisFit]:
-    """Return n fits with up to p parameters.
-
-    Args:
-        sums: Sums of the rows, with the torques of one delay.
-        blocks: Blocks of the regressors and the output.
-        priors: Prior knowledge of each fit; all have some, or none has.
-    """
+    blocks = _blocks(sets)
+    # n fits with up to p parameters.
     seen, scale = blocks.scaled(sums.products)  # (4, n, p + 1, p + 1)
     size = blocks.most
     squares, spread = seen[:2], seen[2:, :, :-1, :-1]
@@ -389,7 +373,7 @@ def _fits(sums: RowSums, blocks: _Blocks, priors: Sequence[AxisPrior | None]) ->
     omega = torque * spread[0] + reading * spread[1]
     # Noise variance at which uncorrelated rows would give the same precision.
     per_row = np.maximum((p * omega).sum(axis=(1, 2)) / blocks.sizes, TINY)[:, None, None]
-    told = [prior for prior in priors if prior is not None]
+    told = [prior for prior in priors if prior is not None] * len(sets)
     if told:
         own = len(told[0].mean)
         known, expected = np.zeros_like(p), np.zeros_like(b)

@@ -625,10 +625,7 @@ class _Regression:
             gain, viscous, coulomb = self._drift.deviations
             covariance[2:, 2:] += np.diag((gain * values[2:]) ** 2)
             friction = friction.less_sure(math.hypot(gain, viscous), math.hypot(gain, coulomb))
-        k5, k6, k7, k8 = values.tolist()
         return Estimate(
-            (k5, k6, k7, k8),
-            tuple(map(tuple, covariance.tolist())),
             samples=samples,
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=self._residuals.correlation(),
@@ -640,7 +637,7 @@ class _Regression:
             torque_difference=self._difference,
             slope=floor_slope(found[SLOPE][0]) if SLOPE in found else None,
             since=self.since,
-        )
+        ).with_values(values, covariance)
 
     def _roughness(self, axes: Sequence[AxisFit]) -> tuple[float, float]:
         """Return the uncertainty that patterns add.
@@ -725,7 +722,7 @@ class _Regression:
         """
         factors = self._residuals.variance_factors() if self._remembers else (1.0, 1.0)
         linear, angular = (
-            AxisFit(axis.theta, factor * axis.covariance, axis.variance, axis.noise)
+            axis.with_covariance(factor * axis.covariance)
             for axis, factor in zip(axes, factors, strict=True)
         )
         return linear, angular
@@ -765,16 +762,15 @@ class _Regression:
         found = []
         for fitted, (before, after) in zip(fits(seen, extra, self._priors), ends, strict=True):
             slope = (after - before) / (late - early) * delay.std
-            covariance = fitted.covariance + slope[:, None] * slope
-            found.append(AxisFit(fitted.theta, covariance, fitted.variance, fitted.noise))
-        for i, patterns in enumerate(sets):
+            found.append(fitted.with_covariance(fitted.covariance + slope[:, None] * slope))
+        rough = [any(pattern.floor > 0.0 for pattern in patterns) for patterns in sets]
+        without = solutions(seen.moments, (self._known,)) if any(rough) else []
+        for i in np.flatnonzero(rough).tolist():
             # The shape of such a pattern is known only roughly: add the whole change that it makes
             # to the parameters as uncertainty.
-            if any(pattern.floor > 0.0 for pattern in patterns):
-                without = solutions(seen.moments, (self._known,))
-                for fitted, (theta,) in zip(found[2 * i : 2 * i + 2], without, strict=True):
-                    taken = fitted.theta[:6] - theta[:6]
-                    fitted.covariance[:6, :6] += taken[:, None] * taken
+            for fitted, (theta,) in zip(found[2 * i : 2 * i + 2], without, strict=True):
+                taken = fitted.theta[:6] - theta[:6]
+                fitted.covariance[:6, :6] += taken[:, None] * taken
         return found
 
     def _look_for_patterns(self, delay: float) -> None:

@@ -613,14 +613,15 @@ class RowSums:
         They have one column of the torques' sum, SUM.start, and one of their difference; with
         `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
         """
-        seen = copy(self)
-        seen.products = weighted_products(self.products, torque_weights(delay, spread, self.fine))
-        return seen
+        return self._with_torques(torque_weights(delay, spread, self.fine))
 
     def at(self, delays: tuple[float, ...]) -> RowSums:
         """Return these sums with a pair of torque columns for each of the delays."""
+        return self._with_torques(_at(delays, self.fine))
+
+    def _with_torques(self, weights: Array) -> RowSums:
         seen = copy(self)
-        seen.products = weighted_products(self.products, _at(delays, self.fine))
+        seen.products = weighted_products(self.products, weights)
         return seen
 
     def moments_at(self, delays: Sequence[float]) -> Array:

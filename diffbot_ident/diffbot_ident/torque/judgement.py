@@ -470,9 +470,9 @@ class ResidualCorrelation:
             spread = is_spread(extra)
             seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, sums.fine)
             error = np.zeros((len(seen.moments), 2))
-            for side, axis in enumerate(AXES):
-                *columns, output = axis.columns(extra[side])
-                error[columns, side] = -solutions(seen.moments, (extra,))[side][0]
+            for side, (theta,) in enumerate(solutions(seen.moments, (extra,))):
+                *columns, output = AXES[side].columns(extra[side])
+                error[columns, side] = -theta
                 error[output, side] = 1.0
             self._map = np.concatenate((error[:TORQUES], weights @ error[TORQUES:]))
             self._unfitted = 0

@@ -57,6 +57,7 @@ import contextlib
 import ctypes
 import math
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -115,6 +116,7 @@ class ContactSettings:
     wheel_friction: float | None = None
 
 
+@cache
 def _stop_timers() -> None:
     """Stop the clock of MuJoCo's profiler, which takes an eighth of the time of a step.
 
