@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whether intervals hold, or the answer is refused, on data beyond the model.
+
+Robots of independent_plant, drawn at random (1 to 200 kg, wheels of 3 to 20 cm, periods of 5 to
+20 ms, 500 to 16384 counts), are recorded as tables and identified by `identify`, as a user would.
+For each kind of data:
+
+K5/K6/K7/K8, friction        intervals of verified runs that hold, % of those that are given;
+                             friction: viscous/Coulomb
+largest                      largest error of K5..K8 in standard deviations, where verified
+refused                      runs that are not verified, %
+named                        runs whose warnings or reasons name the defect, %
+others                       runs that name a defect which they do not have, %
+width                        median width of K5..K8 over that with clean data of the same robots
+
+    ./diffbot python benchmarks/beyond_the_model.py [--rows late lag] [--robots 60] [--seed 1]
+    ./diffbot python benchmarks/beyond_the_model.py --save DIR       # keeps the tables
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from independent_plant import Array, Imperfections, Recording, Robots, draw, drive
+
+from diffbot_ident.recording.identify import STATUS, analyse_recording
+from diffbot_ident.recording.options import Options
+
+SECONDS = 20.0
+LEVELS = (0.4, 0.7, 1.0)
+Change = Callable[[Robots, Imperfections, np.random.Generator], tuple[Robots, Imperfections]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of data.
+
+    Attributes:
+        change: Adds the imperfection to robots.
+        words: Words of which a warning that names it contains at least one.
+        holds: Which of K5..K8 the data can tell.
+    """
+
+    change: Change
+    words: tuple[str, ...] = ()
+    holds: tuple[bool, bool, bool, bool] = (True, True, True, True)
+
+
+def _only(**own: Callable[[Robots, np.random.Generator], Array]) -> Change:
+    """Return a change of imperfections alone."""
+
+    def change(
+        robots: Robots, imperfect: Imperfections, random: np.random.Generator
+    ) -> tuple[Robots, Imperfections]:
+        return robots, replace(imperfect, **{k: f(robots, random) for k, f in own.items()})
+
+    return change
+
+
+def _uniform(low: float, high: float, *shape: int) -> Callable[..., Array]:
+    return lambda robots, random: random.uniform(low, high, (*shape, len(robots.mass)))
+
+
+def _unlike(most: float) -> Callable[..., Array]:
+    """Return shares that differ in sign between the wheels, shape (2, n)."""
+    return lambda robots, random: (
+        np.array([[-1.0], [1.0]]) * random.uniform(-most, most, len(robots.mass))
+    )
+
+
+def _constant(value: float) -> Callable[..., Array]:
+    return lambda robots, random: np.full(len(robots.mass), value)
+
+
+def _periods(low: float, high: float) -> Callable[..., Array]:
+    return lambda robots, random: robots.period * random.uniform(low, high, len(robots.mass))
+
+
+def _of_torque(low: float, high: float, *shape: int) -> Callable[..., Array]:
+    return lambda robots, random: (
+        robots.torque * random.uniform(low, high, (*shape, len(robots.mass)))
+    )
+
+
+def _moment(low: float, high: float) -> Callable[..., Array]:
+    """Return moments against turning, as shares of the excitation's."""
+    return lambda robots, random: (
+        2.0
+        * robots.torque
+        * robots.half_track
+        / robots.radius
+        * random.uniform(low, high, len(robots.mass))
+    )
+
+
+def _slower(change: Change) -> Change:
+    """Return the change for robots with a period of 10 ms."""
+
+    def slower(
+        robots: Robots, imperfect: Imperfections, random: np.random.Generator
+    ) -> tuple[Robots, Imperfections]:
+        return change(replace(robots, period=np.full(len(robots.mass), 0.01)), imperfect, random)
+
+    return slower
+
+
+LATE = ("stamps", "late")
+ROWS: Mapping[str, Row] = {
+    "clean": Row(_only()),
+    "fractional delay": Row(_only(delay=_periods(0.0, 3.0)), ("delay", "after it is")),
+    "drops": Row(_only(dropped=_uniform(0.005, 0.02)), ("missing", "lost", "left out")),
+    "slope": Row(_only(slope=_uniform(-0.03, 0.03)), ("not level",)),
+    "torque offset": Row(_only(offset=_of_torque(-0.03, 0.03, 2)), ("differs by direction",)),
+    "unequal radii": Row(_only(radius_error=_unlike(0.01)), ("not alike",)),
+    "sag": Row(_only(sag=_uniform(0.02, 0.08)), ("drift", "sag", "less")),
+    "warm-up": Row(_only(warm_up=_uniform(0.1, 0.4)), ("drift", "warm")),
+    "jitter, true stamps": Row(
+        _only(jitter=lambda robots, random: 0.1 * robots.period), ("jitter",), True
+    ),
+    "late": Row(_only(late=_uniform(0.002, 0.003)), LATE),
+    "late 1 ms": Row(_slower(_only(late=_constant(0.001))), LATE),
+    "rounded": Row(
+        _only(rounding=_constant(0.001), jitter=lambda robots, random: 0.05 * robots.period),
+        ("stamps", "rounded"),
+    ),
+    "lag": Row(_only(lag=_uniform(0.002, 0.02), delay=_periods(0.0, 3.5)), ("lag", "gradually")),
+    "backlash": Row(_only(backlash=_uniform(math.radians(0.2), math.radians(1.0))), ("backlash",)),
+    "creep": Row(_only(creep=_uniform(0.01, 0.05)), ("slip",)),
+    "skid": Row(
+        _only(turning_coulomb=_moment(0.1, 0.25), turning_viscous=_moment(0.01, 0.05)),
+        ("turning", "skid"),
+    ),
+    "stribeck": Row(
+        _only(
+            stiction=_uniform(0.3, 1.0),
+            stribeck=lambda robots, random: (
+                robots.speed / robots.radius * random.uniform(0.02, 0.1, len(robots.mass))
+            ),
+        ),
+        ("low speed", "stiction"),
+    ),
+    "caster": Row(
+        _only(
+            caster=lambda robots, random: (
+                robots.torque / robots.radius * random.uniform(0.05, 0.2, len(robots.mass))
+            )
+        ),
+        ("drag",),
+    ),
+    "stale": Row(_only(stale=_uniform(0.005, 0.03)), ("repeat", "stale")),
+    "scale": Row(_only(scale=_uniform(-0.05, 0.05, 2)), ("not alike",), (True, True, False, False)),
+}
+# Words of all other defects; of delays and gaps, a wrong name does no harm.
+OTHERS = tuple(
+    (name, row.words)
+    for name, row in ROWS.items()
+    if row.words and name not in ("fractional delay", "drops")
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What `identify` says of one recording.
+
+    Attributes:
+        status: Exit status.
+        errors: Errors of K5..K8 in standard deviations; NaN where not identifiable, shape (4,).
+        widths: Half widths of the intervals over the values, shape (4,).
+        friction: Errors of [viscous left, right, Coulomb left, right] in deviations, shape (4,).
+        text: Warnings, reasons and notes.
+    """
+
+    status: int
+    errors: Array
+    widths: Array
+    friction: Array
+    text: str
+
+
+def write_table(path: Path, recording: Recording) -> None:
+    """Write a recording as `identify` reads it."""
+    columns = np.column_stack((recording.stamps, recording.angles, recording.efforts))
+    header = "time,left_position,right_position,left_effort,right_effort"
+    np.savetxt(path, columns, fmt="%.9g", delimiter=",", header=header, comments="")
+
+
+def identified(path: Path, radius: float, track: float, truth: Array, friction: Array) -> Told:
+    """Return what `identify` says of a table, beside the truth."""
+    nothing = np.full(4, math.nan)
+    try:
+        found = analyse_recording(
+            Options([path], wheel_radius=radius, track=track, pictures=False, page=False)
+        )
+    except ValueError as error:
+        return Told(2, nothing, nothing, nothing, str(error))
+    values = {value.name: value for verdict in found.verdicts for value in verdict.values}
+
+    def errors(names: Sequence[str], true: Array) -> tuple[Array, Array]:
+        error, width = nothing.copy(), nothing.copy()
+        for i, name in enumerate(names):
+            value = values.get(name)
+            if value is None or not (math.isfinite(value.std) and value.std > 0.0):
+                continue
+            error[i] = (value.value - true[i]) / value.std
+            width[i] = 1.96 * value.std / abs(true[i])
+        return error, width
+
+    k, widths = errors(("K5", "K6", "K7", "K8"), truth)
+    rub, _ = errors(
+        [f"{kind} friction, {side} wheel" for kind in ("viscous", "Coulomb")
+         for side in ("left", "right")],
+        friction,
+    )  # fmt: skip
+    told = [
+        *(note for note in found.notes if note.startswith("warning")),
+        *(verdict.summary() for verdict in found.verdicts),
+        *(note for verdict in found.verdicts for note in verdict.notes),
+    ]
+    return Told(STATUS[found.usable.value], k, widths, rub, "\n".join(told))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One recording and its truth."""
+
+    row: str
+    path: Path
+    radius: float
+    track: float
+    truth: Array
+    friction: Array
+
+    def told(self) -> Told:
+        """Return what `identify` says."""
+        return identified(self.path, self.radius, self.track, self.truth, self.friction)
+
+
+def _truth(robots: Robots, imperfect: Imperfections, k: int) -> tuple[Array, Array]:
+    """Return K5..K8 and the friction [viscous, Coulomb] of a robot at the end of its run.
+
+    A torque that fell by a share makes K7 and K8 smaller and the friction larger by it.
+    """
+    left = 1.0 - imperfect.sag[k]
+    viscous = robots.viscous[:, k] * (1.0 - imperfect.warm_up[k])
+    gains = robots.truth[:, k] * (1.0, 1.0, left, left)
+    return gains, np.concatenate((viscous, robots.coulomb[:, k])) / left
+
+
+def make_cases(rows: Sequence[str], n: int, seed: int, folder: Path) -> list[Case]:
+    """Record n robots for each row, as tables in the folder."""
+    made = []
+    for row in rows:
+        random = np.random.default_rng([seed, *row.encode()])
+        made.append(ROWS[row].change(draw(n, seed), Imperfections.none(n), random))
+    robots, imperfect = (
+        type(first)(
+            **{
+                name: np.concatenate([getattr(pair[i], name) for pair in made], axis=-1)
+                for name in vars(first)
+            }
+        )
+        for i, first in enumerate(made[0])
+    )
+    labels = [(row, i) for row in rows for i in range(n)]
+    cases: list[Case | None] = [None] * len(labels)
+    for period in np.unique(robots.period).tolist():
+        own = np.flatnonzero(robots.period == period)
+        some, theirs = (
+            type(each)(**{name: value[..., own] for name, value in vars(each).items()})
+            for each in (robots, imperfect)
+        )
+        for k, recording in zip(
+            own.tolist(), drive(some, theirs, SECONDS, seed, LEVELS), strict=True
+        ):
+            row, i = labels[k]
+            path = folder / f"{row.replace(' ', '_').replace(',', '')}_{i}.csv"
+            write_table(path, recording)
+            cases[k] = Case(
+                row,
+                path,
+                float(robots.radius[k]),
+                2.0 * float(robots.half_track[k]),
+                *_truth(robots, imperfect, k),
+            )
+    return [case for case in cases if case is not None]
+
+
+def _held(errors: Array) -> str:
+    """Return the share of given intervals that hold, %."""
+    given = errors[np.isfinite(errors)]
+    return f"{100.0 * np.mean(np.abs(given) <= 1.96):4.0f}" if given.size else "   –"
+
+
+def line(row: str, found: Sequence[Told], clean: Sequence[Told]) -> str:
+    """Return the line of a row."""
+    verified = [told for told in found if told.status == 0]
+    errors = np.array([told.errors for told in verified]).reshape(-1, 4)
+    errors = np.where(ROWS[row].holds, errors, math.nan)
+    friction = np.array([told.friction for told in verified]).reshape(-1, 4)
+    words = ROWS[row].words
+    named = np.mean([any(word in told.text for word in words) for told in found]) if words else 0.0
+    wrong = [
+        any(any(word in told.text for word in others) for name, others in OTHERS
+            if name != row and not set(words) & set(others))
+        for told in found
+    ]  # fmt: skip
+    ratio = math.nan
+    if clean:
+        widths = [a.widths / b.widths for a, b in zip(found, clean, strict=True)]
+        ratio = float(np.nanmedian(np.array(widths)))
+    largest = np.nanmax(np.abs(errors)) if np.isfinite(errors).any() else math.nan
+    k = "/".join(_held(errors[:, i]).strip() for i in range(4))
+    rub = f"{_held(friction[:, :2]).strip()}/{_held(friction[:, 2:]).strip()}"
+    return (
+        f"{row:20s} {k:>16s} {rub:>9s} {largest:7.1f} "
+        f"{100.0 * (1.0 - len(verified) / len(found)):7.0f} {100.0 * named:6.0f} "
+        f"{100.0 * np.mean(wrong):6.0f} {ratio:6.2f}"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--robots", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", type=Path, help="folder to keep the tables in")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--verbose", action="store_true", help="print each run that is wrong")
+    options = parser.parse_args()
+    rows = list(dict.fromkeys(("clean", *options.rows)))
+    with TemporaryDirectory() as temporary:
+        folder = options.save or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        cases = make_cases(rows, options.robots, options.seed, folder)
+        with ProcessPoolExecutor(options.workers) as pool:
+            told = list(pool.map(Case.told, cases, chunksize=4))
+    by_row = {row: [t for c, t in zip(cases, told, strict=True) if c.row == row] for row in rows}
+    print(
+        f"{'data':20s} {'K5/K6/K7/K8':>16s} {'friction':>9s} {'largest':>7s} {'refused':>7s} "
+        f"{'named':>6s} {'others':>6s} {'width':>6s}"
+    )
+    for row in rows:
+        print(line(row, by_row[row], by_row["clean"]), flush=True)
+    if options.verbose:
+        for case, each in zip(cases, told, strict=True):
+            if each.status or np.nanmax(np.abs(each.errors), initial=0.0) > 2.5:
+                print(
+                    f"{case.path.name}: status {each.status}, errors "
+                    f"{np.round(each.errors, 1).tolist()}, friction "
+                    f"{np.round(each.friction, 1).tolist()}\n    "
+                    + each.text.replace("\n", "\n    ")
+                    + f"\n    --wheel-radius {case.radius:.9g} --track {case.track:.9g}"
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Differential-drive robots with imperfections, independent of the suite's engines and models.
+
+Written from Newton's and Euler's equations, without any code of the packages, so that an estimator
+is tried on data that its authors did not make. Many robots move at once, one per column; the
+integration is explicit, of second order, with steps of at most 0.1 ms.
+
+The wheels' equations, with F the force of the floor on the robot at a wheel, forward positive:
+
+    M0 dv/dt = m_b d omega^2 + F_l + F_r + F_x
+    I0 domega/dt = -m_b d v omega + b (F_r - F_l) + N_z
+    J dw/dt = tau - friction(w) - r F             M0 = m_b + 2 m_w
+                                                  I0 = I_b + m_b d^2 + 2 (I_wz + m_w b^2)
+
+Wheels that roll have w r = v -+ b omega. Wheels that creep move less than they roll, in proportion
+to the force: w r - (v -+ b omega) = creep |w r| F / (typical force). With backlash, part of J turns
+with motor and encoder and meets the rest, which turns with the wheel, only at both ends of the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+GRAVITY = 9.81
+# Longest integration step, s.
+STEP = 1e-4
+# Length of the excitation's holds, s.
+HOLD = 0.2
+# Largest yaw acceleration of the excitation, rad/s^2.
+MOST_YAW = 15.0
+
+
+@dataclass(frozen=True)
+class Robots:
+    """n robots; arrays of shape (n,), pairs [left, right] of shape (2, n), SI units.
+
+    Attributes:
+        mass: Body's mass, kg.
+        inertia: Body's yaw inertia about its centre of mass, kg m^2.
+        ahead: Distance of the centre of mass ahead of the axle, m.
+        wheel_mass, wheel_yaw, wheel_spin: Each wheel's mass, kg, and inertias, kg m^2; the spin
+            inertia includes the rotor, reflected through the gear.
+        radius, half_track: Wheel radius and half the track, m.
+        viscous, coulomb: Friction of the wheels, N m s/rad and N m.
+        torque: Amplitude of the excitation at each wheel, N m.
+        speed, yaw_rate: Speeds from which the excitation brakes, m/s and rad/s.
+        period: Control period, s.
+        counts: Encoder counts per turn.
+        noise: Standard deviation of the acting torque, as a share of the commanded one.
+    """
+
+    mass: Array
+    inertia: Array
+    ahead: Array
+    wheel_mass: Array
+    wheel_yaw: Array
+    wheel_spin: Array
+    radius: Array
+    half_track: Array
+    viscous: Array
+    coulomb: Array
+    torque: Array
+    speed: Array
+    yaw_rate: Array
+    period: Array
+    counts: Array
+    noise: Array
+
+    @property
+    def equivalent_mass(self) -> Array:
+        """M_e, kg."""
+        return self.mass + 2.0 * self.wheel_mass + 2.0 * self.wheel_spin / self.radius**2
+
+    @property
+    def equivalent_inertia(self) -> Array:
+        """I_e, kg m^2."""
+        return (
+            self.inertia
+            + self.mass * self.ahead**2
+            + 2.0 * (self.wheel_yaw + self.wheel_mass * self.half_track**2)
+            + 2.0 * self.wheel_spin * self.half_track**2 / self.radius**2
+        )
+
+    @property
+    def truth(self) -> Array:
+        """K5..K8 of the closed form, shape (4, n)."""
+        moment = self.mass * self.ahead
+        return np.array(
+            [
+                moment / self.equivalent_mass,
+                -moment / self.equivalent_inertia,
+                1.0 / (self.radius * self.equivalent_mass),
+                -self.half_track / (self.radius * self.equivalent_inertia),
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Imperfections:
+    """What the robots have beyond the model; arrays of shape (n,), 0 where there is nothing.
+
+    Attributes:
+        delay: Time from a command to the beginning of its effect, s.
+        lag: Time constant of the motor's torque, s.
+        backlash: Gap between motor and wheel, rad.
+        creep: Slip of a wheel at the typical force of the excitation.
+        turning_viscous, turning_coulomb: Moment of the floor against turning, N m s/rad and N m.
+        stiction: Static friction beyond the Coulomb friction, as a share of it.
+        stribeck: Wheel speed over which the static friction vanishes, rad/s.
+        caster: Force of a dragging caster, N, behind the axle by the half track.
+        slope: Slope of the floor, rad.
+        offset: Torque that acts in addition to the commanded one, N m, shape (2, n).
+        scale: Torque over commanded torque, less 1, shape (2, n).
+        radius_error: True over assumed radius, less 1, shape (2, n).
+        sag: Share of the torque lost over the run.
+        warm_up: Share of the viscous friction lost over the run.
+        late: Largest lateness of the stamps, s, uniform from 0.
+        jitter: Standard deviation of the control period, s, with true stamps.
+        rounding: Stamps are rounded to multiples of this, s.
+        dropped: Share of the samples that are lost.
+        stale: Share of the samples that repeat the sample before with a new stamp.
+    """
+
+    delay: Array
+    lag: Array
+    backlash: Array
+    creep: Array
+    turning_viscous: Array
+    turning_coulomb: Array
+    stiction: Array
+    stribeck: Array
+    caster: Array
+    slope: Array
+    offset: Array
+    scale: Array
+    radius_error: Array
+    sag: Array
+    warm_up: Array
+    late: Array
+    jitter: Array
+    rounding: Array
+    dropped: Array
+    stale: Array
+
+    @classmethod
+    def none(cls, n: int) -> Imperfections:
+        """Return n robots without any imperfection."""
+        pairs = {"offset", "scale", "radius_error"}
+        return cls(**{f.name: np.zeros((2, n) if f.name in pairs else n) for f in fields(cls)})
+
+
+def draw(n: int, seed: int) -> Robots:
+    """Draw n robots of 1 to 200 kg with wheels of 3 to 20 cm, periods of 5 to 20 ms."""
+    random = np.random.default_rng([seed, n])
+
+    def log(low: float, high: float, *shape: int) -> Array:
+        return np.exp(random.uniform(np.log(low), np.log(high), (*shape, n)))
+
+    radius = log(0.03, 0.2)
+    mass = log(1.0, 200.0) * np.clip(radius / 0.08, 0.3, 1.0)
+    half_track = radius * random.uniform(1.5, 4.0, n)
+    wheel_mass = mass * random.uniform(0.02, 0.08, n)
+    spin = wheel_mass * radius**2 * random.uniform(0.4, 0.9, n)
+    size = half_track * random.uniform(0.5, 1.0, n)
+    ahead = half_track * random.uniform(0.1, 0.5, n) * random.choice([-1.0, 1.0], n)
+    zero = np.zeros(n)
+    drawn = Robots(
+        mass=mass,
+        inertia=mass * size**2,
+        ahead=ahead,
+        wheel_mass=wheel_mass,
+        wheel_yaw=0.5 * spin + wheel_mass * radius**2 / 12.0,
+        wheel_spin=spin,
+        radius=radius,
+        half_track=half_track,
+        viscous=np.zeros((2, n)),
+        coulomb=np.zeros((2, n)),
+        torque=zero,
+        speed=random.uniform(0.4, 1.2, n),
+        yaw_rate=random.uniform(2.0, 4.0, n),
+        period=random.choice([0.005, 0.01, 0.02], n),
+        counts=np.round(np.exp(random.uniform(np.log(500.0), np.log(16384.0), n))),
+        noise=random.uniform(0.003, 0.02, n),
+    )
+    acceleration = random.uniform(1.5, 4.0, n)
+    torque = 0.5 * acceleration * drawn.radius * drawn.equivalent_mass
+    top = drawn.speed / drawn.radius
+    return replace(
+        drawn,
+        torque=torque,
+        coulomb=torque * random.uniform(0.03, 0.2, (2, n)),
+        viscous=torque / top * random.uniform(0.01, 0.1, (2, n)),
+    )
+
+
+@dataclass
+class Recording:
+    """Readings of one robot, as its driver publishes them.
+
+    Attributes:
+        stamps: Stamps, s, shape (m,).
+        angles: Wheel angles by the encoders [left, right], rad, shape (m, 2).
+        efforts: Torques commanded over the period before each stamp [left, right], N m, (m, 2).
+    """
+
+    stamps: Array
+    angles: Array
+    efforts: Array
+
+
+# Share of the spin inertia that turns with the motor where there is backlash, and the stiffness of
+# the teeth as a frequency of that share, rad/s, with its damping ratio.
+MOTOR_SHARE, TEETH, DAMPING = 0.5, 1500.0, 0.7
+# Wheel speed below which creep no longer falls, m/s.
+CREEPING = 0.02
+_SIDE = np.array([[-1.0], [1.0]])
+# Rows of a plant's state: v, omega and heading; speeds and angles of the wheels, and of the motors
+# with their encoders, [left, right]; and the acting torques.
+V, OMEGA, HEADING = 0, 1, 2
+WHEEL, ANGLE, MOTOR, MOTOR_ANGLE, TORQUE = (slice(k, k + 2) for k in (3, 5, 7, 9, 11))
+ROWS = 13
+
+
+class Plant:
+    """The moving robots.
+
+    Args:
+        robots: The robots.
+        imperfect: Their imperfections.
+        duration: Length of the run, s.
+
+    Attributes:
+        state: State of the robots, SI units, shape (ROWS, n).
+    """
+
+    def __init__(self, robots: Robots, imperfect: Imperfections, duration: float) -> None:
+        self._robots, self._imperfect, self._duration = robots, imperfect, duration
+        self.state = np.zeros((ROWS, len(robots.mass)))
+        self._before: Array | None = None  # rates of the step before
+        self._radius = robots.radius * (1.0 + imperfect.radius_error)
+        self._mass = robots.mass + 2.0 * robots.wheel_mass
+        self._inertia = (
+            robots.inertia
+            + robots.mass * robots.ahead**2
+            + 2.0 * (robots.wheel_yaw + robots.wheel_mass * robots.half_track**2)
+        )
+        self._loose, self._lags = imperfect.backlash > 0.0, imperfect.lag > 0.0
+        self._lag = np.maximum(imperfect.lag, STEP)
+        self._creeps = imperfect.creep > 0.0
+        self._own = np.where(self._loose, 1.0 - MOTOR_SHARE, 1.0) * robots.wheel_spin
+        self._rotor = MOTOR_SHARE * robots.wheel_spin
+        # A sign that turns round over this speed keeps explicit steps stable, rad/s.
+        strongest = robots.coulomb.max(axis=0) * (1.0 + imperfect.stiction)
+        self._soft = 4.0 * STEP * strongest / self._own + 1e-4
+        # Rolling wheels move with the body: their masses, and the inverse of all masses.
+        spin = robots.wheel_spin * np.where(self._loose, 1.0 - MOTOR_SHARE, 1.0) / self._radius**2
+        a = self._mass + spin.sum(axis=0)
+        c = self._inertia + robots.half_track**2 * spin.sum(axis=0)
+        mixed = robots.half_track * (spin[1] - spin[0])
+        det = a * c - mixed**2
+        self._inverse = c / det, -mixed / det, a / det
+
+    def step(self, command: Array, time: float, step: Array) -> None:
+        """Move the robots by a step, s, with these commands acting, N m, shape (2, n)."""
+        rates = self._rates(command, time)
+        # Adams and Bashforth's second order.
+        mean = rates if self._before is None else 1.5 * rates - 0.5 * self._before
+        self.state, self._before = self.state + step * mean, rates
+
+    def _rates(self, command: Array, time: float) -> Array:
+        extra, state = self._imperfect, self.state
+        share = time / self._duration
+        aim = command * (1.0 + extra.scale) * (1.0 - extra.sag * share) + extra.offset
+        rates = np.empty_like(state)
+        torque = np.where(self._lags, state[TORQUE], aim)
+        rates[TORQUE] = np.where(self._lags, (aim - state[TORQUE]) / self._lag, 0.0)
+        drive = torque - self._friction(state[MOTOR], share)
+        on_wheel = drive
+        if self._loose.any():
+            teeth = self._teeth()
+            on_wheel = np.where(self._loose, teeth, drive)
+        rates[V], rates[OMEGA], rates[WHEEL] = self._body(on_wheel)
+        rates[HEADING], rates[ANGLE], rates[MOTOR_ANGLE] = state[OMEGA], state[WHEEL], state[MOTOR]
+        rates[MOTOR] = rates[WHEEL]
+        if self._loose.any():
+            rates[MOTOR] = np.where(self._loose, (drive - teeth) / self._rotor, rates[WHEEL])
+        return rates
+
+    def _friction(self, speed: Array, share: float) -> Array:
+        robots, extra = self._robots, self._imperfect
+        static = np.zeros_like(speed)
+        if extra.stiction.any():
+            at = np.maximum(extra.stribeck, 1e-6)
+            static = extra.stiction * np.exp(-((speed / at) ** 2))
+        viscous = robots.viscous * (1.0 - extra.warm_up * share)
+        return viscous * speed + robots.coulomb * (1.0 + static) * np.tanh(speed / self._soft)
+
+    def _teeth(self) -> Array:
+        """Return the torque from motor to wheel through the teeth, N m, shape (2, n)."""
+        state = self.state
+        twist = state[MOTOR_ANGLE] - state[ANGLE]
+        half = 0.5 * self._imperfect.backlash
+        depth = twist - np.clip(twist, -half, half)
+        push = TEETH**2 * depth + 2.0 * DAMPING * TEETH * (state[MOTOR] - state[WHEEL])
+        # Teeth push, and never pull.
+        return np.where(depth * push > 0.0, self._rotor * push, 0.0)
+
+    def _body(self, drive: Array) -> tuple[Array, Array, Array]:
+        """Return dv/dt, domega/dt and the wheels' accelerations."""
+        robots, extra = self._robots, self._imperfect
+        v, omega, heading = self.state[:3]
+        b, moment = robots.half_track, robots.mass * robots.ahead
+        force, yaw = moment * omega**2, -moment * v * omega
+        if extra.slope.any():
+            pull = GRAVITY * np.sin(extra.slope)
+            force = force + (robots.mass + 2.0 * robots.wheel_mass) * pull * np.cos(heading)
+            yaw = yaw - moment * pull * np.sin(heading)
+        if extra.caster.any():
+            # Velocity of the caster's contact, which lies behind the axle by b.
+            aside = -b * omega
+            speed = np.sqrt(v**2 + aside**2) + 1e-3
+            force = force - extra.caster * v / speed
+            yaw = yaw + b * extra.caster * aside / speed
+        if extra.turning_coulomb.any():
+            dry = extra.turning_coulomb * np.tanh(omega / 5e-3)
+            yaw = yaw - dry - extra.turning_viscous * omega
+        # Rolling: F = (drive - J dw/dt) / r with dw/dt = (dv/dt -+ b domega/dt) / r.
+        push = drive / self._radius
+        along, around = force + push[0] + push[1], yaw + b * (push[1] - push[0])
+        first, mixed, last = self._inverse
+        v_rate, omega_rate = first * along + mixed * around, mixed * along + last * around
+        wheel_rate = (v_rate + _SIDE * b * omega_rate) / self._radius
+        if not self._creeps.any():
+            return v_rate, omega_rate, wheel_rate
+        push = self._creep_forces(drive)
+        slow, turn = push.sum(axis=0) + force, b * (push[1] - push[0]) + yaw
+        return (
+            np.where(self._creeps, slow / self._mass, v_rate),
+            np.where(self._creeps, turn / self._inertia, omega_rate),
+            np.where(self._creeps, (drive - self._radius * push) / self._own, wheel_rate),
+        )
+
+    def _creep_forces(self, drive: Array) -> Array:
+        """Return the forces on the robot at wheels that creep, N, shape (2, n)."""
+        robots, radius = self._robots, self._radius
+        rolled = radius * self.state[WHEEL]
+        moves = self.state[V] + _SIDE * robots.half_track * self.state[OMEGA]
+        typical = robots.torque / robots.radius
+        stiff = typical / (np.maximum(self._imperfect.creep, 1e-3) * (np.abs(rolled) + CREEPING))
+        # Implicit in the motion of wheel and body, so that a stiff contact stays stable.
+        body = 1.0 / self._mass + robots.half_track**2 / self._inertia
+        within = 1.0 + 2.0 * STEP * stiff * (radius**2 / self._own + 2.0 * body)
+        ahead = 2.0 * STEP * stiff * radius * drive / self._own
+        forces: Array = (stiff * (rolled - moves) + ahead) / within
+        return forces
+
+
+@dataclass
+class _Driver:
+    """Excitation, delayed commands and readings of the robots.
+
+    Attributes:
+        levels: Sizes of the torques, as shares of the amplitude.
+    """
+
+    robots: Robots
+    imperfect: Imperfections
+    random: np.random.Generator
+    levels: tuple[float, ...] = (1.0,)
+    hold: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        robots = self.robots
+        self.hold = np.maximum(1, np.round(HOLD / robots.period)).astype(int)
+        self.commanded = self.drawn = np.zeros((2, len(self.hold)))
+        turning = 2.0 * robots.torque * robots.half_track / robots.radius
+        self.gentle = np.minimum(1.0, MOST_YAW * robots.equivalent_inertia / turning)
+
+    def command(self, index: int, plant: Plant) -> None:
+        """Draw new torques where a hold ends; brake robots that are too fast."""
+        robots, (v, omega), n = self.robots, plant.state[:2], len(self.hold)
+        bits = self.random.choice([-1.0, 1.0], (2, n)) * self.random.choice(self.levels, (2, n))
+        drawn = np.where(index % self.hold == 0, bits * robots.torque, self.drawn)
+        self.drawn = drawn
+        both, apart = 0.5 * (drawn[0] + drawn[1]), 0.5 * (drawn[1] - drawn[0])
+        both = np.where(np.abs(v) > robots.speed, -np.sign(v) * np.abs(both), both)
+        apart = np.where(np.abs(omega) > robots.yaw_rate, -np.sign(omega) * np.abs(apart), apart)
+        self.commanded = np.array([both - self.gentle * apart, both + self.gentle * apart])
+
+
+def drive(
+    robots: Robots,
+    imperfect: Imperfections,
+    duration: float,
+    seed: int,
+    levels: tuple[float, ...] = (1.0,),
+    watch: Callable[[Plant], None] | None = None,
+) -> list[Recording]:
+    """Excite the robots and return what their drivers publish.
+
+    Args:
+        robots: n robots that share a control period.
+        imperfect: Their imperfections.
+        duration: Length of the run, s.
+        seed: Seed of excitation, noise and stamps.
+        levels: Sizes of the torques, as shares of the amplitude.
+        watch: Called after each control period.
+    """
+    period = float(robots.period[0])
+    if not np.all(robots.period == period):
+        raise ValueError("robots.period: all robots of a run must share one control period")
+    n, periods = len(robots.mass), round(duration / period)
+    random = np.random.default_rng([seed, n, periods])
+    steps = round(np.ceil(period / STEP))
+    plant, driver = Plant(robots, imperfect, duration), _Driver(robots, imperfect, random, levels)
+    jitter = np.clip(random.normal(0.0, 1.0, (periods + 1, n)), -3.0, 3.0) * imperfect.jitter
+    # Times between readings; with jitter each robot's own.
+    length = np.maximum(period + np.diff(jitter, axis=0, prepend=0.0), 0.2 * period)
+    read_at = np.concatenate((np.zeros((1, n)), np.cumsum(length[1:], axis=0)))
+    late = int(np.ceil(imperfect.delay.max() / period)) + 2
+    commands = np.zeros((late + 1, 2, n))  # the newest first
+    angles, efforts = np.zeros((periods + 1, n, 2)), np.zeros((periods + 1, n, 2))
+    acting = np.zeros((2, n))
+    for index in range(periods + 1):
+        angles[index], efforts[index] = plant.state[MOTOR_ANGLE].T, driver.commanded.T
+        driver.command(index, plant)
+        commands = np.concatenate((driver.commanded[None], commands[:-1]))
+        noise = 1.0 + robots.noise * random.normal(0.0, 1.0, (2, n))
+        if index == periods:
+            break
+        own = length[index + 1]
+        step = own / steps
+        for k in range(steps):
+            # The command that was sent `delay` before the middle of this step acts now.
+            age = np.ceil((imperfect.delay - (k + 0.5) * step) / period).clip(0.0, late)
+            acting = np.take_along_axis(
+                commands, np.broadcast_to(age.astype(int), (1, 2, n)), axis=0
+            )[0]
+            plant.step(acting * noise, index * period, step)
+        if watch is not None:
+            watch(plant)
+    return [
+        _published(
+            read_at[:, i],
+            angles[:, i],
+            efforts[:, i],
+            float(robots.counts[i]),
+            imperfect,
+            i,
+            random,
+        )
+        for i in range(n)
+    ]
+
+
+def _published(
+    times: Array,
+    angles: Array,
+    efforts: Array,
+    counts: float,
+    imperfect: Imperfections,
+    i: int,
+    random: np.random.Generator,
+) -> Recording:
+    """Return the readings of a robot as they are published."""
+    count = 2.0 * np.pi / counts
+    angles = np.floor(angles / count + random.uniform(0.0, 1.0, 2)) * count
+    angles, efforts = angles - angles[0], efforts.copy()
+    stamps = times + random.uniform(0.0, 1.0, len(times)) * imperfect.late[i]
+    if imperfect.rounding[i] > 0.0:
+        stamps = np.round(stamps / imperfect.rounding[i]) * imperfect.rounding[i]
+    for k in np.flatnonzero(random.random(len(times)) < imperfect.stale[i]):
+        if k:
+            angles[k], efforts[k] = angles[k - 1], efforts[k - 1]
+    kept = random.random(len(times)) >= imperfect.dropped[i]
+    kept[:2] = True
+    return Recording(stamps[kept], angles[kept], efforts[kept])
