@@ -14,7 +14,8 @@ The wheels' equations, with F the force of the floor on the robot at a wheel, fo
 
 Wheels that roll have w r = v -+ b omega. Wheels that creep move less than they roll, in proportion
 to the force: w r - (v -+ b omega) = creep |w r| F / (typical force). With backlash, part of J turns
-with motor and encoder and meets the rest, which turns with the wheel, only at both ends of the gap.
+with motor and encoder and meets the rest, which turns with the wheel, only at both ends of the gap;
+viscous friction acts on the motor and dry friction on the wheel.
 """
 
 from __future__ import annotations
@@ -254,9 +255,10 @@ class Plant:
         self._creeps = imperfect.creep > 0.0
         self._own = np.where(self._loose, 1.0 - MOTOR_SHARE, 1.0) * robots.wheel_spin
         self._rotor = MOTOR_SHARE * robots.wheel_spin
-        # A sign that turns round over this speed keeps explicit steps stable, rad/s.
+        # A sign that turns round over this speed keeps explicit steps stable, rad/s: some 0.1 mm/s.
         strongest = robots.coulomb.max(axis=0) * (1.0 + imperfect.stiction)
-        self._soft = 4.0 * STEP * strongest / self._own + 1e-4
+        body = 1.0 / robots.equivalent_mass + robots.half_track**2 / robots.equivalent_inertia
+        self._soft = 2.0 * STEP * strongest * self._radius**2 * body + 1e-5
         # Rolling wheels move with the body: their masses, and the inverse of all masses.
         spin = robots.wheel_spin * np.where(self._loose, 1.0 - MOTOR_SHARE, 1.0) / self._radius**2
         a = self._mass + spin.sum(axis=0)
@@ -279,11 +281,13 @@ class Plant:
         rates = np.empty_like(state)
         torque = np.where(self._lags, state[TORQUE], aim)
         rates[TORQUE] = np.where(self._lags, (aim - state[TORQUE]) / self._lag, 0.0)
-        drive = torque - self._friction(state[MOTOR], share)
-        on_wheel = drive
+        viscous = self._robots.viscous * (1.0 - extra.warm_up * share) * state[MOTOR]
+        dry = self._dry_friction(state[WHEEL])
+        drive = torque - viscous
+        on_wheel = drive - dry
         if self._loose.any():
             teeth = self._teeth()
-            on_wheel = np.where(self._loose, teeth, drive)
+            on_wheel = np.where(self._loose, teeth - dry, on_wheel)
         rates[V], rates[OMEGA], rates[WHEEL] = self._body(on_wheel)
         rates[HEADING], rates[ANGLE], rates[MOTOR_ANGLE] = state[OMEGA], state[WHEEL], state[MOTOR]
         rates[MOTOR] = rates[WHEEL]
@@ -291,14 +295,15 @@ class Plant:
             rates[MOTOR] = np.where(self._loose, (drive - teeth) / self._rotor, rates[WHEEL])
         return rates
 
-    def _friction(self, speed: Array, share: float) -> Array:
+    def _dry_friction(self, speed: Array) -> Array:
+        """Return Coulomb and static friction of the wheels, N m, shape (2, n)."""
         robots, extra = self._robots, self._imperfect
-        static = np.zeros_like(speed)
+        size = robots.coulomb
         if extra.stiction.any():
-            at = np.maximum(extra.stribeck, 1e-6)
-            static = extra.stiction * np.exp(-((speed / at) ** 2))
-        viscous = robots.viscous * (1.0 - extra.warm_up * share)
-        return viscous * speed + robots.coulomb * (1.0 + static) * np.tanh(speed / self._soft)
+            near = np.exp(-((speed / np.maximum(extra.stribeck, 1e-6)) ** 2))
+            size = size * (1.0 + extra.stiction * near)
+        dry: Array = size * np.tanh(speed / self._soft)
+        return dry
 
     def _teeth(self) -> Array:
         """Return the torque from motor to wheel through the teeth, N m, shape (2, n)."""
