@@ -37,13 +37,13 @@ from diffbot_node.robot_messages import (
     NodeClock,
     Presence,
     Takers,
-    WithSender,
     create_wall_timer,
     seconds,
     stamp_problem,
     subscribe_to_states,
 )
 from diffbot_node.running import told_failures
+from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 
@@ -157,14 +157,14 @@ class CommandLoop:
 
     # From a state to the command that answers it.
 
-    def _on_state(self, message: Any, sender: Any = None) -> None:
+    def _on_state(self, message: Any, came_from: Origin = None) -> None:
         """Skip messages that are not new, do not concern this robot, or cannot be used."""
         if self.ended or not self.robot.concerns(message):
             return
         self._age.hear()
         stamp = seconds(message.header.stamp)
         sample = self._read(stamp, message)
-        self._check_for_second_source(stamp, sample, sender)
+        self._check_for_second_source(stamp, sample, came_from)
         if problem := stamp_problem(message.header.stamp):
             self._leave_out(f"{self.robot.state_name}: {problem}")
         elif stamp == self._age.stamps.newest:
@@ -179,10 +179,10 @@ class CommandLoop:
         except ValueError as error:
             return error
 
-    def _check_for_second_source(self, stamp: float, sample: Any, sender: Any) -> None:
+    def _check_for_second_source(self, stamp: float, sample: Any, came_from: Origin) -> None:
         """Stop when the states of this robot come from two sources."""
         outline = None if isinstance(sample, ValueError) else self.robot.outline(sample)
-        finding = self.states.take(stamp, outline, self._age.heard, sender)
+        finding = self.states.take(stamp, outline, self._age.heard, came_from)
         if finding is None or not self.guard.may_command:
             return
         if finding.sure:
@@ -366,7 +366,7 @@ class StateSubscription:
     Args:
         node: The node that subscribes.
         states: Message type and topic name.
-        callback: Called with each message and the identifier of its sender.
+        callback: Called with each message and its origin.
         name: Name of a state, for messages.
         counts: Encoder counts per turn; 0: unknown.
     """
@@ -375,13 +375,13 @@ class StateSubscription:
         self,
         node: Node,
         states: tuple[type, str],
-        callback: Callable[[Any, Any], None],
+        callback: Callable[[Any, Origin], None],
         name: str,
         counts: int,
     ) -> None:
         self._node, self._name = node, name
         self._watch = SourceWatch(self.publishers, counts)
-        self.topic = subscribe_to_states(node, *states, WithSender(callback)).topic_name
+        self.topic = subscribe_to_states(node, *states, WithOrigin(callback)).topic_name
 
     def publishers(self) -> int:
         """Return the number of publishers of the topic."""
@@ -389,14 +389,14 @@ class StateSubscription:
 
     @property
     def knows_senders(self) -> bool:
-        """Whether the middleware identifies senders, so that two are told apart reliably."""
+        """Whether senders are told apart reliably."""
         return self._watch.knows_senders
 
     def take(
-        self, stamp: float, outline: tuple[float, ...] | None, now: float, sender: object
+        self, stamp: float, outline: tuple[float, ...] | None, now: float, came_from: Origin
     ) -> Finding | None:
         """Process a message; see SourceWatch.update."""
-        return self._watch.update(stamp, outline, now, sender)
+        return self._watch.update(stamp, outline, now, came_from)
 
     def doubt(self, now: float) -> str:
         """Why the newest states may come from two sources; empty without a sign of that.

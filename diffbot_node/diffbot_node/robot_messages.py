@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from inspect import Parameter, Signature
+from inspect import Signature
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -178,7 +178,7 @@ def subscribe_to_states(
         node: The node that subscribes.
         message_type: Type of the states.
         topic: Name of the topic.
-        callback: Called with each message; a WithSender if the sender matters.
+        callback: Called with each message; a `senders.WithOrigin` if the sender matters.
 
     Returns:
         The reliable subscription.
@@ -197,31 +197,6 @@ def subscribe_to_states(
         DEPTH,
         event_callbacks=SubscriptionEventCallbacks(incompatible_qos=on_incompatible),
     )
-
-
-class WithSender:
-    """A subscription callback that also receives the sender of a message.
-
-    rclpy passes message and metadata to a callback of two arguments; its EventsExecutor passes both
-    as one tuple (Kilted), which no function of two arguments accepts.
-
-    Args:
-        callback: Called with the message and the publisher's identifier; None if the middleware
-            does not provide it (rclpy before Kilted).
-    """
-
-    __signature__ = Signature(
-        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
-    )
-
-    def __init__(self, callback: Callable[[Any, Any], None]) -> None:
-        self._callback = callback
-
-    def __call__(self, *arguments: Any) -> None:
-        """Pass a message and its sender to the callback."""
-        message, information = arguments[0] if len(arguments) == 1 else arguments
-        gid = information.get("publisher_gid") if isinstance(information, dict) else None
-        self._callback(message, None if gid is None else bytes(gid["data"]))
 
 
 # Presence of a node's partners, measured in wall time.

@@ -5,7 +5,7 @@ Two sources that publish different states of the same wheels make a law see spee
 has. A single source has transient faults, too: a clock or an encoder is set, a message is lost,
 late, repeated or corrupt, a driver is restarted. Only two sources can alternate.
 
-**By sender**, if the middleware identifies it: another sender publishes, and then the previous one
+**By sender**, if senders can be told apart (senders.py): another sender publishes, and then the previous one
 again. Of several publishers of joint states only those that name the wheels count.
 
 **By content**, as a relay or a merged recording is a single sender: messages are sorted into lines.
@@ -28,6 +28,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from arc_odometry.odometry import MAX_WHEEL_SPEED, wheel_turn
+from diffbot_node.senders import Origin, Senders
 
 # How long zero is commanded after a doubt, s.
 SETTLING = 0.3
@@ -142,6 +143,7 @@ class SourceWatch:
     def __init__(self, publishers: Callable[[], int], counts: int = 0) -> None:
         self._publishers = publishers
         self._count = math.tau / min(counts or FINEST, FINEST)
+        self._senders = Senders()
         self._sender: object = None
         self._heard: dict[object, float] = {}
         self._lines: list[_Line] = []
@@ -158,7 +160,7 @@ class SourceWatch:
         return self._sender is not None
 
     def update(
-        self, stamp: float, values: Values | None, now: float, sender: object = None
+        self, stamp: float, values: Values | None, now: float, came_from: Origin = None
     ) -> Finding | None:
         """Process a message about the robot, in the order of arrival.
 
@@ -166,11 +168,12 @@ class SourceWatch:
             stamp: The message's stamp, s.
             values: Wheel angles, rad, or () if only stamps are judged; None: the message is broken.
             now: Time of arrival by any monotonic clock, s.
-            sender: Identifier of the publisher; None: unknown.
+            came_from: Origin of the message.
 
         Returns:
             The sign of a second source; None if there is no new one.
         """
+        sender = self._senders.identify(came_from)
         finding = self._by_sender(now, sender) or self._by_content(stamp, values, now, sender)
         if finding is None and self._replaced is not None and now - self._replaced > SETTLING:
             self._replaced = None

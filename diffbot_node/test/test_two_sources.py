@@ -12,8 +12,8 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
-from diffbot_node.robot_messages import WithSender  # noqa: E402
 from diffbot_node.running import make_executor  # noqa: E402
+from diffbot_node.senders import Senders, WithOrigin, origin  # noqa: E402
 from diffbot_node.source_watch import SETTLING  # noqa: E402
 
 ZERO = (0.0, 0.0)
@@ -45,7 +45,7 @@ def test_senders_are_told_apart_by_each_executor(graph, make):
     others = [node.create_publisher(JointState, "others", 10) for _ in range(2)]
     listener = rclpy.create_node("listener")
     listener.create_subscription(
-        JointState, "others", WithSender(lambda *told: heard.append(told)), 10
+        JointState, "others", WithOrigin(lambda *told: heard.append(told)), 10
     )
     executor = make()
     executor.add_node(listener)
@@ -58,16 +58,35 @@ def test_senders_are_told_apart_by_each_executor(graph, make):
             break
     executor.remove_node(listener)
     listener.destroy_node()
-    senders = [sender for _, sender in heard]
+    known = Senders()
+    senders = [known.identify(came_from) for _, came_from in heard]
     assert len(senders) == 4 and isinstance(heard[0][0], JointState)
-    if None not in senders:  # rclpy before Kilted does not say
+    if None not in senders:  # rclpy before Jazzy does not say
         assert len(set(senders)) == 2
 
 
-def test_rclpy_before_kilted_knows_no_senders():
+def test_rclpy_before_jazzy_knows_no_senders():
     heard = []
-    WithSender(lambda *told: heard.append(told))("a message", {"source_timestamp": 1})
+    WithOrigin(lambda *told: heard.append(told))("a message", {"source_timestamp": 1})
     assert heard == [("a message", None)]
+
+
+@pytest.mark.parametrize("first, second", [(1000, 5), (5, 1000), (7, 7), (7, 8), (8, 7), (40, 41)])
+def test_two_counts_that_take_turns_are_two_senders(first, second):
+    """What rclpy of Jazzy tells: numbers of messages; the second publisher begins after 3."""
+    senders = Senders()
+    number = lambda count: origin({"publication_sequence_number": count})  # noqa: E731
+    alone = {senders.identify(number(first + k)) for k in range(3)}
+    assert len(alone) == 1
+    both = [senders.identify(number(count + k)) for k in range(6) for count in (first + 3, second)]
+    turns = sum(one != other for one, other in zip(both, both[1:], strict=False))
+    assert set(both) > alone and turns >= 8
+
+
+def test_a_count_with_losses_is_one_sender_and_one_that_begins_anew_is_another():
+    senders = Senders()
+    assert {senders.identify(k) for k in (1, 2, 5, 90, 91, 4000)} == {1}
+    assert senders.identify(1) == 2 and senders.identify(2) == 2
 
 
 def test_a_second_publisher_of_the_wheels_stops_it_until_it_is_enabled(graph):
@@ -87,7 +106,7 @@ def test_a_driver_that_is_started_anew_stops_it_until_it_is_enabled(graph):
     """It went on by itself, whoever was at the robot meanwhile."""
     drive(graph)
     if not graph.node.loop.states.knows_senders:
-        pytest.skip("rclpy before Kilted does not say who sends")
+        pytest.skip("rclpy before Jazzy does not say who sends")
     graph.robot.destroy_publisher(graph.states)
     graph.states = graph.robot.create_publisher(JointState, "joint_states", 10)
     graph.spin_until(graph.states.get_subscription_count, "the new driver to match")

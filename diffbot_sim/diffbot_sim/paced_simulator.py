@@ -33,6 +33,7 @@ from diffbot_node.kept_topic import await_readers_of
 from diffbot_node.own_run import COMMANDER, REFUSAL_TIME, ROBOT, OwnRun
 from diffbot_node.robot_messages import NOTHING, Presence, answers, create_wall_timer
 from diffbot_node.running import say_last_words
+from diffbot_node.senders import Origin, Senders
 from diffbot_sim.sensor_topics import GyroAndPoseParameters, SensorTopics
 from diffbot_sim.simulator_parameters import SimulatorParameters, check_lengths
 from diffbot_sim.simulator_topics import TruthTopics, second_publisher
@@ -155,11 +156,12 @@ class CommandPublishers:
         self._patience = patience
         self._quantity = quantity
         self.presence = Presence(patience)
+        self._senders = Senders()
         self._heard: dict[object, float] = {}  # when each sender last commanded, s of wall time
 
-    def heard(self, sender: object) -> None:
-        """Note the sender of a command; None if the middleware does not identify it."""
-        self._heard[sender] = time.monotonic()
+    def heard(self, came_from: Origin) -> None:
+        """Note the origin of a command."""
+        self._heard[self._senders.identify(came_from)] = time.monotonic()
 
     @property
     def count(self) -> int:
@@ -325,16 +327,16 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
     # A period.
 
     def take_command(
-        self, command: tuple[float, float], named: float | None, sender: object
+        self, command: tuple[float, float], named: float | None, came_from: Origin
     ) -> None:
         """Process a received command; in lock-step only one that answers the newest state.
 
         Args:
             command: The command as received.
             named: Stamp of the state that it names, s; None: the newest.
-            sender: Identifier of its sender; None: unknown.
+            came_from: Its origin.
         """
-        self._commanders.heard(sender)
+        self._commanders.heard(came_from)
         if self._refusal.stands or (not self._obeyed and self._own_run.missing()):
             return
         if self.values.lock_step and not answers(named, self.stamp):

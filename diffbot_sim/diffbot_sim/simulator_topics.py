@@ -20,13 +20,14 @@ from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters, VelocityParameters
 from diffbot_node import KeptTopic, to_stamp
-from diffbot_node.robot_messages import WithSender, named_by
+from diffbot_node.robot_messages import named_by
+from diffbot_node.senders import Origin, WithOrigin
 
 COMMANDS = "effort_controller/commands"
 
-OnCommand = Callable[[tuple[float, float], float | None, object], None]
+OnCommand = Callable[[tuple[float, float], float | None, Origin], None]
 """Called with a command, the stamp of the state that it names, s (None: it names none), and its
-sender (None: unknown)."""
+origin."""
 
 
 class TruthTopics:
@@ -166,9 +167,9 @@ class CommandTopic:
         self._robot = robot
         self._on_command = on_command
         self._command = (0.0, 0.0)
-        node.create_subscription(Float64MultiArray, COMMANDS, WithSender(self._receive), 10)
+        node.create_subscription(Float64MultiArray, COMMANDS, WithOrigin(self._receive), 10)
 
-    def _receive(self, message: Float64MultiArray, sender: object) -> None:
+    def _receive(self, message: Float64MultiArray, came_from: Origin) -> None:
         command = tuple(message.data)
         joints = self._robot.joints
         if len(command) == len(joints.names) and all(map(math.isfinite, command)):
@@ -181,7 +182,7 @@ class CommandTopic:
                 f"{list(self._command)} N m remains applied",
                 throttle_duration_sec=1.0,
             )
-        self._on_command(self._command, named_by(message), sender)
+        self._on_command(self._command, named_by(message), came_from)
 
     def _check_traction(self) -> None:
         traction = self._robot.limits.traction

@@ -25,7 +25,8 @@ from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import parameter, pose_from_text, to_stamp
-from diffbot_node.robot_messages import WithSender, named_by
+from diffbot_node.robot_messages import named_by
+from diffbot_node.senders import Origin, WithOrigin
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
@@ -166,7 +167,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters, self.resume)
         kind = TwistStamped if self.values.stamped else Twist
-        self.create_subscription(kind, COMMANDS, WithSender(self._on_command), 10)
+        self.create_subscription(kind, COMMANDS, WithOrigin(self._on_command), 10)
         self._publish_parameters()
         self.run(self._topics.publishers, COMMANDS, "velocity")
 
@@ -211,7 +212,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         # Counted, not summed, so that stamps stay on the control grid in runs of hours.
         return self._steps * self.values.period
 
-    def _on_command(self, message: Twist | TwistStamped, sender: object) -> None:
+    def _on_command(self, message: Twist | TwistStamped, came_from: Origin) -> None:
         """Take a command; zero for one that is not finite, as a robot's driver would stop."""
         named = named_by(message) if self.values.stamped else None
         twist = message.twist if self.values.stamped else message
@@ -224,7 +225,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             )
             command = (0.0, 0.0)
         self._silent = 0.0
-        self.take_command(command, named, sender)
+        self.take_command(command, named, came_from)
 
     def advance(self, command: tuple[float, float]) -> None:
         """Advance by one period with the command; change sigma when it is due."""

@@ -29,6 +29,7 @@ from arc_odometry import JointSample
 from diffbot_description import Robot
 from diffbot_node import parameter
 from diffbot_node.robot_messages import answers
+from diffbot_node.senders import Origin
 from diffbot_sim.gz.external_simulator import ExternalParameters, ExternalSimulator
 from diffbot_sim.gz.launches import CONTROL_SERVICE, PREFIX, STEP, launch_gz
 from diffbot_sim.gz.stepped_robot import (
@@ -228,7 +229,7 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
     # A control period: command, torque seen, step, state.
 
     def _on_command(
-        self, command: tuple[float, float], named: float | None, _sender: object
+        self, command: tuple[float, float], named: float | None, _came_from: Origin
     ) -> None:
         if self._refusal.stands or self._phase is not Exchange.ASKING:
             return
