@@ -26,6 +26,7 @@ from diffbot_bringup.workspace.gazebo import FOLDER_VARIABLE, GazeboSetup, wants
 from diffbot_bringup.workspace.packages import Workspace, check_arguments
 from diffbot_bringup.workspace.process import SetupError, say
 from diffbot_bringup.workspace.wheels import (
+    DISTROS,
     STUDY_COMMANDS,
     Environment,
     StudyPackages,
@@ -90,15 +91,17 @@ def _main(root: Path, argv: list[str]) -> int:
     if not all([hold(folder) for folder in used]):
         return _main(root, argv)  # another set-up has run in between
     if isinstance(environment, SystemEnvironment):
-        say(f"using {environment.title} (DIFFBOT_ROS=wheels would use wheels)")
+        say(f"using {environment.title} (DIFFBOT_ROS={DISTROS[0]} would use wheels)")
     _replace(root, environment, workspace, argv, study)
 
 
 def choose(root: Path) -> Environment:
     """Return the sourced ROS 2 if there is one, otherwise the wheels; DIFFBOT_ROS overrides."""
     choice = os.environ.get("DIFFBOT_ROS", "")
-    if choice not in ("", "wheels", "system"):
-        raise UsageError(f"DIFFBOT_ROS is {choice!r}; it must be wheels, system or empty")
+    if choice not in ("", *DISTROS, "system"):
+        raise UsageError(
+            f"DIFFBOT_ROS is {choice!r}; it must be {', '.join(DISTROS)}, system or empty"
+        )
     distro = os.environ.get("ROS_DISTRO", "")
     # The wheels do not set ROS_DISTRO, so their environment is not mistaken for an install.
     sourced = bool(distro) and importlib.util.find_spec("rclpy") is not None
@@ -106,9 +109,9 @@ def choose(root: Path) -> Environment:
         raise UsageError(
             "DIFFBOT_ROS is system but no ROS 2 is sourced; source /opt/ros/<distro>/setup.bash"
         )
-    if sourced and choice != "wheels":
-        return SystemEnvironment(root, distro)
-    return WheelsEnvironment(root)
+    if choice in DISTROS:
+        return WheelsEnvironment(root, choice)
+    return SystemEnvironment(root, distro) if sourced else WheelsEnvironment(root)
 
 
 def set_up(root: Path, environment: Environment) -> Workspace:

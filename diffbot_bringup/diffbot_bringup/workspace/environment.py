@@ -72,7 +72,7 @@ def without_other_ros(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_defaults(
-    environment: Mapping[str, str], distro: str = "kilted", *, fast_dds: bool = True
+    environment: Mapping[str, str], distro: str, *, fast_dds: bool = True
 ) -> dict[str, str]:
     """Return the environment with discovery limited to this machine, unless the user has chosen.
 
@@ -245,7 +245,7 @@ class SystemEnvironment:
             commands.append(f"{pip} {' '.join(others)}")
         raise SetupError(
             f"{self.title} lacks {', '.join(missing)}; install with: {' && '.join(commands)} "
-            "(or run DIFFBOT_ROS=wheels ./diffbot ..., which brings its own)"
+            "(or run DIFFBOT_ROS=jazzy ./diffbot ..., which brings its own)"
         )
 
     def variables(self, user: Mapping[str, str]) -> dict[str, str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of a machine without ROS: ROS 2 as wheels in a virtual environment.
 
-First the machine is checked. Then pip installs the exact versions of constraints.txt, and the
-builder's paths in the wheels' CMake files are replaced by this machine's.
+First the machine is checked. Then uv installs the exact versions of constraints-<distro>.txt, and
+the builder's paths in the wheels' CMake files are replaced by this machine's.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ from diffbot_bringup.workspace.environment import (
     with_defaults,
     without_other_ros,
 )
-from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
+from diffbot_bringup.workspace.process import SetupError, SetupStep
+from diffbot_bringup.workspace.uv import Uv
 
+# Distributions of ROS 2 that exist as wheels; the first one is the default.
+DISTROS = ("jazzy", "kilted")
 _ENVIRONMENT_STEP = "environment"
 _WHEELS_STEP = "wheels"
 
@@ -38,21 +41,27 @@ _WHEELS_STEP = "wheels"
 class WheelsEnvironment:
     """A virtual environment in the checkout that contains everything but compiler and headers.
 
-    Each Python has its own, with its own build; `.diffbot/venv` links to the one made last. Its
-    public members are those of SystemEnvironment.
+    Each distribution of ROS 2 and each Python has its own, with its own build; `.diffbot/venv`
+    links to the one made last. Its public members are those of SystemEnvironment.
+
+    Args:
+        root: Root of the checkout.
+        distro: One of DISTROS.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, distro: str = DISTROS[0]) -> None:
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         # Two Pythons of the same version, the system's and a user's, get different names.
-        name = f"python{version}-{digest(sys.base_prefix)[:6]}"
+        name = f"{distro}-python{version}-{digest(sys.base_prefix)[:6]}"
         self.directory = root / ".diffbot" / name
         self._link = root / ".diffbot" / "venv"
         self.prefix = self.directory / "venv"
         self.python = self.prefix / "bin" / "python"
-        self.title = f"ROS 2 Kilted from wheels, in .diffbot/{name}"
+        self.title = f"ROS 2 {distro.capitalize()} from wheels, in .diffbot/{name}"
         self.cmake_arguments = ["-GNinja", f"-DPython3_EXECUTABLE={self.python}"]
-        self._constraints = root / "constraints.txt"
+        self._distro = distro
+        self._uv = Uv(root)
+        self._constraints = root / f"constraints-{distro}.txt"
         self._stamps = Stamps(self.directory / "stamps")
         self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
         # Virtual environments contain their own path and that of their Python: they cannot be
@@ -76,6 +85,7 @@ class WheelsEnvironment:
             return
         if not self._is_installed():
             check_machine()
+            self._uv.prepare(lock)
             self._make_environment(lock)
             self._install(lock)
             self._stamps.set(_WHEELS_STEP, self.key())
@@ -90,12 +100,8 @@ class WheelsEnvironment:
         with SetupStep(f"Creating a virtual environment in .diffbot/{self.directory.name}"):
             for leftover in ("venv", "build", "install"):
                 shutil.rmtree(self.directory / leftover, ignore_errors=True)
-            command: list[str | Path] = [sys.executable, "-m", "venv", self.prefix]
             log = self.directory / "log" / "venv.log"
-            try:
-                run(command, without_other_ros(os.environ), log, lock)
-            except ChildError as error:
-                raise SetupError(f"cannot make {self.prefix}, see {log}: {error}") from error
+            self._uv.make_environment(self.prefix, log, lock)
         self._stamps.set(_ENVIRONMENT_STEP, self._place)
 
     def _set_link(self) -> None:
@@ -106,8 +112,11 @@ class WheelsEnvironment:
     def _install(self, lock: int) -> None:
         self._stamps.clear(_WHEELS_STEP)
         remove_incomplete(self._site)
-        log = self.directory / "log" / "log"
-        install(self.python, self._constraints, self._site, log, lock)
+        log = self.directory / "log" / "packages.log"
+        with SetupStep(f"Installing {count_pins(self._constraints)} Python packages"):
+            self._uv.install(self.python, self._constraints, log, lock)
+        if incomplete(self._site):
+            raise SetupError(f"uv left an incomplete environment, see {log}; run diffbot again")
         include = Path(sysconfig.get_config_var("INCLUDEPY"))
         rewrite(self.prefix, include, self._site)
 
@@ -122,7 +131,7 @@ class WheelsEnvironment:
             "AMENT_PREFIX_PATH": [str(self.prefix)],
             "CMAKE_PREFIX_PATH": [str(self.prefix)],
         }
-        variables = prepend(with_defaults(without_other_ros(user)), paths)
+        variables = prepend(with_defaults(without_other_ros(user), self._distro), paths)
         variables["VIRTUAL_ENV"] = str(self.prefix)
         variables["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"  # the only one among the wheels
         # The wheels' start-up code starts every Python a second time to set LD_LIBRARY_PATH,
@@ -213,91 +222,19 @@ def _compiler_works() -> bool:
         return result.returncode == 0
 
 
-_OPTIONS = [
-    "--disable-pip-version-check",
-    "--no-input",
-    "--no-deps",  # constraints.txt is complete, so nothing has to be resolved
-    "--no-compile",  # Python compiles modules when they are first used
-    "--no-warn-script-location",
-    "--retries=2",
-    "--progress-bar=off",
-]
-_NETWORK = re.compile(
-    r"NewConnectionError|ConnectTimeout|ReadTimeout|Name or service|name resolution|"
-    r"Network is unreachable|Connection refused|ProxyError|Max retries|No matching distribution|"
-    r"ConnectionResetError|Connection broken|Read timed out|SSLError"
-)
-_ITEM = re.compile(r"^(?:Collecting|Processing|Requirement already satisfied:) ?([^=\s]*)")
-_DOWNLOADS = 0.7
-"""Fraction of the time that downloading takes; installing takes the rest."""
+def count_pins(constraints: Path) -> int:
+    """Return the number of packages that a pinned file has for this Python, roughly.
 
-
-def install(python: Path, constraints: Path, site: Path, log: Path, lock: int) -> None:
-    """Install everything that constraints names; raise SetupError with one line if it fails."""
-    total = sum(1 for line in constraints.read_text().splitlines() if _applies(line))
-    environment = without_other_ros(os.environ)
-    environment["PIP_USER"] = "0"  # overrides a user's setting that a virtual environment refuses
-    environment["PYTHONUNBUFFERED"] = "1"
-    pip: list[str | Path] = [python, "-m", "pip", "install", *_OPTIONS]
-    log.unlink(missing_ok=True)
-    with SetupStep(f"Installing {total} Python packages") as step:
-        seen = 0
-
-        def watch(line: str) -> None:
-            nonlocal seen
-            if match := _ITEM.match(line):
-                seen += 1
-                step.update(round(_DOWNLOADS * min(seen, total)), total, match.group(1))
-            elif line.startswith("Installing collected packages"):
-                step.update(round(_DOWNLOADS * total), total, "unpacking")
-
-        try:
-            # Source packages are built with this setuptools and not with the newest version of the
-            # day.
-            run([*pip, _setuptools(constraints)], environment, log, lock)
-            command = [*pip, "--no-build-isolation", "-r", constraints]
-            run(command, environment, log, lock, watch)
-        except ChildError as error:
-            raise SetupError(_explanation(error)) from error
-    if incomplete(site):
-        raise SetupError(f"pip left an incomplete environment, see {log}; run diffbot again")
-
-
-def _setuptools(constraints: Path) -> str:
-    for line in constraints.read_text().splitlines():
-        if line.startswith("setuptools=="):
-            return line
-    raise SetupError(f"{constraints} has no line setuptools==...; renew it (see CONTRIBUTING.md)")
-
-
-def _applies(line: str) -> bool:
-    """Return whether a line of constraints.txt applies to this Python."""
-    requirement, _, marker = line.partition(";")
-    if not requirement.strip() or requirement.lstrip().startswith("#"):
-        return False
-    version = f'"{sys.version_info[0]}.{sys.version_info[1]}"'
-    return not marker or version in marker
-
-
-def _explanation(error: ChildError) -> str:
-    text = error.log.read_text(errors="replace")
-    if _NETWORK.search(text):
-        return (
-            "cannot download the Python packages; check the network and pip's settings "
-            "(pip config list), then run diffbot again to resume "
-            f"(details: {error.log})"
-        )
-    if "No space left" in text:
-        return "the disk is full; the environment needs 1.5 GB; free space and run diffbot again"
-    reasons = [line for line in error.tail if line.startswith("ERROR")] or error.tail[-1:]
-    return f"pip failed: {' '.join(reasons[:1])} (details: {error.log})"
+    A package with several versions counts once.
+    """
+    lines = constraints.read_text().splitlines()
+    return len({line.partition("==")[0] for line in lines if re.match(r"[a-z0-9-]+==", line)})
 
 
 def incomplete(site: Path) -> list[Path]:
     """Return the metadata folders of the distributions in site that lack some of their files.
 
-    pip writes a distribution's list of files last but its name first, so a killed pip leaves
-    distributions that look installed and are not.
+    An installer that is killed leaves distributions that look installed and are not.
     """
     return [info for info in sorted(site.glob("*.dist-info")) if not _is_complete(site, info)]
 
@@ -313,7 +250,7 @@ def _is_complete(site: Path, info: Path) -> bool:
 
 
 def remove_incomplete(site: Path) -> None:
-    """Remove the metadata of incomplete distributions, so that pip installs them again."""
+    """Remove the metadata of incomplete distributions, so that they are installed again."""
     for info in incomplete(site):
         shutil.rmtree(info)
     for leftover in site.glob("~*"):  # pip's name for what it was going to remove
@@ -398,14 +335,14 @@ class StudyPackages:
     def __init__(self, root: Path, directory: Path, python: Path) -> None:
         self.folder = directory / "study"
         self._python = python
-        self._requirements = root / "requirements-study.txt"
-        self._constraints = root / "constraints.txt"
+        self._uv = Uv(root)
+        self._constraints = root / "constraints-study.txt"
         self._stamps = Stamps(directory / "stamps")
         self._log = directory / "log" / "study.log"
 
     @property
     def _key(self) -> str:
-        return digest(str(self._python), self._requirements.read_bytes())
+        return digest(str(self._python), self._constraints.read_bytes())
 
     def is_ready(self) -> bool:
         """Return whether the packages are installed."""
@@ -421,19 +358,11 @@ class StudyPackages:
             return
         self._stamps.clear(_STUDY_STEP)
         shutil.rmtree(self.folder, ignore_errors=True)
-        command: list[str | Path] = [
-            self._python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check",
-            "--target", self.folder, "-r", self._requirements, "-c", self._constraints,
-        ]  # fmt: skip
-        variables = {**without_other_ros(os.environ), "PIP_USER": "0"}
-        try:
-            with SetupStep("Installing Dask and pyarrow (190 MB)"):
-                run(command, variables, self._log, lock)
-        except ChildError as error:
-            raise SetupError(
-                "cannot install Dask and pyarrow; check the network and pip's settings, then run "
-                f"the same command again (details: {error.log})"
-            ) from error
+        self._uv.prepare(lock)
+        with SetupStep("Installing Dask and pyarrow (190 MB)"):
+            self._uv.install(
+                self._python, self._constraints, self._log, lock, "--target", str(self.folder)
+            )
         self._stamps.set(_STUDY_STEP, self._key)
 
     def added(self, variables: Mapping[str, str]) -> dict[str, str]:
