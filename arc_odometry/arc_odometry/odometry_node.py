@@ -27,6 +27,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -274,5 +275,5 @@ def main(args: list[str] | None = None) -> int:
         executor.shutdown()
         node.destroy_node()
     finally:
-        rclpy.try_shutdown()
+        try_shutdown()
     return 0

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import rclpy
 import yaml
+from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -44,7 +45,7 @@ class Topic:
         self._received: deque[Any] = deque()
 
     def __enter__(self) -> Topic:
-        self._context = rclpy.Context()
+        self._context = Context()
         # rclpy's own signal handlers would swallow Ctrl-C.
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node(

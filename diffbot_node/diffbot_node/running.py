@@ -19,6 +19,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
@@ -142,7 +143,7 @@ def run_node(
             return 1
         return _spin(node, signals, interrupted)
     finally:
-        rclpy.try_shutdown()
+        try_shutdown()
 
 
 def _refuse(why: str) -> None:

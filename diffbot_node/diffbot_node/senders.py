@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from operator import itemgetter
 from typing import Any
 
 Origin = bytes | int | None
@@ -68,13 +69,15 @@ class Senders:
         """Return a key of the message's sender, equal for equal ones; None: unknown."""
         if not isinstance(came_from, int):
             return came_from
-        older = [(came_from - newest, key) for key, newest in self._counts.items()]
-        near = min((each for each in older if each[0] > 0), default=None)
-        if near is None:
-            self._made += 1
+        # The newest first: of equally near counts it is the one that goes on.
+        known = reversed(self._counts.items())
+        continued = [(came_from - newest, key) for key, newest in known if newest < came_from]
+        if continued:
+            key = min(continued, key=itemgetter(0))[1]
+        else:
+            self._made = key = self._made + 1
             if len(self._counts) == MOST_COUNTS:
                 del self._counts[next(iter(self._counts))]
-        key = self._made if near is None else near[1]
         self._counts.pop(key, None)
         self._counts[key] = came_from  # the newest last
         return key

@@ -5,8 +5,8 @@ Two sources that publish different states of the same wheels make a law see spee
 has. A single source has transient faults, too: a clock or an encoder is set, a message is lost,
 late, repeated or corrupt, a driver is restarted. Only two sources can alternate.
 
-**By sender**, if senders can be told apart (senders.py): another sender publishes, and then the previous one
-again. Of several publishers of joint states only those that name the wheels count.
+**By sender**, if senders can be told apart (senders.py): another sender publishes, and then the
+previous one again. Of several publishers of joint states only those that name the wheels count.
 
 **By content**, as a relay or a merged recording is a single sender: messages are sorted into lines.
 In a line stamps rise, and the wheels turn no faster than wheels can. An encoder or a clock that is

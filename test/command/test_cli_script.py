@@ -20,7 +20,7 @@ def checkout(tmp_path_factory):
     """A copy of the checkout, without an environment."""
     root = tmp_path_factory.mktemp("checkout")
     shutil.copy(ROOT / "diffbot", root)
-    shutil.copy(ROOT / "constraints.txt", root)
+    shutil.copy(ROOT / "constraints-jazzy.txt", root)
     skip = shutil.ignore_patterns("__pycache__", "launch", "config", "test")
     shutil.copytree(ROOT / "diffbot_bringup", root / "diffbot_bringup", ignore=skip)
     launch = root / "diffbot_bringup" / "launch"
@@ -91,7 +91,7 @@ def test_without_a_name_launch_is_right_and_lists():
 def test_a_wrong_override_is_refused(checkout):
     result = run(checkout, "setup", DIFFBOT_ROS="conda")
     assert result.returncode == 2
-    assert "wheels, system or empty" in result.stderr
+    assert "jazzy, kilted, system or empty" in result.stderr
 
 
 def test_help_lists_every_command_without_an_environment(checkout):

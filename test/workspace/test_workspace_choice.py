@@ -15,7 +15,7 @@ from diffbot_bringup.workspace import entry
 from diffbot_bringup.workspace.entry import choose
 from diffbot_bringup.workspace.environment import SystemEnvironment, with_defaults
 from diffbot_bringup.workspace.process import SetupError
-from diffbot_bringup.workspace.wheels import StudyPackages, WheelsEnvironment
+from diffbot_bringup.workspace.wheels import DISTROS, StudyPackages, WheelsEnvironment
 
 
 @pytest.fixture
@@ -66,15 +66,17 @@ def test_the_sourced_ros_with_folders_of_its_own(sourced, tmp_path):
 
 
 def test_the_override(sourced, monkeypatch, tmp_path):
-    monkeypatch.setenv("DIFFBOT_ROS", "wheels")
-    assert isinstance(choose(tmp_path), WheelsEnvironment)
+    for distro in DISTROS:
+        monkeypatch.setenv("DIFFBOT_ROS", distro)
+        environment = choose(tmp_path)
+        assert isinstance(environment, WheelsEnvironment) and distro.title() in environment.title
     monkeypatch.setenv("DIFFBOT_ROS", "system")
     assert isinstance(choose(tmp_path), SystemEnvironment)
     monkeypatch.delenv("ROS_DISTRO")
     with pytest.raises(UsageError, match="source /opt/ros"):
         choose(tmp_path)
     monkeypatch.setenv("DIFFBOT_ROS", "conda")
-    with pytest.raises(UsageError, match="wheels, system or empty"):
+    with pytest.raises(UsageError, match="jazzy, kilted, system or empty"):
         choose(tmp_path)
 
 
@@ -115,7 +117,7 @@ def test_wheels_are_made_again_when_checkout_or_versions_change(machine, tmp_pat
     for folder, text in (("a", "x==1"), ("a", "x==2"), ("b", "x==2")):
         root = tmp_path / folder
         root.mkdir(exist_ok=True)
-        (root / "constraints.txt").write_text(text)
+        (root / "constraints-jazzy.txt").write_text(text)
         keys.add(WheelsEnvironment(root).key())
     assert len(keys) == 3
 
@@ -143,7 +145,7 @@ def test_it_starts_with_the_standard_library_alone():
 def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monkeypatch, tmp_path):
     """It gets them for a script that runs on a cluster only."""
     machine({"rclpy"})
-    (tmp_path / "requirements-study.txt").write_text("dask\n")
+    (tmp_path / "constraints-study.txt").write_text("dask==1\n")
     given = []
     monkeypatch.setattr(entry, "set_up", lambda root, environment: None)
     monkeypatch.setattr(entry, "set_up_study", lambda *_: pytest.fail("asked to get them"))

@@ -1,53 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact versions are complete for every Python that is supported."""
+"""The pinned versions are complete for every Python that is supported, and carry hashes."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
 
 from diffbot_bringup.workspace import wheels
-from diffbot_bringup.workspace.pins import normalized, pins, read_report
+from diffbot_bringup.workspace.pins import FILES
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHONS = [f"3.{minor}" for minor in range(wheels.OLDEST[1], wheels.NEWEST[1] + 1)]
 
 
-def test_versions_that_differ_carry_markers():
-    reports = {
-        "3.10": {"a": "1", "b": "1", "old": "1"},
-        "3.9": {"a": "1", "b": "1"},
-        "3.11": {"a": "1", "b": "2"},
+def normalized(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pinned(path, python):
+    """Return {package: version} of a pinned file for this Python; each package once."""
+    machine = {
+        "python_version": python,
+        "python_full_version": f"{python}.1",
+        "platform_machine": "x86_64",
+        "sys_platform": "linux",
     }
-    assert pins(reports) == [
-        "a==1",
-        'b==1 ; python_version == "3.9" or python_version == "3.10"',
-        'b==2 ; python_version == "3.11"',
-        'old==1 ; python_version == "3.10"',
-    ]
-
-
-def test_reports_are_read_by_their_name(tmp_path):
-    path = tmp_path / "3.12.json"
-    path.write_text(json.dumps({"install": [{"metadata": {"name": "Py_X.y", "version": "2"}}]}))
-    assert read_report(path) == ("3.12", {"py-x-y": "2"})
-    with pytest.raises(ValueError, match="Python version"):
-        read_report(tmp_path / "report.json")
-
-
-def names(path, python):
-    """Return the packages that a file of requirements names for this Python, with counts."""
-    found = []
-    for line in (ROOT / path).read_text().splitlines():
-        requirement, _, marker = line.partition(";")
-        is_comment = not requirement.strip() or line.startswith("#")
-        if not is_comment and (not marker or f'"{python}"' in marker):
-            found.append(normalized(re.split(r"[=<>~ ]", requirement)[0]))
+    found = {}
+    entries = re.sub(r" *\\\n +", " ", (ROOT / path).read_text()).splitlines()
+    for entry in (each for each in entries if each and not each.startswith("#")):
+        requirement, _, marker = entry.partition(" --hash")[0].partition(";")
+        name, version = requirement.strip().split("==")
+        assert " --hash=sha256:" in entry, f"{path}: {name} has no hash"
+        if not marker or Marker(marker.strip()).evaluate(machine):
+            assert name not in found, f"{path}: {name} has two versions for Python {python}"
+            found[name] = version
     return found
 
 
-@pytest.mark.parametrize("minor", range(wheels.OLDEST[1], wheels.NEWEST[1] + 1))
-def test_every_requirement_has_one_version_for_every_python(minor):
-    pinned = names("constraints.txt", f"3.{minor}")
-    assert len(pinned) == len(set(pinned))
-    assert set(names("requirements.txt", f"3.{minor}")) <= set(pinned)
+def required(path):
+    """Return the packages that a file of requirements names."""
+    found = set()
+    for line in (ROOT / path).read_text().splitlines():
+        if line.startswith("-r "):
+            found |= required(line.removeprefix("-r "))
+        elif line and not line.startswith("#"):
+            found.add(normalized(re.split(r"[=<>~ ;]", line)[0]))
+    return found
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("path", FILES)
+def test_every_requirement_has_one_version_with_hashes_for_every_python(path, python):
+    assert required(FILES[path][0]) <= set(pinned(path, python))
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_both_distributions_share_all_that_is_not_ros(python):
+    both = [pinned(f"constraints-{distro}.txt", python) for distro in wheels.DISTROS]
+    first, second = (
+        {name: version for name, version in each.items() if not name.startswith("ros-")}
+        for each in both
+    )
+    assert {name: first[name] for name in second if name in first} == {
+        name: second[name] for name in second if name in first
+    }
+    assert len(set(first) ^ set(second)) <= 2

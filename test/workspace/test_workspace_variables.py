@@ -47,9 +47,17 @@ def test_entries_come_first_once_and_in_order():
     assert result == {"PATH": "/a:/b:/usr/bin", "NEW": "/n"}
 
 
+# The distribution that runs the tests.
+HERE = os.environ.get("ROS_DISTRO") or os.environ.get("DIFFBOT_DISTRO", "kilted")
+
+
+def defaults(environment, distro="kilted"):
+    return with_defaults(environment, distro)
+
+
 def closed(distro="kilted"):
     """What keeps everybody else out."""
-    found = with_defaults({}, distro)
+    found = defaults({}, distro)
     (variable,) = found.keys() - {"ROS_AUTOMATIC_DISCOVERY_RANGE"}
     assert found["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
     assert Path(found[variable]).resolve() == PROFILES[variable]
@@ -69,9 +77,9 @@ def test_both_generations_of_fast_dds_get_the_same_participant():
 
 def test_discovery_stays_on_this_machine():
     for nothing in ({}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": ""}, {"ROS_STATIC_PEERS": ""}):
-        assert with_defaults(nothing) == closed()
+        assert defaults(nothing) == closed()
     # ROS 2's own LOCALHOST listens on all interfaces, and would add shared memory to the profile.
-    assert with_defaults({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}) == closed()
+    assert defaults({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}) == closed()
 
 
 NO_SHARED_MEMORY = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
@@ -86,44 +94,44 @@ def test_discovery_reaches_what_the_user_has_chosen():
         {"ROS_DISCOVERY_SERVER": "10.0.0.1"},
         {"CYCLONEDDS_URI": "file:///of/the/user.xml"},
     ):
-        assert with_defaults(chosen) == {**chosen, **NO_SHARED_MEMORY}
+        assert defaults(chosen) == {**chosen, **NO_SHARED_MEMORY}
     for own in (
         {"FASTDDS_DEFAULT_PROFILES_FILE": "/of/the/user.xml"},
         {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "LARGE_DATA"},
     ):
-        assert with_defaults(own) == own
+        assert defaults(own) == own
 
 
 def test_peers_are_let_in_without_the_rest_of_the_network():
     peers = {"ROS_STATIC_PEERS": "10.0.0.1"}
     local = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    assert with_defaults(peers) == {**peers, **local, **NO_SHARED_MEMORY}
+    assert defaults(peers) == {**peers, **local, **NO_SHARED_MEMORY}
 
 
 def test_the_way_of_humble_to_say_it_is_understood():
     # Kilted ignores ROS_LOCALHOST_ONLY: left as it is, it would mean the whole network.
-    assert with_defaults({"ROS_LOCALHOST_ONLY": "1"}) == closed()
+    assert defaults({"ROS_LOCALHOST_ONLY": "1"}) == closed()
     both = {"ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
-    assert with_defaults(both) == {**FAR, **NO_SHARED_MEMORY}
+    assert defaults(both) == {**FAR, **NO_SHARED_MEMORY}
 
 
 def test_one_call_inside_of_another_can_be_opened():
     # The profile of the outer call is not a choice of the user's.
-    assert with_defaults({**with_defaults({}), **FAR}) == {**FAR, **NO_SHARED_MEMORY}
+    assert defaults({**defaults({}), **FAR}) == {**FAR, **NO_SHARED_MEMORY}
     for distro in ("kilted", "jazzy"):
-        assert with_defaults(closed(distro), distro) == closed(distro)
+        assert defaults(closed(distro), distro) == closed(distro)
     peers = {"ROS_STATIC_PEERS": "10.0.0.1"}
-    assert with_defaults({**with_defaults({}), **peers}) == with_defaults(peers)
+    assert defaults({**defaults({}), **peers}) == defaults(peers)
 
 
 def test_humble_is_told_in_its_own_way():
-    assert with_defaults({}, "humble") == {"ROS_LOCALHOST_ONLY": "1"}
-    assert with_defaults({"ROS_LOCALHOST_ONLY": "0"}, "humble") == {"ROS_LOCALHOST_ONLY": "0"}
+    assert defaults({}, "humble") == {"ROS_LOCALHOST_ONLY": "1"}
+    assert defaults({"ROS_LOCALHOST_ONLY": "0"}, "humble") == {"ROS_LOCALHOST_ONLY": "0"}
 
 
 def bound(environment, domain):
     """Addresses on which a node listens in an environment, and SHARED."""
-    kept = {k: v for k, v in os.environ.items() if k not in {*closed(), *FAR}}
+    kept = {k: v for k, v in os.environ.items() if k not in {*closed(HERE), *FAR}}
     result = subprocess.run(
         [sys.executable, "-c", BOUND],
         env={**kept, **environment, "ROS_DOMAIN_ID": str(domain)},
@@ -138,7 +146,7 @@ def bound(environment, domain):
 def test_no_socket_is_reached_from_the_network_and_no_memory_is_shared(domain):
     if "fastrtps" not in rclpy.get_rmw_implementation_identifier():
         pytest.skip("the profile is Fast DDS's")
-    assert bound(closed(), domain) == {"127.0.0.1"}
+    assert bound(closed(HERE), domain) == {"127.0.0.1"}
     assert {"0.0.0.0", "SHARED"} <= bound(FAR, domain)  # what it keeps out
 
 

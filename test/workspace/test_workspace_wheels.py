@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wheels are repaired, and what a killed pip left is found."""
+"""Wheels are repaired, and what a killed installer left is found."""
 
 import os
 import shutil
@@ -9,7 +9,8 @@ import time
 import pytest
 
 from diffbot_bringup.workspace import process, wheels
-from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep
+from diffbot_bringup.workspace.process import SetupError, SetupStep
+from diffbot_bringup.workspace.uv import Uv
 from diffbot_bringup.workspace.wheels import WheelsEnvironment
 
 EXPORT = (
@@ -92,50 +93,6 @@ def test_half_installed_distributions_are_removed(tmp_path):
     assert wheels.incomplete(tmp_path) == []
 
 
-def constraints(tmp_path):
-    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    path = tmp_path / "constraints.txt"
-    path.write_text(
-        "# exact versions\nsetuptools==79.0.1\na==1\n"
-        f'b==2 ; python_version == "{here}"\nc==3 ; python_version == "2.7"\n'
-    )
-    return path
-
-
-def fake_python(tmp_path, script):
-    path = tmp_path / "python"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
-
-
-def test_pip_gets_the_whole_list_without_its_resolver(tmp_path, capfd):
-    python = fake_python(tmp_path, 'echo "$@" >> ' + f"{tmp_path}/calls\n" + "echo Collecting a==1")
-    file = constraints(tmp_path)
-    wheels.install(python, file, tmp_path / "site", tmp_path / "wheels.log", -1)
-    first, second = (tmp_path / "calls").read_text().splitlines()
-    assert first.endswith("setuptools==79.0.1")
-    assert "--no-deps" in second and second.endswith(f"-r {file}")
-    assert "Installing 3 Python packages" in capfd.readouterr().err  # c is for another Python
-
-
-@pytest.mark.parametrize(
-    ("output", "says"),
-    [
-        ("WARNING: Retrying after NewConnectionError: no route", "check the network"),
-        ("ERROR: No matching distribution found for a==1", "check the network"),
-        ("OSError: [Errno 28] No space left on device", "disk is full"),
-        ("ERROR: something else", "ERROR: something else"),
-    ],
-)
-def test_a_failing_pip_is_explained_in_one_line(tmp_path, output, says):
-    python = fake_python(tmp_path, f'echo "{output}"; exit 1')
-    with pytest.raises(SetupError, match=says) as error:
-        wheels.install(python, constraints(tmp_path), tmp_path, tmp_path / "wheels.log", -1)
-    assert "\n" not in str(error.value)
-    assert isinstance(error.value.__cause__, ChildError)
-
-
 def test_a_step_prints_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(process, "_PLAIN_TICK", 0.05)
     printed = ""
@@ -153,22 +110,35 @@ def test_a_step_prints_a_line_now_and_then_where_there_is_no_terminal(capsys, mo
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A checkout, where pip does nothing; the function returns the environment of a Python."""
-    constraints(tmp_path)
+    """A checkout, where uv installs nothing; the function returns the environment of a Python."""
+    for distro in wheels.DISTROS:
+        (tmp_path / f"constraints-{distro}.txt").write_text("a==1\n")
     monkeypatch.setattr(wheels, "check_machine", lambda: None)
-    monkeypatch.setattr(wheels, "install", lambda *_: None)
     monkeypatch.setattr(wheels, "rewrite", lambda *_: None)
-    # Without pip, which takes seconds.
-    run = wheels.run
-    monkeypatch.setattr(wheels, "run", lambda words, *rest: run([*words, "--without-pip"], *rest))
+    monkeypatch.setattr(Uv, "prepare", lambda *_: None)
+    monkeypatch.setattr(Uv, "install", lambda *_: None)
 
-    def environment(base_prefix=None):
+    def make(_uv, prefix, *_rest):
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "bin" / "python").touch()
+
+    monkeypatch.setattr(Uv, "make_environment", make)
+
+    def environment(base_prefix=None, distro=wheels.DISTROS[0]):
         with monkeypatch.context() as other:
             if base_prefix:
                 other.setattr(sys, "base_prefix", base_prefix)
-            return WheelsEnvironment(tmp_path)
+            return WheelsEnvironment(tmp_path, distro)
 
     return environment
+
+
+def test_each_distribution_has_an_environment_of_its_own(machine):
+    first, second = machine(distro="jazzy"), machine(distro="kilted")
+    assert first.directory != second.directory and first.key() != second.key()
+    first.prepare(-1)
+    second.prepare(-1)
+    assert first.is_ready() and second.is_ready()
 
 
 def test_each_python_has_an_environment_of_its_own(machine, tmp_path):

@@ -149,9 +149,7 @@ def _is_missing(index: str) -> bool:
     return index.startswith("file://") and not Path(index.removeprefix("file://")).is_dir()
 
 
-def _run(
-    command: list[str | Path], variables: Mapping[str, str], log: Path, lock: int
-) -> None:
+def _run(command: list[str | Path], variables: Mapping[str, str], log: Path, lock: int) -> None:
     try:
         run(command, variables, log, lock)
     except ChildError as error:

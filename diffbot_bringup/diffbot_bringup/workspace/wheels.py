@@ -133,6 +133,7 @@ class WheelsEnvironment:
         }
         variables = prepend(with_defaults(without_other_ros(user), self._distro), paths)
         variables["VIRTUAL_ENV"] = str(self.prefix)
+        variables["DIFFBOT_DISTRO"] = self._distro  # for summaries, as nothing else tells it
         variables["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"  # the only one among the wheels
         # The wheels' start-up code starts every Python a second time to set LD_LIBRARY_PATH,
         # unless this says that it is set already.

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -77,7 +78,7 @@ class GzTopics:
             node.create_subscription(
                 Float64,
                 f"{PREFIX}{side}_wheel_torque_seen",
-                lambda message, index=index: self._on_torque_seen(index, message.data),
+                partial(self._on_torque_seen, index),
                 10,
             )
         # Only the newest is of use: Gazebo repeats a state until the next period begins.
@@ -96,8 +97,8 @@ class GzTopics:
         left, right = (float(t * gain) for t, gain in zip(torque, self._gains, strict=True))
         return left, right
 
-    def _on_torque_seen(self, index: int, value: float) -> None:
-        self._seen[index] = value
+    def _on_torque_seen(self, index: int, message: Float64) -> None:
+        self._seen[index] = message.data
         self._on_seen()
 
     def _on_joint_states(self, message: JointState) -> None:
