@@ -33,10 +33,12 @@ from diffbot_bringup.workspace.environment import with_defaults
 from diffbot_node.parameters import CommandParameters
 
 RANGE, TRANSPORTS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS"
+# ROS 2 of this process.
+DISTRO = os.environ.get("ROS_DISTRO") or os.environ["DIFFBOT_DISTRO"]
 WAYS = {
-    "closed": with_defaults({}),
+    "closed": with_defaults({}, DISTRO),
     "localhost": {RANGE: "LOCALHOST"},
-    "opened": with_defaults({RANGE: "SUBNET"}),
+    "opened": with_defaults({RANGE: "SUBNET"}, DISTRO),
 }
 # Environment variables that configure Fast DDS.
 CHOICES = {name for way in WAYS.values() for name in way}

@@ -24,7 +24,16 @@ setup(
     install_requires=["setuptools", "numpy", "pyyaml", "rich", "scipy"],
     extras_require={
         "recordings": ["rosbags"],
-        "test": ["hypothesis", "matplotlib", "mujoco", "pillow", "pyarrow", "pytest", "websockets"],
+        "test": [
+            "hypothesis",
+            "matplotlib",
+            "mujoco",
+            "packaging",
+            "pillow",
+            "pyarrow",
+            "pytest",
+            "websockets",
+        ],
     },
     zip_safe=True,
     maintainer="diffbot maintainers",

@@ -147,9 +147,9 @@ def help_text() -> str:
         lines.append(f"      {command.summary}")
     lines += [
         "",
-        "The first call sets everything up, which takes a few minutes; later calls start at once.",
+        "The first call sets everything up, which takes a minute; later calls start at once.",
         "A sourced ROS 2 is used if there is one. Environment variables:",
-        "  DIFFBOT_ROS=jazzy|kilted|system   which ROS 2: wheels (default: jazzy), or the sourced one",
+        "  DIFFBOT_ROS=jazzy|kilted|system   ROS 2 from wheels (default: jazzy), or sourced",
         "  DIFFBOT_DEBIAN_MIRROR=URL   where sim:=gazebo gets Debian 11's packages from",
     ]
     return "\n".join(lines)

@@ -32,6 +32,7 @@ PYTHON = {
     "mujoco": (None, "mujoco"),
     "numpy": ("python3-numpy", "numpy"),
     "PIL": ("python3-pil", "pillow"),
+    "packaging": ("python3-packaging", "packaging"),
     "pytest": ("python3-pytest", "pytest"),
     "plotly": ("python3-plotly", "plotly"),
     "rich": ("python3-rich", "rich"),
@@ -50,6 +51,10 @@ LAUNCH = ("launch_xml", "ros2launch")
 KNOWN = {
     ("diffbot_sim", "diffbot_bringup"): "reads files of config/ for sim:=gz, and says what to do "
     "where they are missing; diffbot_bringup needs diffbot_sim, so naming it would be a circle",
+    (
+        "diffbot_bringup",
+        "setuptools",
+    ): "of the set-up of a checkout, which installs it or has colcon's",
     ("diffbot_bringup", "xdist"): "of ./diffbot test, which does without it",
     ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workspace is built with colcon, and only what has changed; colcon is a fake here."""
+"""The workspace is built, and only what has changed; colcon is a fake here."""
 
 import fcntl
 import json
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from diffbot_bringup.workspace.entry import set_up
-from diffbot_bringup.workspace.packages import Workspace, mend_scripts
+from diffbot_bringup.workspace.linked import link_packages
+from diffbot_bringup.workspace.packages import Workspace
 from diffbot_bringup.workspace.process import SetupError
 
 # Writes what it was asked to build, and "builds" it; FAIL names a package that fails.
@@ -23,7 +24,7 @@ mkdir -p "$install"
 echo 'export PYTHONPATH=/of/the/workspace' > "$install/local_setup.sh"
 while [ "$1" != --packages-select ]; do shift; done
 shift
-while [ "$1" != --symlink-install ]; do
+while [ "$1" != --cmake-args ]; do
   if [ "$1" = "$FAIL" ]; then echo "error: no such thing"; exit 1; fi
   mkdir -p "$install/$1"
   echo "Finished <<< $1 [0.1s]"
@@ -58,21 +59,40 @@ class FakeEnvironment:
         return dict(user)
 
 
+SETUP = """from setuptools import setup
+setup(name="{0}", version="1.2", packages=["{0}", "{0}.inner"], data_files=[
+    ("share/ament_index/resource_index/packages", ["resource/{0}"]),
+    ("share/{0}", ["package.xml"])],
+    entry_points={{"console_scripts": ["node = {0}.inner:main"]}})
+"""
+
+
 def add(root, name, build_type="ament_python"):
-    (root / name).mkdir(parents=True)
-    (root / name / "package.xml").write_text(
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / "package.xml").write_text(
         f"<package><name>{name}</name><export><build_type>{build_type}</build_type></export>"
         "</package>"
     )
+    if build_type == "ament_python":
+        (folder / name / "inner").mkdir(parents=True)
+        (folder / "resource").mkdir()
+        (folder / "resource" / name).touch()
+        (folder / name / "__init__.py").touch()
+        (folder / name / "inner" / "__init__.py").write_text(
+            "import sys\ndef main():\n    print(sys.argv[1:])\n    return 3\n"
+        )
+        (folder / "setup.py").write_text(SETUP.format(name))
 
 
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
     environment = FakeEnvironment(tmp_path)
     environment.python.parent.mkdir()
-    colcon = environment.python.parent / "colcon"
-    colcon.write_text(COLCON)
-    colcon.chmod(0o755)
+    for name, text in (("colcon", COLCON), ("python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')):
+        path = environment.python.with_name(name)
+        path.write_text(text)
+        path.chmod(0o755)
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.delenv("FAIL", raising=False)
     add(tmp_path, "some_msgs", "ament_cmake")
@@ -94,22 +114,35 @@ def build(environment):
         words = calls.read_text().split() if calls.exists() else []
     if not words:
         return []
-    return words[words.index("--packages-select") + 1 : words.index("--symlink-install")]
+    return words[words.index("--packages-select") + 1 : words.index("--cmake-args")]
+
+
+def linked(environment):
+    """Return when the links were made."""
+    return (environment.directory / "linked").stat().st_ino
 
 
 def test_builds_all_once_and_then_nothing(environment):
-    assert build(environment) == ["alpha", "beta", "some_msgs", "tf2_msgs"]
-    assert build(environment) == []
+    assert build(environment) == ["some_msgs", "tf2_msgs"]
+    made = linked(environment)
+    assert build(environment) == [] and linked(environment) == made
     hooks = json.loads((environment.directory / "hooks.json").read_text())
-    assert hooks == {"PYTHONPATH": ["/of/the/workspace"]}
+    prefix = environment.directory / "linked"
+    site = f"{prefix}/lib/python"
+    assert hooks == {
+        "PYTHONPATH": [site, "/of/the/workspace"],
+        "AMENT_PREFIX_PATH": [str(prefix)],
+    }
     variables = Workspace(environment.directory.parent, environment).variables({"A": "b"})
-    assert variables == {"A": "b", "PYTHONPATH": "/of/the/workspace"}
+    assert variables["A"] == "b" and variables["PYTHONPATH"] == f"{site}:/of/the/workspace"
 
 
-def test_builds_only_the_python_package_that_changed(environment, tmp_path):
+def test_links_python_packages_anew_when_one_has_changed(environment, tmp_path):
     build(environment)
-    (tmp_path / "beta" / "setup.py").write_text("")
-    assert build(environment) == ["beta"]
+    made = linked(environment)
+    with (tmp_path / "beta" / "setup.py").open("a") as file:
+        file.write("# changed\n")
+    assert build(environment) == [] and linked(environment) != made
 
 
 def test_builds_all_when_interfaces_or_the_environment_changed(environment, tmp_path):
@@ -117,71 +150,90 @@ def test_builds_all_when_interfaces_or_the_environment_changed(environment, tmp_
     (tmp_path / "some_msgs" / "CMakeLists.txt").write_text("project(some_msgs)")
     assert build(environment) == everything
     environment.version = "2"
-    assert build(environment) == everything
+    made = linked(environment)
+    assert build(environment) == everything and linked(environment) != made
+
+
+def test_a_linked_package_has_modules_metadata_files_and_executables(environment, tmp_path):
+    build(environment)
+    prefix = environment.directory / "linked"
+    shared = prefix / "share" / "alpha" / "package.xml"
+    assert shared.resolve() == tmp_path / "alpha" / "package.xml"
+    assert (prefix / "share/ament_index/resource_index/packages/beta").exists()
+    variables = {"PYTHONPATH": str(prefix / "lib" / "python")}
+    ran = subprocess.run([prefix / "lib/alpha/node", "a b"], env=variables, capture_output=True)
+    assert ran.returncode == 3 and ran.stdout == b"['a b']\n"
+    text = (
+        "from importlib.metadata import distribution as d, version; import alpha; "
+        "print(version('alpha'), d('alpha').entry_points[0].load().__name__, alpha.__file__)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", text], env=variables, capture_output=True, text=True, cwd="/"
+    )
+    assert ran.stdout.split() == ["1.2", "main", f"{prefix}/lib/python/alpha/__init__.py"]
+
+
+def test_a_setup_that_fails_is_told_and_made_again(environment, tmp_path):
+    setup = tmp_path / "beta" / "setup.py"
+    good = setup.read_text()
+    setup.write_text("raise RuntimeError('no such thing')")
+    with pytest.raises(SetupError, match="no such thing"):
+        build(environment)
+    setup.write_text(good)
+    assert build(environment) == []  # what colcon has built stays
+    assert Workspace(tmp_path, environment).is_ready()
 
 
 def test_a_fallback_is_built_only_where_ros_has_none(environment):
     environment.has = {"tf2_msgs"}
-    assert build(environment) == ["alpha", "beta", "some_msgs"]
+    assert build(environment) == ["some_msgs"]
 
 
-def test_goes_on_after_the_packages_that_were_finished(environment, monkeypatch):
-    (environment.directory.parent / "some_msgs" / "package.xml").write_text(
-        "<package><name>some_msgs</name><export><build_type>ament_python</build_type></export>"
-        "</package>"
-    )
-    environment.has = {"tf2_msgs"}
-    monkeypatch.setenv("FAIL", "beta")
+def test_a_failed_build_is_made_again(environment, monkeypatch):
+    monkeypatch.setenv("FAIL", "tf2_msgs")
     with pytest.raises(SetupError, match="no such thing"):
         build(environment)
     monkeypatch.delenv("FAIL")
-    assert build(environment) == ["beta", "some_msgs"]
+    assert build(environment) == ["some_msgs", "tf2_msgs"]
 
 
 def test_forgets_a_package_that_is_gone(environment, tmp_path):
     build(environment)
-    assert (environment.directory / "install" / "alpha").exists()
+    module = environment.directory / "linked" / "lib" / "python" / "alpha"
+    assert module.exists()
     (tmp_path / "alpha" / "package.xml").unlink()
-    assert build(environment) == []
-    assert not (environment.directory / "install" / "alpha").exists()
+    (tmp_path / "some_msgs" / "package.xml").unlink()
+    assert build(environment) == ["tf2_msgs"] or not module.exists()
+    assert not module.exists()
+    assert not (environment.directory / "install" / "some_msgs").exists()
     assert Workspace(tmp_path, environment).is_ready()
 
 
 def test_nothing_is_built_under_a_run_until_that_has_ended(environment, tmp_path):
     set_up(tmp_path, environment)
-    calls = Path(os.environ["CALLS"])
-    calls.unlink()
+    made = linked(environment)
     with (environment.directory / "in_use").open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         set_up(tmp_path, environment)  # nothing has changed: others may run beside it
-        (tmp_path / "beta" / "setup.py").write_text("")
+        (tmp_path / "beta" / "setup.cfg").write_text("")
         with pytest.raises(SetupError, match=f"in use by .*process {os.getpid()}"):
             set_up(tmp_path, environment)
-    assert not calls.exists()
+    assert linked(environment) == made
     set_up(tmp_path, environment)
-    assert "--packages-select beta" in calls.read_text()
+    assert linked(environment) != made
 
 
 def test_executables_start_their_python_in_a_folder_with_a_space(tmp_path):
     python = tmp_path / "mein Ordner ü" / "python"
     python.parent.mkdir()
     python.symlink_to(sys.executable)
-    script = tmp_path / "install" / "package" / "lib" / "package" / "node"
-    script.parent.mkdir(parents=True)
-    script.write_text(f'#!"{python}" -x\nimport sys\nprint(sys.argv[1:])\n', encoding="utf-8")
-    script.chmod(0o755)
-    assert mend_scripts(tmp_path / "install", python) == 1
-    output = subprocess.run([script, "a b", "c"], capture_output=True, text=True, check=True).stdout
-    assert output == "['a b', 'c']\n"
-    assert mend_scripts(tmp_path / "install", Path(sys.executable)) == 0
-
-
-def test_links_of_an_earlier_build_to_files_that_are_gone_are_removed(environment, tmp_path):
-    build(environment)
-    folder = environment.directory / "build" / "beta" / "config"
-    folder.mkdir(parents=True)
-    (folder / "gone.yaml").symlink_to(tmp_path / "beta" / "config" / "gone.yaml")
-    (folder / "kept.yaml").symlink_to(tmp_path / "beta" / "package.xml")
-    (tmp_path / "beta" / "setup.py").write_text("")
-    assert build(environment) == ["beta"]
-    assert [path.name for path in folder.iterdir()] == ["kept.yaml"]
+    add(tmp_path, "alpha")
+    prefix = tmp_path / "linked"
+    script = Path(link_packages.__code__.co_filename)
+    words = [python, script, prefix, prefix / "lib" / "python", tmp_path / "alpha"]
+    subprocess.run(words, check=True)
+    variables = {**os.environ, "PYTHONPATH": str(prefix / "lib" / "python")}
+    ran = subprocess.run(
+        [prefix / "lib/alpha/node", "a b", "c"], capture_output=True, text=True, env=variables
+    )
+    assert ran.stdout == "['a b', 'c']\n" and ran.returncode == 3

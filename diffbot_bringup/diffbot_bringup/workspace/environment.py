@@ -27,7 +27,7 @@ PATHS = (
 )
 
 _RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
-_CONFIG = Path(__file__).parents[2] / "config"
+_CONFIG = Path(__file__).resolve().parents[2] / "config"
 # The variables that name a profile of Fast DDS 2 and 3, and the profiles that bind them to the
 # loopback interface. With the range _AS_PROFILE ROS 2 leaves the profile unchanged; with LOCALHOST
 # it adds shared memory, and sockets that listen on all interfaces.

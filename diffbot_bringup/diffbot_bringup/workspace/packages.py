@@ -26,7 +26,7 @@ from diffbot_bringup.workspace.wheels import Environment
 from diffbot_bringup.xml_launch.arguments import understand
 from diffbot_bringup.xml_launch.substitutions import Share, installed_share
 
-# Files whose content a build copies or compiles. All others are installed as links to the source:
+# Files whose content a build reads or compiles. All others are installed as links to the source:
 # an edit takes effect at once, and only a new or removed file needs a build.
 _BUILD_FILES = {"package.xml", "setup.py", "setup.cfg", "CMakeLists.txt"}
 _BUILD_SUFFIXES = {".msg", ".srv", ".action", ".c", ".cpp", ".h", ".hpp", ".cmake"}
@@ -42,6 +42,11 @@ class Package:
     path: Path
     build_type: str
     """Build type that package.xml exports: ament_python or ament_cmake."""
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it has nothing to compile: its files are installed as links."""
+        return self.build_type == "ament_python"
 
     def fingerprint(self) -> str:
         """Return a hash that changes exactly when the package must be rebuilt."""
@@ -104,12 +109,12 @@ def _read(manifest: Path) -> Package:
     return Package(name, manifest.parent, build_type.strip())
 
 
-# Building with colcon: only what has changed.
+# Building: interfaces with colcon, Python packages as links; only what has changed.
 
 _FALLBACKS = "fallback"
 """Folder of packages that are built only if ROS has no package of that name."""
 _FINISHED = re.compile(r"^Finished\s+<<<\s+(\S+)")
-_HOOKS_STEP = "hooks"
+_HOOKS_STEP = "variables"
 
 
 class Workspace:
@@ -120,6 +125,8 @@ class Workspace:
         self._root = root
         self._directory = environment.directory
         self._install = self._directory / "install"
+        self._linked = self._directory / "linked"
+        self._site = self._linked / "lib" / "python"
         self._stamps = Stamps(self._directory / "stamps" / "packages")
         self._steps = Stamps(self._directory / "stamps")
         own = find_packages(root)
@@ -142,46 +149,66 @@ class Workspace:
         if self.is_ready():
             return
         self._steps.clear(_HOOKS_STEP)
-        self._remove_gone()
+        gone = self._remove_gone()
         stale = self.stale()
-        if any(p.build_type == "ament_cmake" for p in stale):
-            stale = self.packages  # changed interfaces: others may be compiled against them
-        if stale:
-            self._run_colcon(stale, lock)
-            mend_scripts(self._install, self._environment.python)
+        if any(not p.is_python for p in stale):
+            # With changed interfaces, others may be compiled against them.
+            self._run_colcon([p for p in self.packages if not p.is_python], lock)
+        if gone or any(p.is_python for p in stale) or not self._linked.exists():
+            self._link([p for p in self.packages if p.is_python], lock)
         variables = self._environment.variables(os.environ)
         hooks = read_hooks(self._install, self._environment.python, variables)
+        for name, path in (("PYTHONPATH", self._site), ("AMENT_PREFIX_PATH", self._linked)):
+            hooks[name] = [str(path), *hooks.get(name, [])]
         # If the process is killed here, the step is not set and the file is written again.
         (self._directory / "hooks.json").write_text(json.dumps(hooks, indent=1))
         self._steps.set(_HOOKS_STEP, self._all)
 
-    def _remove_gone(self) -> None:
-        for name in set(self._stamps.names()) - {p.name for p in self.packages}:
+    def _remove_gone(self) -> bool:
+        """Forget packages that were deleted; return whether there were any."""
+        gone = set(self._stamps.names()) - {p.name for p in self.packages}
+        for name in gone:
             self._stamps.clear(name)
             for folder in ("build", "install"):
                 shutil.rmtree(self._directory / folder / name, ignore_errors=True)
+        return bool(gone)
 
-    def _run_colcon(self, stale: list[Package], lock: int) -> None:
-        for package in stale:
+    def _link(self, packages: list[Package], lock: int) -> None:
+        """Install Python packages as links to their sources; all of them, as that takes a second.
+
+        Raises:
+            SetupError: A package's setup.py fails.
+        """
+        script = Path(__file__).with_name("linked.py")
+        command = [self._environment.python, script, self._linked, self._site]
+        folders = [p.path for p in packages]
+        log = self._directory / "log" / "linked.log"
+        log.unlink(missing_ok=True)
+        with SetupStep(f"Linking {len(packages)} Python packages"):
+            try:
+                run([*command, *folders], self._environment.variables(os.environ), log, lock)
+            except ChildError as error:
+                text = "\n".join(["linking failed:", *error.tail, f"(complete log: {error.log})"])
+                raise SetupError(text) from error
+        for package in packages:
+            self._stamps.set(package.name, self._keys[package.name])
+
+    def _run_colcon(self, packages: list[Package], lock: int) -> None:
+        for package in packages:
             self._stamps.clear(package.name)
-            # colcon leaves links to deleted files, and then fails on them.
-            for path in (self._directory / "build" / package.name).rglob("*"):
-                if path.is_symlink() and not path.exists():
-                    path.unlink()
-        noun = "package" if len(stale) == 1 else "packages"
         log = self._directory / "log" / "colcon.log"
         log.unlink(missing_ok=True)
-        with SetupStep(f"Building {len(stale)} {noun} with colcon") as step:
+        with SetupStep(f"Building {', '.join(p.name for p in packages)} with colcon") as step:
             done: list[str] = []
 
             def watch(line: str) -> None:
                 if match := _FINISHED.match(line):
                     done.append(match.group(1))
                     self._stamps.set(match.group(1), self._keys[match.group(1)])
-                    step.update(len(done), len(stale), match.group(1))
+                    step.update(len(done), len(packages), match.group(1))
 
             try:
-                run(self._command(stale), self._build_variables(), log, lock, watch)
+                run(self._command(packages), self._build_variables(), log, lock, watch)
             except ChildError as error:
                 text = "\n".join(["the build failed:", *error.tail, f"(complete log: {error.log})"])
                 raise SetupError(text) from error
@@ -202,7 +229,6 @@ class Workspace:
             self._install,
             "--packages-select",
             *(p.name for p in stale),
-            "--symlink-install",
             "--cmake-args",
             *self._environment.cmake_arguments,
             *("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", "-Wno-dev"),
@@ -218,27 +244,6 @@ class Workspace:
         """Return the environment variables for nodes and tools: those of `source setup.bash`."""
         hooks: Paths = json.loads((self._directory / "hooks.json").read_text())
         return prepend(self._environment.variables(user), hooks)
-
-
-def mend_scripts(install: Path, python: Path) -> int:
-    """Repair executables whose Python's path has a space; return how many were changed.
-
-    The kernel takes the first line of a script up to the first space as the interpreter. pip works
-    around that, and its way is used here; setuptools, which writes the nodes' executables, does
-    not.
-    """
-    if " " not in str(python):
-        return 0
-    mended = 0
-    for script in sorted(install.glob("*/lib/*/*")):
-        if script.is_symlink() or not script.is_file():
-            continue
-        first, _, rest = script.read_bytes().partition(b"\n")
-        if first.startswith(b"#!") and str(python).encode() in first:
-            head = f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n"
-            script.write_bytes(head.encode() + rest)  # keeps its mode
-            mended += 1
-    return mended
 
 
 # Check of the command line before anything is set up for it.

@@ -50,7 +50,6 @@ class SetupStep:
         self._terminal = sys.stderr.isatty()
         self._start = time.monotonic()
         self._fraction = 0.0
-        self._told = 0.0  # time from the start to the last update, s
         self._state = ""
         self._ended = threading.Event()
 
@@ -63,7 +62,6 @@ class SetupStep:
     def update(self, done: int, total: int, detail: str = "") -> None:
         """Show that `done` of `total` parts are finished; detail names what is under way."""
         self._fraction = min(done / total, 1.0) if total > 0 else 0.0
-        self._told = time.monotonic() - self._start
         self._state = detail
         if self._terminal:
             self._draw()
@@ -80,16 +78,11 @@ class SetupStep:
         if self._fraction > 0.0:
             filled = round(_BAR * self._fraction)
             bar = f"[{'#' * filled}{'.' * (_BAR - filled)}] " if self._terminal else ""
-            said += f" {bar}{self._fraction:4.0%}{self._left(elapsed)} {self._state}"
+            said += f" {bar}{self._fraction:4.0%} {self._state}"
         if self._terminal:
             print(f"\r\033[K{f'diffbot: {said}'[:_WIDTH]}", end="", file=sys.stderr, flush=True)
         else:
             say(said.rstrip())
-
-    def _left(self, elapsed: float) -> str:
-        """Return the estimated remaining time; empty once it has been exceeded."""
-        left = self._told / self._fraction - elapsed
-        return f", about {left:.0f} s left" if left > 0.0 and self._fraction < 1.0 else ""
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._ended.set()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs Python packages as links to their sources, all of them in one prefix and one process.
+
+colcon starts several processes for each package, a minute in all. The prefix is what
+`colcon build --symlink-install --merge-install` would make of ament_python packages: modules,
+metadata with entry points, the ament index, files of share/ and executables in lib/<package>.
+
+The interpreter of the environment runs this file, as it has setuptools:
+
+    python linked.py PREFIX SITE FOLDER [FOLDER ...]
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setuptools import Distribution
+
+_SCRIPT = """\
+import sys
+
+from {module} import {function}
+
+sys.exit({function}())
+"""
+
+
+def link_packages(prefix: Path, site: Path, folders: Iterable[Path]) -> None:
+    """Make the prefix anew from packages with a setup.py.
+
+    Args:
+        prefix: Prefix with share/ and lib/.
+        site: Folder for the module path, with modules and metadata; inside the prefix.
+        folders: Folders of the packages.
+    """
+    from distutils.core import run_setup
+
+    import setuptools  # noqa: F401  provides distutils, which Python has no longer
+
+    partial = prefix.with_name(f"{prefix.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    modules = partial / site.relative_to(prefix)
+    modules.mkdir(parents=True)
+    for folder in folders:
+        os.chdir(folder)
+        distribution = run_setup("setup.py", stop_after="init")
+        _link_package(folder, distribution, partial, modules)
+    shutil.rmtree(prefix, ignore_errors=True)
+    partial.rename(prefix)
+
+
+def _link_package(folder: Path, distribution: Distribution, prefix: Path, site: Path) -> None:
+    for module in {name.partition(".")[0] for name in distribution.packages or ()}:
+        (site / module).symlink_to(folder / module)
+    for place, files in distribution.data_files or ():
+        target = prefix / place
+        target.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            (target / Path(file).name).symlink_to((folder / file).resolve())
+    name = distribution.get_name()
+    metadata = site / f"{name}-{distribution.get_version()}.dist-info"
+    metadata.mkdir()
+    with (metadata / "METADATA").open("w", encoding="utf-8") as file:
+        distribution.metadata.write_pkg_file(file)
+    scripts = (distribution.entry_points or {}).get("console_scripts", [])
+    lines = "\n".join(["[console_scripts]", *scripts, ""])
+    (metadata / "entry_points.txt").write_text(lines, encoding="utf-8")
+    executables = prefix / "lib" / name
+    executables.mkdir(parents=True)
+    for script in scripts:
+        _write_executable(executables, script)
+
+
+def _write_executable(folder: Path, script: str) -> None:
+    """Write the executable of a console script "name = module:function"."""
+    name, _, target = (part.strip() for part in script.partition("="))
+    module, _, function = target.partition(":")
+    head = f"#!{sys.executable}\n"
+    if " " in sys.executable:
+        # The kernel takes the first line up to the first space as the interpreter: /bin/sh starts
+        # Python, which takes what the shell reads for a text.
+        head = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
+    path = folder / name
+    path.write_text(head + _SCRIPT.format(module=module, function=function), encoding="utf-8")
+    path.chmod(0o755)
+
+
+if __name__ == "__main__":
+    link_packages(Path(sys.argv[1]), Path(sys.argv[2]), map(Path, sys.argv[3:]))
