@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
-from operator import itemgetter
 from typing import Any
 
 Origin = bytes | int | None
@@ -19,6 +18,8 @@ Origin = bytes | int | None
 
 # Publishers whose counts are kept.
 MOST_COUNTS = 8
+# Messages after which a sender that takes turns with others has been heard again.
+TURNS = 2
 
 
 class WithOrigin:
@@ -62,22 +63,34 @@ class Senders:
     """
 
     def __init__(self) -> None:
-        self._counts: dict[int, int] = {}  # newest number by sender
-        self._made = 0
+        # By sender: its newest number, and how many messages of all senders there were with it.
+        self._counts: dict[int, tuple[int, int]] = {}
+        self._made = self._heard = 0
 
     def identify(self, came_from: Origin) -> object:
         """Return a key of the message's sender, equal for equal ones; None: unknown."""
         if not isinstance(came_from, int):
             return came_from
-        # The newest first: of equally near counts it is the one that goes on.
-        known = reversed(self._counts.items())
-        continued = [(came_from - newest, key) for key, newest in known if newest < came_from]
-        if continued:
-            key = min(continued, key=itemgetter(0))[1]
-        else:
-            self._made = key = self._made + 1
-            if len(self._counts) == MOST_COUNTS:
-                del self._counts[next(iter(self._counts))]
-        self._counts.pop(key, None)
-        self._counts[key] = came_from  # the newest last
+        self._heard += 1
+        continued = [
+            (came_from - newest, self._rank(heard), key)
+            for key, (newest, heard) in self._counts.items()
+            if newest < came_from
+        ]
+        key = min(continued)[-1] if continued else self._begin()
+        self._counts[key] = (came_from, self._heard)
         return key
+
+    def _rank(self, heard: int) -> tuple[bool, int]:
+        """Return the rank of one of several equally near counts, the least for the likeliest.
+
+        Senders that take turns are heard in turn, while one that has ended is heard no more.
+        """
+        before = self._heard - heard
+        return before > TURNS, -before
+
+    def _begin(self) -> int:
+        if len(self._counts) == MOST_COUNTS:
+            del self._counts[min(self._counts)]
+        self._made += 1
+        return self._made

@@ -14,6 +14,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
 
@@ -21,6 +22,11 @@ from faults.bus_time import nanoseconds
 
 if TYPE_CHECKING:
     from faults.bus_time import Member
+
+
+# rclpy names the publishers of messages from Kilted on, and numbers the messages before. With
+# Kilted its publishers became generic, too.
+NAMES_PUBLISHERS = hasattr(Publisher, "__class_getitem__")
 
 
 def profile(qos: QoSProfile | int) -> QoSProfile:
@@ -82,6 +88,7 @@ class BusSubscription:
         self.events = events
         self._told_more = _takes_two(callback)
         self._waiting: deque[Any] = deque()
+        self._numbers: dict[BusPublisher, int] = {}  # messages by publisher
 
     def arrive(self, publisher: BusPublisher, message: Any) -> None:
         """Pass a message to the owner, or keep it for an ending owner that takes it itself."""
@@ -106,12 +113,18 @@ class BusSubscription:
         return (self._waiting.popleft(), {}) if self._waiting else None
 
     def tell(self, publisher: BusPublisher, message: Any) -> None:
-        """Call the callback with a message, and with its sender if the callback accepts it."""
+        """Call the callback with a message, and with its origin if the callback accepts it."""
         if self._told_more:
-            gid = id(publisher).to_bytes(16, "little")
-            self.callback(message, {"publisher_gid": {"data": gid}})
+            self.callback(message, self._information(publisher))
         else:
             self.callback(message)
+
+    def _information(self, publisher: BusPublisher) -> dict[str, Any]:
+        """Return what the installed rclpy tells of a message's origin."""
+        if NAMES_PUBLISHERS:
+            return {"publisher_gid": {"data": id(publisher).to_bytes(16, "little")}}
+        number = self._numbers[publisher] = self._numbers.get(publisher, 0) + 1
+        return {"publication_sequence_number": number}
 
     def get_publisher_count(self) -> int:
         """Return the number of publishers that this subscription receives from."""

@@ -23,6 +23,7 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool
 
 from diffbot_node import seconds
+from diffbot_node.senders import Senders, origin
 from faults.process_nodes import WHEELS
 from faults.process_record import Pair, Record
 
@@ -145,15 +146,16 @@ class Probe:
         own = topic in self._publishers
         return self.node.count_publishers(self.node.resolve_topic_name(topic)) - own
 
-    def listen(self, topic: str) -> dict[bytes, list[Pair]]:
-        """Record a command topic from now on; return the commands by publisher id.
+    def listen(self, topic: str) -> dict[object, list[Pair]]:
+        """Record a command topic from now on; return the commands by sender.
 
         Returns after the first message, or after 1 s.
         """
-        heard: dict[bytes, list[Pair]] = {}
+        heard: dict[object, list[Pair]] = {}
+        senders = Senders()
 
         def on_message(message: Float64MultiArray, information: dict[str, Any]) -> None:
-            sender = bytes(information["publisher_gid"]["data"])
+            sender = senders.identify(origin(information))
             heard.setdefault(sender, []).append(tuple(map(float, message.data)))
 
         self._heard = self.node.create_subscription(Float64MultiArray, topic, on_message, DEEP)
