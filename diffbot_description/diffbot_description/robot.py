@@ -89,7 +89,13 @@ class Wheels:
     width: Annotated[float, number("m", "width of one wheel", above=0, maximum=2)]
     mass: Annotated[float, number("kg", "mass of one wheel", above=0, maximum=1e4)]
     inertia_spin: Annotated[
-        float, number("kg m^2", "inertia of one wheel about its axle", above=0, maximum=1e4)
+        float,
+        number(
+            "kg m^2",
+            "inertia of one wheel about its axle, with its motor's rotor times the gear ratio^2",
+            above=0,
+            maximum=1e4,
+        ),
     ]
     inertia_yaw: Annotated[
         float,
@@ -109,6 +115,20 @@ class Wheels:
     def rolling_radii(self) -> tuple[float, float]:
         """Radii [left, right], m."""
         return (self.radius, self.radius) if self.radii is None else self.radii
+
+    @property
+    def own_spin(self) -> float:
+        """The part of `inertia_spin` that the wheel itself can have, kg m^2.
+
+        It is at most that of a thin rim, and at most what a solid body can have beside
+        `inertia_yaw`. The rest is that of a rotor, reflected through a gear.
+        """
+        return min(self.inertia_spin, self.mass * self.radius**2, 2 * self.inertia_yaw)
+
+    @property
+    def rotor(self) -> float:
+        """The part of `inertia_spin` that only a motor's rotor can have, kg m^2."""
+        return self.inertia_spin - self.own_spin
 
 
 @dataclass(frozen=True)
