@@ -154,6 +154,8 @@ class JointReader:
         required: Which of position, velocity and effort must be present and finite; the others
             are 0 where they are missing.
         torque_of_unit: Torque of one unit of effort, N m, [left, right].
+        signs: 1 or -1 for each joint, those of the left side first: -1 if positive angles, speeds
+            and efforts roll backward. Samples are positive forward.
     """
 
     FIELDS = ("position", "velocity", "effort")
@@ -165,12 +167,16 @@ class JointReader:
         right: str | Sequence[str],
         required: Sequence[str] = FIELDS,
         torque_of_unit: tuple[float, float] = (1.0, 1.0),
+        signs: Sequence[int] = (),
     ) -> None:
         sides = [(side,) if isinstance(side, str) else tuple(side) for side in (left, right)]
         self._names = (*sides[0], *sides[1])
         for name in self._names:
             if self._names.count(name) > 1:
                 raise ValueError(f"both wheels have the joint name '{name}': give two names")
+        if signs and len(signs) != len(self._names):
+            raise ValueError(f"{len(signs)} signs for the joints {self._names}: give one for each")
+        self._signs = tuple(signs) if -1 in signs else None
         self._required = frozenset(required)
         self._torque_of_unit = torque_of_unit
         # Last list of names and the wheels' indices in it; drivers send the same names each time.
@@ -253,6 +259,8 @@ class JointReader:
                 f"add the {field} state interface"
             )
         found = tuple([float(values[index]) for index in indices])
+        if self._signs is not None:
+            found = tuple([sign * value for sign, value in zip(self._signs, found, strict=True)])
         # Quick check; NaN and large values fail it.
         if sum([value * value for value in found]) <= _SQUARES[field]:
             return found

@@ -123,7 +123,7 @@ def robot_data(robot: Robot) -> dict[str, Any]:
     data: dict[str, Any] = _plain(robot)
     del data["path"]
     for side, names in data["joints"].items():
-        if isinstance(names, list) and len(names) == 1:  # a single name is written without a list
+        if side != "signs" and len(names) == 1:  # a single name is written without a list
             data["joints"][side] = names[0]
     if robot.appearance.urdf is not None:
         data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
@@ -560,6 +560,13 @@ def _check_names_and_limits(robot: Robot) -> None:
         raise ValueError(
             f"joints.left has {len(robot.joints.left)} wheels and joints.right "
             f"{len(robot.joints.right)}: must be as many on both sides. Name the driven ones."
+        )
+    signs = robot.joints.signs
+    if signs and (len(signs) != len(names) or not {*signs} <= {1, -1}):
+        raise ValueError(
+            f"joints.signs = {list(signs)} must hold 1 or -1 for each of {', '.join(names)}: -1 "
+            "where a positive angle rolls backward. Correct it, or leave it out if all roll "
+            "forward."
         )
     for name, limit_name, unit in (
         ("limits.traction", "limits.torque", "N m"),

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from arc_odometry import UNLIMITED_RIMS, RimLimit, WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, JointReader, RimLimit, WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
-Part = TypeVar("Part")
 
 TEXTS = {
     "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
@@ -187,12 +186,58 @@ class Joints:
 
     A side with several wheels is modelled as one wheel with their mean angle and speed and the sum
     of their efforts. All values of a wheel in the file then apply to the side's wheels together.
+
+    Angles, speeds and efforts of a joint with sign -1 are negative where its wheel rolls forward.
+    They are so only in messages and recordings, and converted there: by JointReader and by
+    `published`, `shared` and `summed`. Everywhere else forward is positive.
     """
 
     left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]
     right: tuple[
         Annotated[str, FieldSpec("", "name of the right wheel's joint", text="joint")], ...
     ]
+
+    signs: tuple[
+        Annotated[
+            int,
+            number(
+                "",
+                "1 where a joint's positive angle rolls forward, -1 where backward; in the order "
+                "of left, right",
+                minimum=-1,
+                maximum=1,
+            ),
+        ],
+        ...,
+    ] = ()
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        """The sign of each joint, in the order of `names`."""
+        return self.signs or (1,) * len(self.names)
+
+    @property
+    def side_signs(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The signs of the joints of each side, (left, right)."""
+        count = len(self.left)
+        return self.directions[:count], self.directions[count:]
+
+    def sign_of(self, channel: str) -> int:
+        """Return the sign of a quantity of one side, which is that of the side's first joint.
+
+        Args:
+            channel: Name of the quantity with "left" or "right" as one of its words, such as
+                left_position; 1 for any other.
+        """
+        words = channel.split("_")
+        return next(
+            (
+                signs[0]
+                for side, signs in zip(("left", "right"), self.side_signs, strict=True)
+                if side in words
+            ),
+            1,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -206,17 +251,26 @@ class Joints:
 
     def shared(self, pair: Pair) -> list[float]:
         """Return the effort of each joint: equal parts of the side efforts [left, right]."""
-        left, right = len(self.left), len(self.right)
-        return [pair[0] / left] * left + [pair[1] / right] * right
+        return [part / len(self.left) for part in self.published(pair)]
 
-    def repeated(self, pair: tuple[Part, Part]) -> list[Part]:
+    def published(self, pair: Pair) -> list[float]:
         """Return the value of each joint for side values [left, right], such as angles."""
-        return [pair[0]] * len(self.left) + [pair[1]] * len(self.right)
+        return [
+            sign * value
+            for value, signs in zip(pair, self.side_signs, strict=True)
+            for sign in signs
+        ]
+
+    @property
+    def sides(self) -> list[int]:
+        """The side of each joint: 0 left, 1 right."""
+        return [0] * len(self.left) + [1] * len(self.right)
 
     def summed(self, efforts: Sequence[float]) -> Pair:
         """Return the side efforts [left, right] from the efforts of all joints."""
         count = len(self.left)
-        return sum(efforts[:count]), sum(efforts[count:])
+        forward = [sign * each for sign, each in zip(self.directions, efforts, strict=True)]
+        return sum(forward[:count]), sum(forward[count:])
 
 
 @dataclass(frozen=True)
@@ -428,6 +482,15 @@ class Robot:
             turning=None if self.turning is None else Turning(0.0, 0.0),
             drive=replace(self.drive, dead_band=(0.0, 0.0)),
         )
+
+    def with_forward_joints(self) -> Robot:
+        """Return this robot with joints whose positive angles all roll forward, as in engines."""
+        return replace(self, joints=replace(self.joints, signs=()))
+
+    def joint_reader(self, required: Sequence[str] = JointReader.FIELDS) -> JointReader:
+        """Return a reader of joint states for these joints, their signs and the efforts' unit."""
+        joints, unit = self.joints, self.drive.torque_of((1.0, 1.0))
+        return JointReader(joints.left, joints.right, required, unit, joints.directions)
 
     @cached_property
     def geometry(self) -> WheelGeometry:

@@ -24,7 +24,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import JointReader
 from diffbot_description import load_robot
 from diffbot_description.files import SUMMARY, write_json
 from diffbot_ident.calibration.collected import Collected
@@ -116,8 +115,7 @@ class CalibrateNode(Node):
         self.values = values = declare(self, CalibrateParameters)
         self._robot = load_robot(values.robot)
         self._folder = results_folder(values.results)
-        joints = self._robot.joints
-        self._reader = JointReader(joints.left, joints.right, ("position",))
+        self._reader = self._robot.joint_reader(("position",))
         self._collected = Collected()
         self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
         self._complaints = Complaints()

@@ -24,7 +24,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
-from arc_odometry import JointReader, JointSample
+from arc_odometry import JointSample
 from diffbot_description import Robot, load_robot
 from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
@@ -207,10 +207,8 @@ class TorqueInterface(RobotInterface):
         self.hardware, self.counts = robot.name, robot.encoder.counts
         # Side of each joint, and its effort for 1 N m of that side.
         shares = robot.joints.shared(robot.drive.effort_of((1.0, 1.0)))
-        self._parts = [*enumerate(zip(robot.joints.repeated((0, 1)), shares, strict=True))]
-        self._reader = JointReader(
-            robot.joints.left, robot.joints.right, fields, robot.drive.torque_of((1.0, 1.0))
-        )
+        self._parts = [*enumerate(zip(robot.joints.sides, shares, strict=True))]
+        self._reader = robot.joint_reader(fields)
         self._watch = watch
         self._watchdog_holds, self._pulse = False, Pulse(WATCHDOG_PATIENCE)
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)

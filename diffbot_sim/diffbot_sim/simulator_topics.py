@@ -106,8 +106,8 @@ class JointTopic:
         """Publish the wheels' state; the joints of a side turn alike and share its effort."""
         joints, names = self._joints, self._names
         joints.header.stamp = to_stamp(sample.stamp)
-        joints.position = names.repeated(sample.position)
-        joints.velocity = names.repeated(sample.velocity)
+        joints.position = names.published(sample.position)
+        joints.velocity = names.published(sample.velocity)
         joints.effort = names.shared(self._drive.effort_of(sample.effort))
         self.publisher.publish(joints)
 

@@ -103,7 +103,7 @@ class Readings:
 
     def use_robot(self, robot: Robot) -> None:
         """Use this robot from now on."""
-        self._joints = JointReader(robot.joints.left, robot.joints.right, ("position",))
+        self._joints = robot.joint_reader(("position",))
         self._odometry = DiffOdometry(robot.geometry)
         self._store.set(robot=shape_of(robot))
 

@@ -171,7 +171,7 @@ def read_readings(
 
 def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
     groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
-    source = CsvSource(path, options.columns, options.rows, TABLE_CHANNELS, groups)
+    source = CsvSource(path, options.columns, options.rows, TABLE_CHANNELS, groups, options.robot)
     missing = [name for name in POSITIONS if name not in source.channels]
     if missing:
         raise RecordingError(
@@ -206,7 +206,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
     states = choose(bag.topics, STATES, options.joint_states)
     wheels = _wheels(bag, states, options)
-    feeds[states.name] = _stamped(joints(*wheels, ("position",))), rows.wheels
+    feeds[states.name] = _stamped(joints(wheels, ("position",), options.robot)), rows.wheels
     listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
     imu = _imu_topic(bag, options)
     if imu is not None:

@@ -176,7 +176,7 @@ def _joints(bag: Bag, options: Options) -> _Joints:
         )
         torque = "effort" in fields
         if torque:
-            read = joints(*wheels, ("effort",))
+            read = joints(wheels, ("effort",), robot_of(options))
             values = (read(message) for message in chain(first, islice(messages, TORQUES)))
             torque = any(v is not None and np.any(np.nan_to_num(v)) for v in values)
     return _Joints(topic, wheels, fields, torque)
@@ -199,7 +199,7 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         for field in ("position", "velocity", "effort")
         if field in found.fields and (own or field != "effort")
     )
-    read = joints(*found.wheels, fields)
+    read = joints(found.wheels, fields, robot_of(options))
     sources: list[Source] = []
     samples = 0
     for bag in bags:
@@ -207,7 +207,7 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         feeds = [Feed(states, joint_channels(fields), read)]
         if not own:
             commands = choose(bag.topics, ROLES["commands"], options.topics["commands"])
-            feeds.append(Feed(commands, TORQUE_COMMANDS, torques(found.wheels)))
+            feeds.append(Feed(commands, TORQUE_COMMANDS, torques(found.wheels, robot_of(options))))
         sources.append(BagSource(bag, feeds))
         samples += states.count
     efforts = "joint states" if own else "the commands"
@@ -276,7 +276,7 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
         else:
             found = _joints(bag, options)
             needed_geometry(options, "to turn wheel speeds into motion")
-            read = joints(*found.wheels, ("velocity",))
+            read = joints(found.wheels, ("velocity",), robot_of(options))
             measured = Feed(found.topic, joint_channels(("velocity",)), read)
             of_wheels = True
         sources.append(BagSource(bag, (measured, driven)))

@@ -110,7 +110,8 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     """
     _refuse_topics(options)
     chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
-    tables = [CsvSource(path, chosen, rows) for path in paths]
+    robot = robot_of(options)
+    tables = [CsvSource(path, chosen, rows, robot=robot) for path in paths]
     _check_chosen(tables, chosen)
     have = {name for table in tables for name in table.channels}
     understood = _understood(tables)
@@ -125,7 +126,6 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
             f"--columns {GYRO}={chosen[GYRO].name}: only a {TORQUE} robot takes its yaw rate from "
             f"a gyro, and this is a {kind} robot; to measure the yaw axis by it name it w"
         )
-    robot = robot_of(options)
     effort_unit = effort_unit_of(options, robot)
     for table in tables:
         table.check_units(needed, effort_unit)
@@ -268,6 +268,7 @@ class CsvSource:
         rows: Filter of the rows that count.
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
+        robot: The robot's description, whose signs make forward positive; None: there is none.
 
     Attributes:
         columns: Columns by channel.
@@ -283,6 +284,7 @@ class CsvSource:
         rows: RowFilter,
         known: Mapping[str, tuple[str, ...]] = KNOWN,
         groups: Sequence[Sequence[str]] = (COMMANDS, MEASURED),
+        robot: Robot | None = None,
     ) -> None:
         self._path = path
         self._rows = rows
@@ -304,6 +306,10 @@ class CsvSource:
                 f"{listed}"
             )
         self.channels = tuple(channel for channel in self.columns if channel != TIME)
+        self._signs = {
+            channel: 1 if robot is None else robot.joints.sign_of(channel)
+            for channel in self.channels
+        }
         # Channels of each group that the table holds, and the newest time of each group so far.
         there = ([name for name in self.channels if name in group] for group in groups)
         self._streams = [names for names in there if names]
@@ -337,7 +343,8 @@ class CsvSource:
     @property
     def understood(self) -> list[str]:
         """Two lines on the format and the columns that were recognised in the header."""
-        pairs = [f"{k} = {self.columns[k]}" for k in self.channels]
+        signs = {1: "", -1: "-"}
+        pairs = [f"{k} = {signs[self._signs[k]]}{self.columns[k]}" for k in self.channels]
         separated = DELIMITERS[self._text.delimiter]
         return [
             f"{self._path.name}: {len(self._header)} columns, separated by {separated}; time = "
@@ -500,7 +507,7 @@ class CsvSource:
     def _block(self, names: Sequence[str], rows: Array) -> Block:
         """Convert rows of [time, channels...] to a block in SI units."""
         values = {
-            name: column * self.columns[name].scale
+            name: column * (self.columns[name].scale * self._signs[name])
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():

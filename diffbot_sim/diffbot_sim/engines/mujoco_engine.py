@@ -440,7 +440,8 @@ def _build_model(robot: Robot, settings: ContactSettings) -> mujoco.MjModel:
     """
     # WheelJointFriction adds the rotors: they turn about the body, so they are no part of a link.
     wheels = replace(robot.wheels, inertia_spin=robot.wheels.own_spin)
-    spec = mujoco.MjSpec.from_string(_without_visuals(urdf(replace(robot, wheels=wheels))))
+    bare = replace(robot.with_forward_joints(), wheels=wheels)
+    spec = mujoco.MjSpec.from_string(_without_visuals(urdf(bare)))
     _set_options(spec, settings)
     base = spec.worldbody.first_body()
     base.add_freejoint(name=FREE_JOINT)
