@@ -76,7 +76,7 @@ def _rolling_joint(tree: UrdfTree, name: str) -> Joint:
             f"joint '{name}' is of type '{joint.type}', a wheel joint must be 'continuous'."
         )
     axis = tree.links[joint.child].rotation @ joint.axis
-    if abs(axis[0]) > TOLERANCE or abs(axis[2]) > TOLERANCE :
+    if abs(axis[0]) > TOLERANCE or abs(axis[2]) > TOLERANCE:
         shown = " ".join(f"{value + 0.0:.4g}" for value in np.round(axis, 6))
         raise ValueError(
             f"joint '{name}' turns about ({shown}) of the root link, it must turn about (0 1 0), "
