@@ -8,6 +8,7 @@ axis but not the yaw axis), 1 if none may, 2 for wrong usage and for files that 
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import tempfile
@@ -43,6 +44,7 @@ from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
 from diffbot_ident.recording.verdict import show
 from diffbot_ident.recording.wpilog import read_wpilog
+from diffbot_ident.torque.estimate import NORMAL_95
 
 if TYPE_CHECKING:
     from arc_odometry import WheelGeometry
@@ -257,14 +259,16 @@ class _Identify:
         from diffbot_ident.recording.findings import torque_findings
         from diffbot_ident.recording.torque_analysis import learn_weighed
         from diffbot_ident.recording.wheel_check import WheelCheck
+        from diffbot_ident.recording.wheel_signs import WheelSigns, opposite_centre
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, weighing = robot_of(self._options), weighing_of(self._options)
         segmenter = Segmenter(
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
-        wheels = WheelCheck()
+        wheels, signs = WheelCheck(), WheelSigns(geometry)
         segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
+        segments = signs.watched(segments)
         learn, loaded = self._learner(recording.samples, geometry, robot, weighing), None
         if weighing is None:
             result = learn(segments)
@@ -280,7 +284,12 @@ class _Identify:
             )
         if result is None:
             raise RecordingError("no stretch of the recording can be used: nothing was identified")
-        wrong = wheels.stuck() or (None if result.verified else wheels.no_effort())
+        k5, _, k7, k8 = result.estimate.values
+        wrong = (
+            wheels.stuck()
+            or (None if result.verified else wheels.no_effort())
+            or signs.contradiction(k7, k8, robot if weighing is None else None)
+        )
         if wrong is not None:
             raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
         slow = (
@@ -289,6 +298,9 @@ class _Identify:
         )
         name = self._options.files[0].stem if robot is None else robot.name
         warnings = [slow] if period > SLOW_JOINTS else []
+        half_width = NORMAL_95 * math.sqrt(result.estimate.variances[0])
+        if opposite := opposite_centre(k5, half_width, robot):
+            warnings.append(opposite)
         return torque_findings(result, robot, name, warnings, weighing, loaded)
 
     def _learner(
