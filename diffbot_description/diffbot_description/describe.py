@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
-from diffbot_description.findings import DescriptionFindings, joined
+from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
     SPIN_SHARES,
@@ -49,7 +49,6 @@ from diffbot_description.urdf_wheels import (
     wheel_pair,
 )
 
-ASSUMED = "assumed"
 ENCODER_COUNTS = 4096
 _COUNTS = {1: "two", 2: "four", 3: "six"}  # number of wheels in words, by the number per side
 MASS_SHARE = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
@@ -69,7 +68,6 @@ class Description:
         corrected: Notes on values of the URDF that were not used.
         assumed: Notes on values that the URDF does not contain.
         found: Short summary of the robot.
-        has_shapes: Whether the URDF has shapes to display.
     """
 
     content: dict[str, Any]
@@ -77,7 +75,6 @@ class Description:
     corrected: tuple[str, ...]
     assumed: tuple[str, ...]
     found: tuple[str, ...]
-    has_shapes: bool
 
     @property
     def notes(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -172,6 +169,9 @@ def _describe(
     if several:
         add_turning(content, sides, findings)
     _rest(content, links, findings)
+    if findings.assumed_fields:
+        content["assumed"] = findings.assumed_fields
+        findings.sources["assumed"] = "take out what you have measured or entered"
     if packages.missing:
         names = ", ".join(packages.missing)
         findings.assumed.append(f"packages that are not found, {names}: their content is missing")
@@ -182,7 +182,6 @@ def _describe(
         tuple(findings.corrected),
         tuple(findings.assumed),
         _found(content, joints, sides.chosen_by, links),
-        next(tree.element.iter("visual"), None) is not None,
     )
 
 
@@ -536,7 +535,7 @@ def _rest(
     content["appearance"] = {"body": _colour(links), "accent": [0.1, 0.75, 0.85]}
     findings.sources |= {
         "encoder.counts": "assumed; only simulated encoders use it",
-        "appearance.urdf": "its shapes and meshes are shown",
+        "appearance.urdf": "the robot's own; its shapes and meshes are shown",
         "contact.wheel_friction": "the wheels roll without slip, as K5 to K8 assume",
         "contact.caster_friction": "K5 to K8 have no drag of casters",
     }

@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 import yaml
 
 from diffbot_description.files import closest, parse_yaml, read_text, write_atomically
-from diffbot_description.robot import TEXTS, BodyInertia, FieldSpec, Robot
+from diffbot_description.robot import TEXTS, FieldSpec, Robot
 from diffbot_description.urdf_appearance import shapes_file, with_shapes
 from diffbot_description.urdf_files import URDF_SUFFIXES
 
@@ -216,13 +216,10 @@ def with_rotors_in_wheels(robot: Robot) -> Robot:
             f"{inertia.yaw + 2 * wheels.inertia_yaw:.4g} kg m^2 for a URDF, which has no rotors. "
             "Use sim:=mujoco or sim:=ideal, which need no URDF of them."
         )
-    # Roll and pitch have no effect on the plane; together they are what a solid of this yaw has.
-    roll = max(inertia.roll, inertia.pitch - yaw)
-    pitch = max(inertia.pitch, roll - yaw, yaw - roll)
     return replace(
         robot,
         wheels=replace(wheels, inertia_yaw=wheels.inertia_spin / 2),
-        body=replace(robot.body, inertia=BodyInertia(roll, pitch, yaw)),
+        body=replace(robot.body, inertia=inertia.with_yaw(yaw)),
     )
 
 

@@ -23,6 +23,7 @@ TEXTS = {
     "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
     # Names of URDF joints, which may be prefixed with the name of a robot.
     "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
+    "field": (r"[a-z_]+(\.[a-z_]+)*", "such as limits.torque, a field of the file"),
     "path": (r"\S(.*\S)?", "that is not empty"),
     "effort": (
         "newton_metre|ampere|percent",
@@ -145,6 +146,16 @@ class BodyInertia:
     roll: Annotated[float, number("kg m^2", "body inertia about x", above=0)]
     pitch: Annotated[float, number("kg m^2", "body inertia about y", above=0)]
     yaw: Annotated[float, number("kg m^2", "body inertia about z", above=0)]
+
+    def with_yaw(self, yaw: float) -> BodyInertia:
+        """Return the inertias with another yaw inertia, kg m^2, of which the others are no less.
+
+        Motion in the plane shows only the yaw inertia. Roll and pitch are raised as little as a
+        solid body needs: no inertia is above the sum of the other two.
+        """
+        larger = max(1.0, yaw / (self.roll + self.pitch))
+        roll, pitch = larger * self.roll, larger * self.pitch
+        return BodyInertia(max(roll, pitch - yaw), max(pitch, roll - yaw), yaw)
 
 
 @dataclass(frozen=True)
@@ -472,6 +483,8 @@ class Robot:
     turning: Turning | None = None
     drive: MotorDrive = MotorDrive()
     uncertainty: Uncertainty = Uncertainty()
+    assumed: tuple[Annotated[str, FieldSpec("", "field of this file", text="field")], ...] = ()
+    """Fields whose values were not known and were assumed, dotted, such as limits.torque."""
 
     def without_friction(self) -> Robot:
         """Return this robot with ideal bearings, casters and motors; its file stays unchanged."""
