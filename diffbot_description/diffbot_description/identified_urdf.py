@@ -169,8 +169,8 @@ def _check(tree: UrdfTree, robot: Robot) -> None:
         raise ValueError(
             "its <inertial> elements could not be replaced: the body would have "
             f"{found[0]:.6g} kg, {found[1]:.6g} m and {found[2]:.6g} kg m^2 instead of "
-            f"{wanted[0]:.6g}, {wanted[1]:.6g} and {wanted[2]:.6g}. Give each <link> its name in quotes and one "
-            "<inertial> at most."
+            f"{wanted[0]:.6g}, {wanted[1]:.6g} and {wanted[2]:.6g}. Give each <link> its name in "
+            "quotes and one <inertial> at most."
         )
 
 
