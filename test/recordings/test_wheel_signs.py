@@ -9,12 +9,17 @@ with encoders of 4096 counts, efforts with 2 % of noise, and periods of 5 to 20 
 import math
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from diffbot_description import closed_form, load_robot
+from diffbot_description.robot import Joints
+from diffbot_ident.recording.bag_topics import find_wheels, joints, torques
+from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.table import CsvSource
 from diffbot_ident.recording.wheel_signs import WheelSigns, opposite_centre
 
 DURATION, STEP = 30.0, 0.001
@@ -141,3 +146,44 @@ def test_a_centre_of_mass_on_the_other_side_may_be_two_reversed_signs():
     assert opposite_centre(k5, 0.01 * k5, robot) is None
     assert opposite_centre(-k5, k5, robot) is None
     assert opposite_centre(-k5, 0.0, None) is None
+
+
+# Where recordings are read.
+
+
+def signed_robot():
+    twil = load_robot("twil")
+    return replace(twil, joints=Joints(("a", "b"), ("c", "d"), (1, -1, -1, 1)))
+
+
+def test_messages_of_a_bag_are_read_forward():
+    robot = signed_robot()
+    sides = find_wheels(["d", "c", "b", "a"], None, None, robot)
+    state = SimpleNamespace(
+        name=["d", "c", "b", "a"],
+        position=[2.0, -2.0, -1.0, 1.0],
+        velocity=[0.2, -0.2, -0.1, 0.1],
+        effort=[4.0, -4.0, -3.0, 3.0],
+    )
+    read = joints(sides, ("position", "velocity", "effort"), robot)
+    assert read(state) == pytest.approx((1.0, 2.0, 0.1, 0.2, 6.0, 8.0))
+    command = SimpleNamespace(data=[3.0, -3.0, -4.0, 4.0])
+    assert torques(sides, robot)(command) == (6.0, 8.0)
+    assert torques(sides, None)(command) == (0.0, 0.0)
+
+
+def test_columns_of_a_table_are_read_forward(tmp_path):
+    twil = load_robot("twil")
+    robot = replace(twil, joints=replace(twil.joints, signs=(1, -1)))
+    names = ("left_position", "right_position", "left_effort", "right_effort", "gyro_z")
+    path = tmp_path / "t.csv"
+    path.write_text(
+        f"time,{','.join(names)}\n" + "\n".join(f"{0.01 * k},{k},{k},3,3,7" for k in range(20))
+    )
+    source = CsvSource(path, {}, RowFilter(), robot=robot)
+    channels = {}
+    for block in source.blocks():
+        channels |= block.channels
+    assert channels["left_position"][3] == 3.0 and channels["right_position"][3] == -3.0
+    assert channels["left_effort"][0] == 3.0 and channels["right_effort"][0] == -3.0
+    assert "right_position = -right_position" in source.understood[1]
