@@ -335,7 +335,7 @@ def _check_no_steering(tree: UrdfTree, shapes: ShapeReader, commanded: set[str])
             continue
         # What turns at the end of an arm is no wheel: wheels stand on the ground.
         steered = any(joint in tree.joints_above(wheel) for wheel in rolling)
-        if steered or _STEERS.search(f"{name} {joint.child}"):
+        if steered or _STEERS.search(name):
             raise ValueError(
                 f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
                 "as a car or by swerve modules, but the suite supports only robots that turn by "
@@ -358,9 +358,9 @@ def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
             radius = shape.radius_about(tree.axis(joint)) or 0.0
             bottoms[joint.name] = float(axle[2]) - radius, radius
         elif _STEERS.search(f"{joint.name} {joint.child}"):
-            bottoms[joint.name] = -math.inf, 0.0
-    known = [bottom for bottom, _ in bottoms.values() if math.isfinite(bottom)]
-    ground = min(known, default=-math.inf)
+            # Its radius is not known; the ground is not above its axle.
+            bottoms[joint.name] = float(axle[2]), math.inf
+    ground = min((bottom for bottom, _ in bottoms.values()), default=0.0)
     return [name for name, (low, radius) in bottoms.items() if low <= ground + 0.5 * radius]
 
 

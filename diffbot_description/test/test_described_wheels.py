@@ -128,6 +128,17 @@ def test_the_joints_of_an_arm_are_no_steering(axis):
     assert own.wheels.radius == RADIUS
 
 
+def test_an_arm_beside_wheels_whose_meshes_are_missing_is_no_steering():
+    mesh = shape('<mesh filename="package://nowhere/wheel.stl"/>')
+    inside = inertial(WHEEL, DISC[1], DISC[1], DISC[0]) + mesh
+    parts = [wheel(n, y, inside=inside) for n, y in (("left", 0.15), ("right", -0.15))]
+    control = commanded("left_joint", "right_joint")
+    control += commanded("shoulder", "wrist", interface="position")
+    text = robot(base(), *parts, CASTERS, arm('<axis xyz="1 0 0"/>'), control)
+    found = describe(text, Packages(HERE), wheel_radius=RADIUS)
+    assert found.content["joints"]["left"] == "left_joint"
+
+
 def test_steered_wheels_on_the_ground_are_refused():
     steered = []
     for name, y in (("fl", HALF_TRACK), ("fr", -HALF_TRACK)):
