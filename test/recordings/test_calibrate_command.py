@@ -3,6 +3,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from made_recordings.recorded_bag import RecordedBag
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
 from diffbot_ident.calibration.command import main, parser_of
+from diffbot_ident.calibration.readings import WheelTurns
 from diffbot_ident.calibration.recorded_readings import (
     TABLE_CHANNELS,
     ReadingOptions,
@@ -230,3 +232,34 @@ def test_a_table_without_wheels_names_what_is_missing(tmp_path, capsys) -> None:
     table.write_text("time,left_position\n0,1\n1,2\n")
     assert main([str(table), "--robot", "twil", "--output", str(tmp_path)]) == 2
     assert "no column holds right_position" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", ["table", "bag"])
+def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
+    drive, tmp_path, capsys, side, kind
+) -> None:
+    run, gyro, poses = drive
+    angles = {"left": run.wheels.left, "right": run.wheels.right}
+    angles[side] = -angles[side]
+    wheels = WheelTurns(run.wheels.stamps, angles["left"], angles["right"])
+    if kind == "bag":
+        path = write_bag(tmp_path / "bag", (replace(run, wheels=wheels), gyro, poses))
+    else:
+        path = tmp_path / "log.csv"
+        table = np.column_stack((wheels.stamps, wheels.left, wheels.right, gyro.rate))
+        header = "time,left_position,right_position,gyro_z"
+        np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.6f")
+    assert calibrated(path)[0] == 1
+    said = capsys.readouterr().err
+    assert f"the sign of the {side} wheel is reversed" in said
+    assert "joints.signs" in said
+    data = yaml.safe_load(load_robot("twil").path.read_text())
+    data["joints"]["signs"] = [-1 if name == side else 1 for name in ("left", "right")]
+    robot = tmp_path / "signed.yaml"
+    robot.write_text(yaml.safe_dump(data))
+    words = [str(path), "--robot", str(robot), "--output", str(tmp_path / "o"), "--no-pictures"]
+    assert main(words) == {"bag": 0, "table": 3}[kind]
+    found = json.loads((tmp_path / "o" / "summary.json").read_text())["calibration"]
+    ratio = found["track_over_mean_radius"]["value"]
+    assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.02)
