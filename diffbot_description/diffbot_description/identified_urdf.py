@@ -3,8 +3,10 @@
 
 All masses and inertias of the body are scaled to the identified mass. The heaviest link then takes
 what is missing: its centre of mass moves along x, and its inertia about z changes, so that the body
-as a whole has the identified centre of mass and yaw inertia. Inertias of wheels change only where
-the robot's file differs from the URDF, such as where `describe` has replaced an implausible one.
+as a whole has the identified centre of mass and yaw inertia. Where it has not as much about z as is
+to be taken away, the inertias of all links shrink by one factor instead. Inertias of wheels change
+only where the robot's file differs from the URDF, such as where `describe` has replaced an
+implausible one.
 """
 
 from __future__ import annotations
@@ -98,21 +100,25 @@ def _body_bodies(tree: UrdfTree, robot: Robot) -> dict[str, RigidBody]:
     wanted = _axle(tree, robot) + body.center_of_mass.x
     shift = (wanted - whole.com[0]) * whole.mass / scaled[main].mass
     scaled[main] = replace(scaled[main], com=scaled[main].com + [shift, 0.0, 0.0])
-    missing = body.inertia.yaw - sum(scaled.values(), RigidBody()).inertia[2, 2]
-    scaled[main] = replace(scaled[main], inertia=_with_yaw(scaled[main], main, float(missing)))
+    missing = body.inertia.yaw - float(sum(scaled.values(), RigidBody()).inertia[2, 2])
+    if missing <= -float(scaled[main].inertia[2, 2]):
+        own = sum(float(each.inertia[2, 2]) for each in scaled.values())
+        share = 1.0 + missing / own
+        if share <= 0.0:
+            raise ValueError(
+                f"the identified yaw inertia of the body is {body.inertia.yaw:.4g} kg m^2, but its "
+                f"links' masses alone have {body.inertia.yaw - missing - own:.4g} kg m^2 by their "
+                "places. Correct the masses or places of the links."
+            )
+        return {name: replace(each, inertia=share * each.inertia) for name, each in scaled.items()}
+    scaled[main] = replace(scaled[main], inertia=_with_yaw(scaled[main], missing))
     return scaled
 
 
-def _with_yaw(body: RigidBody, name: str, more: float) -> Array:
+def _with_yaw(body: RigidBody, more: float) -> Array:
     """Return the inertia (3, 3) [kg m^2] of a link with more about z, as of a solid."""
     inertia = body.inertia.copy()
     yaw = float(inertia[2, 2]) + more
-    if not yaw > 0.0:
-        raise ValueError(
-            f"the identified yaw inertia of the body is {-more:.4g} kg m^2 less than its links "
-            f"have, and link '{name}', the heaviest, has only {inertia[2, 2]:.4g} kg m^2 about z. "
-            "Correct the masses or places of the other links."
-        )
     roll, pitch = (max(float(inertia[i, i]), 1e-3 * yaw) for i in (0, 1))
     solid = BodyInertia(roll, pitch, 0.0).with_yaw(yaw)
     inertia[[0, 1, 2], [0, 1, 2]] = solid.roll, solid.pitch, solid.yaw
