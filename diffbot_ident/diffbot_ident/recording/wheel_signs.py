@@ -121,9 +121,15 @@ class WheelSigns:
             k7, k8: As estimated from the recording.
             robot: The robot's description; None: there is none.
         """
-        if not (k7 > 0.0 > k8):
+        if not (k7 > 0.0 > k8) or self._windows < 2 * _COLUMNS:
             return None
-        which = self._by_coupling(k7, k8, robot) or self._by_inertia(k7, k8, robot)
+        right, reversed_one = self._pattern(_WW, _VW), self._pattern(_VW, _VV)
+        gain = 0.5 * self._windows * (reversed_one.likelihood - right.likelihood)
+        which = None
+        if gain > EVIDENCE and reversed_one.clear:
+            which = self._by_coupling(reversed_one, k7, k8, robot)
+        elif gain > -EVIDENCE:
+            which = self._by_inertia(k7, k8, robot)
         if which is None:
             return None
         wheels = " or ".join(f"the {SIDES[side]} wheel" for side in which)
@@ -134,14 +140,11 @@ class WheelSigns:
             f"joints.signs: {signs} in the robot's file, or change both signs in the recording"
         )
 
-    def _by_coupling(self, k7: float, k8: float, robot: Robot | None) -> tuple[int, ...] | None:
-        if self._windows < 2 * _COLUMNS:
-            return None
-        right, reversed_one = self._pattern(_WW, _VW), self._pattern(_VW, _VV)
-        gain = 0.5 * self._windows * (reversed_one.likelihood - right.likelihood)
-        if gain < EVIDENCE or not reversed_one.clear:
-            return None
-        along, turning = reversed_one.coefficients
+    def _by_coupling(
+        self, found: _Pattern, k7: float, k8: float, robot: Robot | None
+    ) -> tuple[int, ...] | None:
+        """Return the sides that may be reversed by the pattern of a reversed wheel; None: none."""
+        along, turning = found.coefficients
         geometry = self._geometry
         mass, inertia = 1.0 / k7, -geometry.half_track / k8  # both times the radius
         balance = -mass * along / (inertia * turning)
@@ -153,6 +156,7 @@ class WheelSigns:
         return (0,) if turning * k5 > 0.0 else (1,)
 
     def _by_inertia(self, k7: float, k8: float, robot: Robot | None) -> tuple[int, ...] | None:
+        """Return both sides if the inertias of both axes are exchanged; None: they are not."""
         if robot is None:
             return None
         found, own = (_inertias(DynamicParameters(0.0, 0.0, *k), self._geometry.half_track)
