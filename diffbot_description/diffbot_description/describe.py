@@ -152,6 +152,8 @@ def _describe(
     for entry in stand.changed:
         findings.replaced(*entry)
     findings.assumed += stand.added
+    if stand.added:
+        findings.sources["casters"] = f"{ASSUMED} in part"
     content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand.casters)]
     joints = [[wheel.joint.name for wheel in side] for side in (sides.left, sides.right)]
     content["joints"] = {

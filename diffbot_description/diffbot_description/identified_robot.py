@@ -87,6 +87,8 @@ def inertial_xacro(robot: Robot, notes: Sequence[str] = ()) -> str:
 
 
 XACRO_NAME = "identified_inertial.xacro"
+# An assumed caster that must be moved is put this many times as far out as the centre of mass.
+BEYOND = 1.5
 
 
 def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> RobotModel:
@@ -290,7 +292,28 @@ def _loosen(data: dict[str, Any], robot: Robot) -> list[str]:
                 f"body.inertia.{axis} was raised from {before:.4g} to {after:.4g} kg m^2: it is not"
                 " identified, and the identified yaw inertia needs so much."
             )
-    return said
+    return [*said, *_support(data)]
+
+
+def _support(data: dict[str, Any]) -> list[str]:
+    """Move an assumed caster beyond the identified centre of mass; return a line that names it.
+
+    The robot has not tipped over, so such a caster is elsewhere.
+    """
+    body, casters = data["body"], data["casters"]
+    x = body["mass"] * body["center_of_mass"]["x"] / (body["mass"] + 2 * data["wheels"]["mass"])
+    outermost = max if x > 0.0 else min
+    index = outermost(range(len(casters)), key=lambda i: float(casters[i]["x"]))
+    before = casters[index]["x"]
+    guessed = "casters" in data.get("assumed", ()) and casters[index]["y"] == 0.0
+    # Only a caster on the side of the centre of mass can carry it.
+    if not guessed or before * x <= 0.0 or abs(before) > abs(x):
+        return []
+    casters[index]["x"] = BEYOND * x
+    return [
+        f"casters[{index}].x was moved from {before:.4g} to {BEYOND * x:.4g} m: it was assumed, and"
+        f" the identified centre of mass is at {x:.4g} m."
+    ]
 
 
 def _set_gear_loss(friction: dict[str, Any], losses: Sequence[float]) -> None:

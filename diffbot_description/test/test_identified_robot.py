@@ -268,3 +268,22 @@ def test_an_identified_resistance_against_turning_replaces_the_assumed_one(tmp_p
     assert found.assumed == ("limits.torque",)
     kept = load_robot(write_identified_robot(robot, tmp_path, k5, k7, k8)[0])
     assert (kept.turning, kept.assumed) == (robot.turning, robot.assumed)
+
+
+def test_an_assumed_caster_gives_way_to_the_identified_centre_of_mass(tmp_path):
+    """Casters at 0.08 m, and a centre of mass of 0.100 m that is found: the robot did not tip."""
+    twil = load_robot("twil")
+    k5, _, k7, k8 = parameters(twil.model)
+    front, rear = replace(twil.casters[0], x=0.08, y=0.0), twil.casters[2]
+    centre = replace(twil.body.center_of_mass, x=0.05)
+    body = replace(twil.body, center_of_mass=centre)
+    robot = replace(twil, casters=(front, rear), body=body)
+    with pytest.raises(ValueError, match="would tip forwards"):
+        write_identified_robot(robot, tmp_path, k5, k7, k8)
+    guessed = replace(robot, assumed=("casters",))
+    path, _ = write_identified_robot(guessed, tmp_path, k5, k7, k8)
+    found = load_robot(path)
+    total = found.body.mass + 2 * found.wheels.mass
+    assert found.casters[0].x == pytest.approx(1.5 * found.body.mass * 0.10038 / total, rel=1e-6)
+    assert found.casters[1] == rear
+    assert "casters[0].x was moved from 0.08 to" in path.read_text("utf-8")
