@@ -34,6 +34,7 @@ from diffbot_ident.recording.options import (
     Options,
     geometry_of,
     needed_geometry,
+    read_unit,
     robot_of,
     torque_scale,
     weighing_of,
@@ -269,7 +270,7 @@ class _Identify:
         wheels, signs = WheelCheck(), WheelSigns(geometry)
         segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
         segments = signs.watched(segments)
-        learn, loaded = self._learner(recording.samples, geometry, robot, weighing), None
+        learn, loaded = self._learner(recording, geometry, robot, weighing), None
         if weighing is None:
             result = learn(segments)
         else:
@@ -305,7 +306,7 @@ class _Identify:
 
     def _learner(
         self,
-        samples: int,
+        recording: Recording,
         geometry: WheelGeometry,
         robot: Robot | None,
         weighing: Weighing | None,
@@ -332,16 +333,20 @@ class _Identify:
             if said:
                 self._print(said)
 
+        unit = None if weighing is not None else read_unit(self._options, recording.torque_scale)
+
         def learn(segments: Iterable[Segment]) -> TorqueResult | None:
             return analyse_torque(
                 segments,
                 geometry,
                 scale,
                 nominal,
-                samples,
+                recording.samples,
                 gyro=None if gyro is None else yaw_gyro(gyro, geometry),
                 uncertainty=Uncertainty() if robot is None else robot.uncertainty,
                 turning=robot is not None and robot.turning is not None,
+                robot=robot,
+                unit=unit,
             )
 
         return learn

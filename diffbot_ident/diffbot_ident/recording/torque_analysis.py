@@ -16,6 +16,7 @@ from itertools import chain, groupby
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
+from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.recording.samples import (
     EFFORTS,
@@ -29,6 +30,7 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
+from diffbot_ident.torque.effort_units import DescribedEstimator, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -91,6 +93,8 @@ def analyse_torque(
     gyro: YawGyro | None = None,
     uncertainty: Uncertainty = EXACT,
     turning: bool = False,
+    robot: Robot | None = None,
+    unit: EffortUnit | None = None,
 ) -> TorqueResult | None:
     """Learn from segments with left and right position and effort (or command), and verify.
 
@@ -104,6 +108,8 @@ def analyse_torque(
             none.
         uncertainty: Uncertainty of radius and gyro, which the intervals include with a gyro.
         turning: Whether to estimate a resistance against turning (skid steer).
+        robot: The robot's description, with which masses are compared; None: there is none.
+        unit: Unit in which efforts were read; None: it is to be found, and not questioned.
 
     Returns:
         The result; None if there was no segment.
@@ -117,6 +123,8 @@ def analyse_torque(
     # What differs from recording to recording widens the intervals (repeats).
     steady = first.run is None
     learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
+    if unit is not None:
+        learner.compare(robot, unit)
     every = chain((first,), segments)
     if steady:
         learner.learn(every)
@@ -263,6 +271,10 @@ class _Learner:
         self._passed = 0.0
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
+
+    def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
+        """Compare the result with the robot's description; call it before the first sample."""
+        self._estimator = DescribedEstimator(self._estimator, self._geometry, robot, unit)
 
     def begin(self, sample: JointSample, heading: float) -> None:
         """Note that another recording begins with this sample and heading, rad."""
