@@ -97,8 +97,6 @@ SIZES = {
     "command_w": (60.0, "rad/s", DEGREE),
     "left_velocity": (1000.0, "rad/s", DEGREE),
     "right_velocity": (1000.0, "rad/s", DEGREE),
-    "left_effort": (3000.0, "N m", 1e-3),
-    "right_effort": (3000.0, "N m", 1e-3),
 }
 
 

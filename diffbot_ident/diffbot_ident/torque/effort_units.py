@@ -27,6 +27,8 @@ import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot, closed_form
+from diffbot_description.robot_model import RobotModel
+from diffbot_description.spoken import spoken
 from diffbot_ident.torque.estimate import NORMAL_95, Advice, Estimate, EstimateState, Estimator
 
 # Factor between the masses by efforts and description from which on efforts are in doubt, and from
@@ -165,6 +167,9 @@ class DescribedEstimator:
         size = float(np.quantile(self._efforts, QUANTILE)) if self._efforts else 0.0
         question = effort_question(found, self._geometry, self._robot, size, self._unit)
         if question is not None and not self._unit.confirmed:
+            if question.sign is Sign.LIMIT and found.state is EstimateState.UNESTIMATED:
+                # The mass is still to come, and tells the unit better.
+                return found.as_a_whole(found.state, str(question), found.advice)
             return found.as_a_whole(EstimateState.INVALID, str(question), Advice.TORQUE_OFF)
         remark = (
             question.found
@@ -200,7 +205,8 @@ def effort_question(
     if (short := _short_time_constant(estimate, geometry, robot)) is not None:
         return EffortQuestion(
             Sign.TIME_CONSTANT,
-            f"by these efforts, friction stops the robot with a time constant of {short:.2g} s, "
+            f"by these efforts, friction stops the robot with a time constant of "
+            f"{spoken(short, 2)} s, "
             f"less than the {SHORTEST:g} s of any rolling robot; a motor's back-EMF does that",
             None,
             "voltages or duty cycles (PWM), which are no torques",
@@ -212,13 +218,13 @@ def effort_question(
     return None
 
 
-def compared(estimate: Estimate, robot: Robot) -> str | None:
+def compared(estimate: Estimate, model: RobotModel) -> str | None:
     """Return a line that compares an estimate with the robot's description; None without K7, K8."""
     if not _is_precise(estimate):
         return None
-    own, described = estimate.values, closed_form(robot.model)
+    own, described = estimate.values, closed_form(model)
     mass, inertia = described.k7 / own[2], described.k8 / own[3]
-    text = f"against the description of {robot.name}: equivalent mass {_change(mass)}"
+    text = f"compared with the robot's description: equivalent mass {_change(mass)}"
     if estimate.parameter_states[3] is EstimateState.ESTIMATED and inertia > 0.0:
         text += f", equivalent yaw inertia {_change(inertia)}"
     if estimate.parameter_states[0] is EstimateState.ESTIMATED:
@@ -227,7 +233,7 @@ def compared(estimate: Estimate, robot: Robot) -> str | None:
 
 
 def _change(ratio: float) -> str:
-    return f"{100.0 * (ratio - 1.0):+.1f} %" if ratio < 2.0 else f"{ratio:.3g} times"
+    return f"{100.0 * (ratio - 1.0):+.1f} %" if ratio < 2.0 else f"{spoken(ratio)} times"
 
 
 def _is_precise(estimate: Estimate) -> bool:
@@ -253,8 +259,8 @@ def _masses(estimate: Estimate, robot: Robot) -> str:
     radius = robot.model.wheel_radius
     return (
         f"by its efforts in {{unit}} the robot has an equivalent mass of "
-        f"{1.0 / (radius * estimate.values[2]):.3g} kg, by its description "
-        f"{robot.model.equivalent_mass:.3g} kg"
+        f"{spoken(1.0 / (radius * estimate.values[2]))} kg, by its description "
+        f"{spoken(robot.model.equivalent_mass)} kg"
     )
 
 
@@ -265,7 +271,8 @@ def _by_mass(
     many = ratio if ratio > 1.0 else 1.0 / ratio
     side = "more" if ratio > 1.0 else "less"
     found = (
-        f"{_masses(estimate, robot).format(unit=unit.name)}, {many:.3g} times {side}; the limit is "
+        f"{_masses(estimate, robot).format(unit=unit.name)}, {spoken(many)} times {side}; the "
+        f"limit is "
         f"{HEAVIER:g} times"
     )
     one = unit.constant / ratio
@@ -278,13 +285,14 @@ def _beyond_limit(
 ) -> EffortQuestion:
     limit = robot.limits.torque
     found = (
-        f"efforts reach {size:.3g} N m, and limits.torque of {robot.name} is {limit:.3g} N m; by "
+        f"efforts reach {spoken(size)} N m, and limits.torque of {robot.name} is {spoken(limit)} "
+        f"N m; by "
         "the motion, "
     )
     found += (
         "the robot's mass is not known"
         if heavier is None
-        else f"it is {heavier:.3g} times as heavy as described"
+        else f"it is {spoken(heavier)} times as heavy as described"
     )
     one = None if heavier is None else unit.constant / heavier
     suggestion = "in another unit than " + unit.name
@@ -304,25 +312,25 @@ def suggested(one: float, size: float) -> str:
     found = [name for name, torque in FIXED if 1.0 / AGREES < one / torque < AGREES]
     least, most = PER_AMPERE
     if size <= SHARE * 1.01:
-        found.append(f"shares of the full torque, which is {one:.3g} N m")
+        found.append(f"shares of the full torque, which is {spoken(one)} N m")
     if size <= PERCENT * 1.01:
         if least <= one <= most:
-            found.append(f"A with a torque constant of {one:.3g} N m/A at the wheel")
+            found.append(f"A with a torque constant of {spoken(one)} N m/A at the wheel")
         if size > SHARE:
-            found.append(f"% of the full torque, which is {PERCENT * one:.3g} N m")
+            found.append(f"% of the full torque, which is {spoken(PERCENT * one)} N m")
     elif least <= 1e3 * one <= most:
-        found.append(f"mA with a torque constant of {1e3 * one:.3g} N m/A at the wheel")
+        found.append(f"mA with a torque constant of {spoken(1e3 * one)} N m/A at the wheel")
     register = next((top for top in PWM if PERCENT < size <= top), None)
     if register is not None:
         found.append(f"PWM of up to {register:g}")
     if one > 1.0:
-        found.append(f"torques of the motor before a gear of {one:.3g}")
-    return " or ".join(found) or f"in a unit of {one:.3g} N m"
+        found.append(f"torques of the motor before a gear of {spoken(one)}")
+    return " or ".join(found) or f"in a unit of {spoken(one)} N m"
 
 
 def _settled(one: float | None, unit: EffortUnit, suggestion: str = "") -> str:
-    constant = "C, the torque of one" if one is None else f"{one:.3g}"
-    pair = "C, C" if one is None else f"{one:.3g}, {one:.3g}"
+    constant = "C, the torque of one" if one is None else f"{spoken(one)}"
+    pair = "C, C" if one is None else f"{spoken(one)}, {spoken(one)}"
     in_file, option = ("percent", "unknown")
     if suggestion.startswith("A "):
         in_file = option = "ampere"
@@ -343,8 +351,8 @@ def _absurd(estimate: Estimate, geometry: WheelGeometry) -> str | None:
     if least < mass < most:
         return None
     return (
-        f"by its efforts the robot has an equivalent mass of {mass:.3g} kg, and a robot with a "
-        f"track of {track:.3g} m has {least:.2g} to {most:.3g} kg"
+        f"by its efforts the robot has an equivalent mass of {spoken(mass)} kg, and a robot with a "
+        f"track of {spoken(track)} m has {spoken(least, 2)} to {spoken(most)} kg"
     )
 
 
@@ -385,7 +393,8 @@ def _remark(estimate: Estimate, robot: Robot | None, size: float, unit: EffortUn
         )
     if size > BEYOND * robot.limits.torque:
         return (
-            f"efforts reach {size:.3g} N m, more than limits.torque = {robot.limits.torque:.3g} "
+            f"efforts reach {spoken(size)} N m, more than limits.torque = "
+            f"{spoken(robot.limits.torque)} "
             f"N m of {robot.name}, and the mass agrees: raise the limit in the robot's file"
         )
     return None
