@@ -44,6 +44,7 @@ from diffbot_ident.recording.bag_topics import (
     stamp_of,
     without_rosbags,
 )
+from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.options import NEWTON_METRE
 from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
@@ -307,7 +308,13 @@ def _readings(
             f"{path}: no stamped angles of both wheels: joint states must hold `position` of both "
             "wheels and a stamp; add the position state interface"
         )
-    left, right = (_unwrapped(wheels[:, i]) for i in (1, 2))
+    angles = []
+    for name, values in zip(POSITIONS, wheels[:, 1:3].T, strict=True):
+        turned, wraps = continuous(wheels[:, 0], values, one_turn=True)
+        if wraps is not None and abs(wraps.size - math.tau) > 1e-6:
+            rows.notes.append(f"{path.name}: {wraps.sentence(name, float(wheels[0, 0]))}")
+        angles.append(_unwrapped(turned))
+    left, right = angles
     kept = _longest(wheels[:, 0], left, right)
     if (lost := len(wheels) - (kept.stop - kept.start)) > 0:
         rows.notes.append(f"{path.name}: an encoder was reset: {lost} readings ignored")

@@ -219,6 +219,7 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         geometry=geometry,
         samples=samples,
         notes=[_note(TORQUE, options), wheels],
+        wheels=joined(found.wheels),
     )
 
 

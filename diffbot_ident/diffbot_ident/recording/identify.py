@@ -267,7 +267,7 @@ class _Identify:
         segmenter = Segmenter(
             SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
         )
-        wheels, signs = WheelCheck(), WheelSigns(geometry)
+        wheels, signs = WheelCheck(recording.wheels), WheelSigns(geometry)
         segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
         segments = signs.watched(segments)
         learn, loaded = self._learner(recording, geometry, robot, weighing), None
@@ -283,16 +283,14 @@ class _Identify:
                 f"joint states come every {period:.3g} s: must be {JOINT_GAP:g} s or less, "
                 f"and {SLOW_JOINTS:g} s or less to be exact; record them faster"
             )
-        if result is None:
-            raise RecordingError("no stretch of the recording can be used: nothing was identified")
-        k5, _, k7, k8 = result.estimate.values
-        wrong = (
-            wheels.stuck()
-            or (None if result.verified else wheels.no_effort())
-            or signs.contradiction(k7, k8, robot if weighing is None else None)
-        )
+        wrong = wheels.wrong(verified=result is not None and result.verified)
+        if wrong is None and result is not None:
+            _, _, k7, k8 = result.estimate.values
+            wrong = signs.contradiction(k7, k8, robot if weighing is None else None)
         if wrong is not None:
             raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
+        if result is None:
+            raise RecordingError("no stretch of the recording can be used: nothing was identified")
         slow = (
             f"joint states come every {period:.3g} s; torques that change in between are lost, and "
             "the intervals do not count that; record every control period"
@@ -300,7 +298,7 @@ class _Identify:
         name = self._options.files[0].stem if robot is None else robot.name
         warnings = [slow] if period > SLOW_JOINTS else []
         half_width = NORMAL_95 * math.sqrt(result.estimate.variances[0])
-        if opposite := opposite_centre(k5, half_width, robot):
+        if opposite := opposite_centre(result.estimate.values[0], half_width, robot):
             warnings.append(opposite)
         return torque_findings(result, robot, name, warnings, weighing, loaded)
 
@@ -466,6 +464,7 @@ class _Identify:
 
     def _report_exclusions(self, recording: Recording, segmenter: Segmenter) -> None:
         self._warnings = [text for source in recording.sources for text in source.warnings]
+        self._warnings += segmenter.notes
         for warning in self._warnings:
             self._print(f"warning: {warning}")
         lines = segmenter.excluded.lines()

@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.recording.counter_wraps import Wraps, continuous
 from diffbot_ident.recording.samples import (
     COMMANDS,
     POSITIONS,
@@ -160,6 +161,7 @@ class Segmenter:
         excluded: What was left out so far.
         period: Period of the segments, s; NaN before there are samples of each measured stream.
         seconds: Recording time so far, without gaps, s.
+        notes: What was changed in the samples, for people.
     """
 
     def __init__(self, settings: SegmentSettings = SegmentSettings()) -> None:
@@ -168,6 +170,7 @@ class Segmenter:
         self.excluded = Exclusions()
         self.period = np.nan
         self.seconds = 0.0
+        self.notes: list[str] = []
         self._run: str | None = None
 
     def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
@@ -225,6 +228,10 @@ class Segmenter:
         self._account(driven, together)
         for begin, end in together:
             yield from self._segments_of(begin, end)
+        for stream in measured:
+            self.notes += [
+                wraps.sentence(name, float(stream.times[0])) for name, wraps in stream.wraps
+            ]
 
     def _find_period(self, measured: Sequence[_Stream]) -> None:
         if np.isfinite(self.period):
@@ -299,6 +306,9 @@ class _Stream:
 
     Args:
         names: Names of the channels.
+
+    Attributes:
+        wraps: Jumps of counters that were removed, by channel; complete after `at`.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -307,6 +317,7 @@ class _Stream:
         # Arrays that grow in place: memory would not hold two copies of a long recording.
         self._stamps = array("d")
         self._values = {name: array("d") for name in names}
+        self.wraps: list[tuple[str, Wraps]] = []
 
     def finite(self, block: Block, excluded: Exclusions) -> Block:
         """Return the samples of a block that are finite."""
@@ -338,7 +349,13 @@ class _Stream:
 
     @cached_property
     def _columns(self) -> dict[str, Array]:
-        return {name: np.asarray(values) for name, values in self._values.items()}
+        columns = {name: np.asarray(values) for name, values in self._values.items()}
+        for name in POSITIONS:
+            if name in columns:
+                columns[name], wraps = continuous(self.times, columns[name])
+                if wraps is not None:
+                    self.wraps.append((name, wraps))
+        return columns
 
     @property
     def spacing(self) -> float:
