@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Efforts in another unit than N m are asked for, in tables, bags and on line; no text says "nan".
 
-The run is that of excited_runs.usual_run: twil, 30 s, seed 3, with friction. A factor on its efforts
-is all that differs, so that K7 is known to be off by that factor.
+The run is that of excited_runs.usual_run: twil, 30 s, seed 3, with friction. Only a factor on its
+efforts differs, so that K7 is known to be off by that factor.
 """
 
 import re

@@ -223,17 +223,18 @@ def compared(estimate: Estimate, model: RobotModel) -> str | None:
     if not _is_precise(estimate):
         return None
     own, described = estimate.values, closed_form(model)
-    mass, inertia = described.k7 / own[2], described.k8 / own[3]
-    text = f"compared with the robot's description: equivalent mass {_change(mass)}"
-    if estimate.parameter_states[3] is EstimateState.ESTIMATED and inertia > 0.0:
-        text += f", equivalent yaw inertia {_change(inertia)}"
+    mass = _change(described.k7 / own[2])
+    text = f"compared with the robot's description: equivalent mass {mass}"
+    if estimate.parameter_states[3] is EstimateState.ESTIMATED and own[3] < 0.0:
+        text += f", equivalent yaw inertia {_change(described.k8 / own[3])}"
     if estimate.parameter_states[0] is EstimateState.ESTIMATED:
         text += f", K5 {1e3 * (own[0] - described.k5):+.1f} mm"
     return text
 
 
 def _change(ratio: float) -> str:
-    return f"{100.0 * (ratio - 1.0):+.1f} %" if ratio < 2.0 else f"{spoken(ratio)} times"
+    percent = round(100.0 * (ratio - 1.0), 1) + 0.0  # no minus before 0
+    return f"{percent:+.1f} %" if ratio < 2.0 else f"{spoken(ratio)} times"
 
 
 def _is_precise(estimate: Estimate) -> bool:

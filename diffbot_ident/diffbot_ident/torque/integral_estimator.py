@@ -334,6 +334,7 @@ class IntegralEstimator:
             min_samples=self._min_samples,
             windows=regression.windows,
             sure_windows=regression.sure_windows,
+            sums=regression.sums,
         )
 
 
