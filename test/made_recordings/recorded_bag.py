@@ -81,6 +81,13 @@ class RecordedBag:
         """Write a Twist of (v, omega), m/s and rad/s, logged at this time (s)."""
         self._write(topic, "geometry_msgs/msg/Twist", stamp, *_twist(velocity))
 
+    def stamped_twist(
+        self, topic: str, logged: float, velocity: tuple[float, float], stamp: float
+    ) -> None:
+        """Write a TwistStamped of (v, omega), m/s and rad/s, logged at this time (s)."""
+        twist = _geometry("Twist", *_twist(velocity))
+        self._write(topic, "geometry_msgs/msg/TwistStamped", logged, _header(stamp), twist)
+
     def odometry(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
         """Write an Odometry of (v, omega), m/s and rad/s; its pose stays 0."""
         pose = _geometry("PoseWithCovariance", _pose((0.0, 0.0, 0.0)), np.zeros(36))

@@ -8,6 +8,7 @@ newest stamp before it plus the time passed since, at the pace of the robot's cl
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -319,6 +320,8 @@ class BagSource:
         self._feeds = {feed.topic.name: feed for feed in feeds}
         self._leading = feeds[0].topic
         self._clock = RobotClock()
+        # Stamps of other topics minus the robot's time when they were logged, s.
+        self._apart: dict[str, array[float]] = {name: array("d") for name in self._feeds}
         self.warnings = bag.warnings
         self.done = 0
         self.total = sum(feed.topic.count for feed in feeds)
@@ -345,6 +348,24 @@ class BagSource:
                 kept = rows[name]
             kept.append((time, *values))
         yield from self._flush(rows)
+        self._check_clocks()
+
+    def _check_clocks(self) -> None:
+        """Check that all stamps are of one clock.
+
+        Raises:
+            RecordingError: They are not.
+        """
+        for name, apart in self._apart.items():
+            late = float(np.median(apart)) if len(apart) > FIRST else 0.0
+            if abs(late) > JUMP:
+                side = "before" if late < 0.0 else "after"
+                raise RecordingError(
+                    f"{self._bag.path.name}: {name} and {self._leading.name} have two clocks: at "
+                    f"the same time, {name} is stamped {abs(late):.10g} s {side} "
+                    f"{self._leading.name}; at most {JUMP:g} s is possible: set the clocks of both "
+                    "computers by NTP, or stamp both topics by the same clock"
+                )
 
     def _has_stamps(self) -> bool:
         """Whether the leading topic has stamps; otherwise wall time is used."""
@@ -356,6 +377,8 @@ class BagSource:
         if name == self._leading.name and stamp is not None:
             self._clock.stamped(logged, stamp)
         if stamp is not None:
+            if name != self._leading.name and self._clock.running:
+                self._apart[name].append(stamp - self._clock.time(logged))
             return stamp
         if self._clock.running:
             return self._clock.time(logged)

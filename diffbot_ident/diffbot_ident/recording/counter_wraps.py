@@ -127,6 +127,7 @@ def _size(angles: Array, excess: Array) -> float:
     size = float(np.median(sizes))
     if float(np.max(np.abs(sizes - size))) > ALIKE:
         return math.nan
+    size = float(np.mean(sizes))
     count = _count(angles)
     turns = math.tau * round(size / math.tau)
     if turns > 0.0 and abs(size - turns) < max(NEAR_TURNS, COUNTS * count):

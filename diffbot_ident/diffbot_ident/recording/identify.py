@@ -290,7 +290,8 @@ class _Identify:
         if wrong is not None:
             raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
         if result is None:
-            raise RecordingError("no stretch of the recording can be used: nothing was identified")
+            nothing = "no stretch of the recording can be used: nothing was identified"
+            raise RecordingError(segmenter.two_clocks or nothing)
         slow = (
             f"joint states come every {period:.3g} s; torques that change in between are lost, and "
             "the intervals do not count that; record every control period"
@@ -355,10 +356,12 @@ class _Identify:
 
         options = self._options
         settings = SegmentSettings(period=options.period, hold=options.hold, still=STILL)
-        segments = list(self._segments(recording, Segmenter(settings)))
+        segmenter = Segmenter(settings)
+        segments = list(self._segments(recording, segmenter))
         if not segments:
             raise RecordingError(
-                f"no stretch of the recording can be used: one needs {settings.shortest:g} s of "
+                segmenter.two_clocks
+                or f"no stretch of the recording can be used: one needs {settings.shortest:g} s of "
                 "motion or more without a gap, with commands that are not older than --hold "
                 f"({settings.hold:g} s); see the ignored parts above"
             )

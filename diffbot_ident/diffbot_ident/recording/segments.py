@@ -162,6 +162,7 @@ class Segmenter:
         period: Period of the segments, s; NaN before there are samples of each measured stream.
         seconds: Recording time so far, without gaps, s.
         notes: What was changed in the samples, for people.
+        two_clocks: Which channels have no time in common with others; empty: none.
     """
 
     def __init__(self, settings: SegmentSettings = SegmentSettings()) -> None:
@@ -171,6 +172,7 @@ class Segmenter:
         self.period = np.nan
         self.seconds = 0.0
         self.notes: list[str] = []
+        self.two_clocks = ""
         self._run: str | None = None
 
     def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
@@ -226,12 +228,25 @@ class Segmenter:
         commanded = [s.known(self._settings.hold) for s in streams if s.is_command]
         together = common([driven, *commanded])
         self._account(driven, together)
+        if not together:
+            self._note_clocks()
         for begin, end in together:
             yield from self._segments_of(begin, end)
         for stream in measured:
             self.notes += [
                 wraps.sentence(name, float(stream.times[0])) for name, wraps in stream.wraps
             ]
+
+    def _note_clocks(self) -> None:
+        """Note streams that have no time in common, as if of two clocks."""
+        ends = [(s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if s.is_full]
+        first, last = min(ends, key=lambda each: each[2]), max(ends, key=lambda each: each[1])
+        if first[2] < last[1]:
+            self.two_clocks = (
+                f"{', '.join(first[0])} end at {first[2]:.6g} s, and {', '.join(last[0])} begin at "
+                f"{last[1]:.6g} s: their times have nothing in common, as if of two clocks; give "
+                "both the same clock"
+            )
 
     def _find_period(self, measured: Sequence[_Stream]) -> None:
         if np.isfinite(self.period):
@@ -312,6 +327,7 @@ class _Stream:
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
         self.is_command = names[0] in COMMANDS
         self._newest = -np.inf
         # Arrays that grow in place: memory would not hold two copies of a long recording.
@@ -356,6 +372,11 @@ class _Stream:
                 if wraps is not None:
                     self.wraps.append((name, wraps))
         return columns
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is any sample."""
+        return len(self._stamps) > 0
 
     @property
     def spacing(self) -> float:

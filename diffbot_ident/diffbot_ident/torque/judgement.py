@@ -60,8 +60,15 @@ MAX_AXLE_OFFSET = 0.05
 # Disjoint windows below which the parameters are too poor to contradict anything.
 MIN_WINDOWS = 15.0
 
-NO_TURNING = "the wheels move together; turn the robot, with unequal torques"
-NO_TORQUE = "too little torque in common; accelerate and brake the robot straight ahead"
+NO_TURNING = (
+    "the wheels move together; turn the robot, with unequal torques (if it did turn on the spot, "
+    "one "
+    "wheel's angle and torque are reversed)"
+)
+NO_TORQUE = (
+    "too little torque in common; accelerate and brake the robot straight ahead (if it did, one "
+    "wheel's angle and torque are reversed)"
+)
 UNEXPLAINED_MOTION = (
     "the robot {} as the wheels' angles tell, but not as the torques of the same time do: check "
     "that efforts and angles have one clock and belong to these wheels, and that the torques act "
