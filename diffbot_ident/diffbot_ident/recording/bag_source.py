@@ -221,6 +221,7 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         samples=samples,
         notes=[_note(TORQUE, options), wheels],
         wheels=joined(found.wheels),
+        optional=WHEELS,
     )
 
 

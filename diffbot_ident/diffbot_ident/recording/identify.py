@@ -429,7 +429,7 @@ class _Identify:
         try:
             with Progress("identify", None, self._console) as progress:
                 blocks = self._read_blocks(recording, progress)
-                for segment in segmenter.segments(blocks, recording.channels):
+                for segment in segmenter.segments(blocks, recording.channels, recording.optional):
                     yield segment
                     if self._interrupted and not self._cut_short:
                         break

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.recording.counter_wraps import Wraps, continuous
+from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.samples import (
     COMMANDS,
     POSITIONS,
@@ -173,19 +173,23 @@ class Segmenter:
         self.seconds = 0.0
         self.notes: list[str] = []
         self.two_clocks = ""
+        self._optional: frozenset[str] = frozenset()
         self._run: str | None = None
 
-    def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
+    def segments(
+        self, blocks: Iterable[Block], channels: Iterable[str], optional: Iterable[str] = ()
+    ) -> Iterator[Segment]:
         """Yield the segments, each time the recording ends or its clock was set back.
 
         Args:
             blocks: Blocks of one or more streams.
             channels: Channels that segments must have; others are ignored.
+            optional: Channels among them that are left out where a sample has no number.
 
         Raises:
             RecordingError: A channel has no sample, or the requested period is too short.
         """
-        wanted = tuple(channels)
+        wanted, self._optional = tuple(channels), frozenset(optional)
         for block in blocks:
             key = tuple(name for name in wanted if name in block.channels)
             if not key or not len(block.times):
@@ -194,7 +198,7 @@ class Segmenter:
                 # Each recording has a clock of its own: cut the previous one by itself.
                 yield from self._end_clock(wanted)
                 self._run = block.run
-            stream = self._streams.setdefault(key, _Stream(key))
+            stream = self._streams.setdefault(key, _Stream(key, self._optional))
             part = stream.finite(block, self.excluded)
             if stream.is_before(part):
                 self.excluded.add(Cause.BACKWARDS)
@@ -208,7 +212,7 @@ class Segmenter:
         """Yield the segments so far, and forget their samples: the next ones have another clock."""
         if self._streams and not self._missing(wanted):
             yield from self._cut()
-        self._streams = {each: _Stream(each) for each in self._streams}
+        self._streams = {each: _Stream(each, self._optional) for each in self._streams}
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
         """Return the channels without any sample."""
@@ -233,9 +237,7 @@ class Segmenter:
         for begin, end in together:
             yield from self._segments_of(begin, end)
         for stream in measured:
-            self.notes += [
-                wraps.sentence(name, float(stream.times[0])) for name, wraps in stream.wraps
-            ]
+            self.notes += stream.notes
 
     def _note_clocks(self) -> None:
         """Note streams that have no time in common, as if of two clocks."""
@@ -321,25 +323,28 @@ class _Stream:
 
     Args:
         names: Names of the channels.
+        optional: Channels among them that are left out if a sample has no number.
 
     Attributes:
-        wraps: Jumps of counters that were removed, by channel; complete after `at`.
+        notes: What was changed or left out, for people; complete after `at`.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], optional: frozenset[str] = frozenset()) -> None:
         self.names = names
+        self._optional = optional
         self.is_command = names[0] in COMMANDS
         self._newest = -np.inf
         # Arrays that grow in place: memory would not hold two copies of a long recording.
         self._stamps = array("d")
         self._values = {name: array("d") for name in names}
-        self.wraps: list[tuple[str, Wraps]] = []
+        self.notes: list[str] = []
 
     def finite(self, block: Block, excluded: Exclusions) -> Block:
         """Return the samples of a block that are finite."""
         finite = np.isfinite(block.times)
         for name in self._values:
-            finite &= np.isfinite(block.channels[name])
+            if name not in self._optional:
+                finite &= np.isfinite(block.channels[name])
         excluded.add(Cause.NOT_FINITE, count=int(np.sum(~finite)))
         values = {name: block.channels[name][finite] for name in self._values}
         return Block(block.times[finite], values)
@@ -366,11 +371,17 @@ class _Stream:
     @cached_property
     def _columns(self) -> dict[str, Array]:
         columns = {name: np.asarray(values) for name, values in self._values.items()}
+        for name in self._optional & {*columns}:
+            lacking = int(np.count_nonzero(~np.isfinite(columns[name])))
+            if lacking:
+                del columns[name]
+                if lacking < len(self.times):
+                    self.notes.append(f"{name} is not used: {lacking} of its samples are no number")
         for name in POSITIONS:
             if name in columns:
                 columns[name], wraps = continuous(self.times, columns[name])
                 if wraps is not None:
-                    self.wraps.append((name, wraps))
+                    self.notes.append(wraps.sentence(name, float(self.times[0])))
         return columns
 
     @property

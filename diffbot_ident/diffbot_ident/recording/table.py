@@ -135,6 +135,9 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
+    optional = WHEELS if kind == TORQUE else ()
+    for table in tables:
+        table.use(needed, optional)
     whole = len(tables) > 1 and all({*needed} <= _provided(table, from_wheels) for table in tables)
     return Recording(
         kind,
@@ -144,6 +147,7 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         from_wheels=from_wheels,
         notes=[*understood, f"kind of robot: {kind}"],
         runs=names_of_runs(paths) if whole else None,
+        optional=optional,
     )
 
 
@@ -309,9 +313,8 @@ class CsvSource:
             for channel in self.channels
         }
         # Channels of each group that the table holds, and the newest time of each group so far.
-        there = ([name for name in self.channels if name in group] for group in groups)
-        self._streams = [names for names in there if names]
-        self._newest = [-math.inf] * len(self._streams)
+        self._groups = groups
+        self.use(self.channels)
         self.unknown = f"{path} has the columns {listed}"
         for name in rows.columns:
             if name not in self._header:
@@ -325,6 +328,18 @@ class CsvSource:
         self._scale, self._clock = self._time_scale(self._text.first)
         pairs = ", ".join(f"{k} = {self.columns[k]}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
+
+    def use(self, channels: Iterable[str], optional: Iterable[str] = ()) -> None:
+        """Choose what is read; call it before `blocks`. Without it, all channels are.
+
+        Args:
+            channels: Channels that are used; cells of others do not matter.
+            optional: Channels among them that a row may lack.
+        """
+        used, self._optional = frozenset(channels), frozenset(optional)
+        there = ([c for c in self.channels if c in group and c in used] for group in self._groups)
+        self._streams = [names for names in there if names]
+        self._newest = [-math.inf] * len(self._streams)
 
     def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
         """Check the units in the names of columns.
@@ -481,7 +496,8 @@ class CsvSource:
             partly, complete, back, doubled = np.zeros((4, len(part)), bool)
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
-                numbers = np.isfinite(part[:, columns])
+                counts = [name not in self._optional for name in names]
+                numbers = np.isfinite(part[:, columns])[:, counts]
                 there = numbers.all(axis=1)
                 partly |= numbers.any(axis=1) & ~there
                 complete |= there
@@ -509,6 +525,8 @@ class CsvSource:
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():
+            if name in self._optional and not np.isfinite(column).all():
+                continue
             if name not in POSITIONS:
                 self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
             elif len(speeds := _speeds(rows[:, 0], column)):
