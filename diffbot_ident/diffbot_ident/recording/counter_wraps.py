@@ -16,8 +16,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffbot_ident.recording.samples import Array
+
+Indices = NDArray[np.intp]
 
 # A step jumps if it differs from those around it by more than JUMP (rad) plus what this
 # acceleration of a wheel (rad/s^2) explains.
@@ -97,17 +100,17 @@ def continuous(
     return angles + np.cumsum(offset), Wraps(times[jumps + 1], size)
 
 
-def _jumps(steps: Array, periods: Array, usual: float) -> Array:
+def _jumps(steps: Array, periods: Array, usual: float) -> Indices:
     """Return the indices of steps that no wheel turns from one sample to the next."""
     padded = np.pad(steps, AROUND, mode="edge")
     near = np.stack([padded[i : i + len(steps)] for i in range(2 * AROUND + 1)])
     apart = np.abs(steps - np.median(near, axis=0))
     allowed = JUMP + ACCELERATION * np.square(periods)
-    found: Array = np.flatnonzero((apart > allowed) & (periods < GAP * usual))
+    found: Indices = np.flatnonzero((apart > allowed) & (periods < GAP * usual))
     return found
 
 
-def _rotation(steps: Array, periods: Array, usual: float, jumps: Array, k: int) -> float:
+def _rotation(steps: Array, periods: Array, usual: float, jumps: Indices, k: int) -> float:
     """Return how far the wheel turned in step k, by the mean speed of the steps next to it."""
     speeds = []
     for side in (-1, 1):
@@ -146,7 +149,7 @@ def _count(angles: Array) -> float:
     return count if float(np.mean(np.abs(whole - np.round(whole)) < 0.02)) > 0.98 else 0.0
 
 
-def _returns(jumps: Array, excess: Array) -> bool:
+def _returns(jumps: Indices, excess: Array) -> bool:
     """Whether most jumps of different sizes are undone at once: angles of two sources."""
     undone = (np.diff(jumps) <= RETURNS) & (excess[1:] * excess[:-1] < 0.0)
     return 4 * int(np.count_nonzero(undone)) >= len(jumps)

@@ -39,7 +39,7 @@ from diffbot_ident.recording.options import (
     torque_scale,
     weighing_of,
 )
-from diffbot_ident.recording.samples import TABLES, WHEELS, Block, Recording, RecordingError
+from diffbot_ident.recording.samples import TABLES, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
@@ -64,10 +64,6 @@ LOGS, BAGS = (".json", WPILOG), (".mcap", ".db3")
 # Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
 # dominates.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
-# Wheel speed up to which a wheel counts as standing still, rad/s.
-WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
-# Longest time between joint states that is bridged, s; see SampleCheck.
-JOINT_GAP = 0.06
 # Time between joint states above which torque changes are missed, s.
 SLOW_JOINTS = 0.025
 
@@ -258,15 +254,17 @@ class _Identify:
     def _torque(self, recording: Recording) -> Findings:
         # Here and below: modules that take long to load are imported after the recording is open.
         from diffbot_ident.recording.findings import torque_findings
-        from diffbot_ident.recording.torque_analysis import learn_weighed
+        from diffbot_ident.recording.torque_analysis import (
+            JOINT_GAP,
+            TORQUE_SEGMENTS,
+            learn_weighed,
+        )
         from diffbot_ident.recording.wheel_check import WheelCheck
         from diffbot_ident.recording.wheel_signs import WheelSigns, opposite_centre
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, weighing = robot_of(self._options), weighing_of(self._options)
-        segmenter = Segmenter(
-            SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
-        )
+        segmenter = Segmenter(TORQUE_SEGMENTS)
         wheels, signs = WheelCheck(recording.wheels), WheelSigns(geometry)
         segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
         segments = signs.watched(segments)

@@ -513,16 +513,13 @@ def moving_parts(
     if not still:
         return [(0, count)]
     moving = np.zeros(count, bool)
+    # Some drivers leave a wheel's velocity empty, 0 or NaN: its position counts where there is one.
+    positions = dict(zip(WHEELS, POSITIONS, strict=True))
     for name, least in still.items():
-        if name in channels:
+        if positions.get(name) in channels:
+            moving |= _turns(times, channels[positions[name]], least)
+        elif name in channels:
             moving |= np.abs(channels[name]) > least
-    # Some drivers publish positions and leave the velocities empty, or 0: then use the positions.
-    silent = [
-        pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _has_velocity(channels, *pair)
-    ]
-    for position, velocity in silent:
-        if position in channels and velocity in still:
-            moving |= _turns(times, channels[position], still[velocity])
     indices = np.flatnonzero(moving)
     if not len(indices):
         return []
@@ -532,13 +529,6 @@ def moving_parts(
     begins = np.searchsorted(times, times[firsts] - 0.5 * rest)
     ends = np.searchsorted(times, times[lasts] + 0.5 * rest, side="right")
     return [(int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
-
-
-def _has_velocity(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
-    """Whether a velocity is recorded; one that is always 0 does not count beside a position."""
-    if velocity not in channels:
-        return False
-    return bool(np.any(channels[velocity] != 0.0)) or position not in channels
 
 
 def _turns(times: Array, position: Array, least: float) -> Mask:

@@ -24,11 +24,13 @@ from diffbot_ident.recording.samples import (
     TORQUE_COMMANDS,
     WHEELS,
     Array,
+    Block,
     RecordingError,
     body_velocity,
 )
-from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.weighing import Weighing
+from diffbot_ident.recording.wheel_check import WheelCheck
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.effort_units import DescribedEstimator, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
@@ -46,6 +48,12 @@ TYPICAL = 0.5
 HELD_OUT, CYCLE = 5.0, 20.0
 # Maximum total time held out, s.
 MOST_HELD_OUT = 300.0
+# Wheel speed up to which a wheel counts as standing still, rad/s.
+WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
+# Longest time between joint states that is bridged, s; see SampleCheck.
+JOINT_GAP = 0.06
+# How recordings of torque robots are cut.
+TORQUE_SEGMENTS = SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
 UNKNOWN = (math.nan, math.nan)
 # Control periods over which `free_run` averages measured velocities, to smooth encoder steps.
 AVERAGE = 5
@@ -95,6 +103,7 @@ def analyse_torque(
     turning: bool = False,
     robot: Robot | None = None,
     unit: EffortUnit | None = None,
+    estimator: Estimator | None = None,
 ) -> TorqueResult | None:
     """Learn from segments with left and right position and effort (or command), and verify.
 
@@ -110,6 +119,7 @@ def analyse_torque(
         turning: Whether to estimate a resistance against turning (skid steer).
         robot: The robot's description, with which masses are compared; None: there is none.
         unit: Unit in which efforts were read; None: it is to be found, and not questioned.
+        estimator: Another estimator, new or reset, for a single recording; None: IntegralEstimator.
 
     Returns:
         The result; None if there was no segment.
@@ -123,6 +133,8 @@ def analyse_torque(
     # What differs from recording to recording widens the intervals (repeats).
     steady = first.run is None
     learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
+    if estimator is not None:
+        learner.use(estimator)
     if unit is not None:
         learner.compare(robot, unit)
     every = chain((first,), segments)
@@ -145,6 +157,39 @@ def analyse_torque(
         learner.begin(joint_samples(parts[0])[0], heading)
         learner.learn(parts)
     return replace(learner.result(nominal), runs=runs if len(runs) > 1 else {})
+
+
+def analyse_arrays(
+    times: Array,
+    angles: Array,
+    efforts: Array,
+    geometry: WheelGeometry,
+    estimator: Estimator | None = None,
+) -> TorqueResult | None:
+    """Analyse arrays as `identify` analyses a table with the same rows.
+
+    Args:
+        times: Increasing times, shape (n,), s.
+        angles: Angles of the wheels [left, right], shape (n, 2), rad.
+        efforts: Torques of the wheels [left, right], shape (n, 2), N m.
+        geometry: Wheel radii and separation.
+        estimator: Another estimator than that of `identify`, new or reset; None: the same.
+
+    Returns:
+        The result; None if no stretch can be used.
+
+    Raises:
+        RecordingError: An encoder sticks, or the angles are not those of the wheels.
+    """
+    columns = [*angles.T, *efforts.T]
+    block = Block(times, dict(zip((*POSITIONS, *EFFORTS), columns, strict=True)))
+    wheels = WheelCheck()
+    found = Segmenter(TORQUE_SEGMENTS).segments([block], block.channels)
+    result = analyse_torque(wheels.watched(found), geometry, unit=EffortUnit(), estimator=estimator)
+    wrong = wheels.wrong(verified=result is not None and result.verified)
+    if wrong is not None:
+        raise RecordingError(wrong)
+    return result
 
 
 def learn_weighed(
@@ -271,6 +316,10 @@ class _Learner:
         self._passed = 0.0
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
+
+    def use(self, estimator: Estimator) -> None:
+        """Learn with another estimator; call it before the first sample."""
+        self._estimator = estimator
 
     def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
         """Compare the result with the robot's description; call it before the first sample."""

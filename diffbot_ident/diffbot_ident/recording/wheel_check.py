@@ -56,7 +56,7 @@ class WheelCheck:
     def __init__(self, names: tuple[str, str] = POSITIONS) -> None:
         self._sources = WheelSources(names)
         self._first = math.nan
-        self._efforts: tuple[str, ...] = EFFORTS
+        self._efforts: tuple[str, str] = EFFORTS
         self._largest = [0.0, 0.0]
         self._turned = [0.0, 0.0]
         self._kept_angles: tuple[list[_KeptAngle], list[_KeptAngle]] = ([], [])

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry.source_watch import SourceWatch
 from diffbot_ident.recording.samples import POSITIONS, WHEELS, Array
@@ -134,7 +135,7 @@ class WheelSources:
         )
 
 
-def _difference(segment: Segment, at: Array, efforts: tuple[str, str]) -> str:
+def _difference(segment: Segment, at: NDArray[np.intp], efforts: tuple[str, str]) -> str:
     """Return what differs between the wheels at these samples, for people; empty: nothing."""
     for pair, what in ((WHEELS, "speeds"), (efforts, "efforts")):
         if not {*pair} <= {*segment.channels}:
