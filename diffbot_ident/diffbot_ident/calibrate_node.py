@@ -290,7 +290,7 @@ class CalibrateNode(Node):
                     gyro=found.gyro,
                     poses=found.poses,
                 )
-            paths = write_results(
+            written = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")
             )
         except Interrupted:
@@ -299,10 +299,12 @@ class CalibrateNode(Node):
             return self._fail(f"calibration failed: {error}")
         self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
         show(Console(width=WIDTH), calibration)
-        for path in paths:
+        if written.refusal is not None:
+            self.get_logger().warning(written.refusal)
+        for path in written.paths:
             print(path, flush=True)
         self._page(calibration)
-        print(f"Next: {next_step(calibration, paths)}", flush=True)
+        print(f"Next: {next_step(calibration, written.paths)}", flush=True)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:

@@ -10,24 +10,17 @@ from typing import Any
 import numpy as np
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys import Stores, get_typestore
 
 from arc_odometry import JointSample
+from diffbot_ident.recording.bag import with_control_types
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 JOINTS = ("left_wheel_joint", "right_wheel_joint")
 BEGIN = 1.0  # time added to all stamps of a run, s
 # Wall time at which recordings begin, ns since 1970.
 LOGGED = 10**18
-_STORE = get_typestore(Stores.ROS2_HUMBLE)
-for _text, _name in (
-    ("string[] interface_names\nfloat64[] values", "InterfaceValue"),
-    (
-        "std_msgs/Header header\nstring[] joint_names\nInterfaceValue[] interface_values",
-        "DynamicJointState",
-    ),
-):
-    _STORE.register(get_types_from_msg(_text, f"control_msgs/msg/{_name}"))
+_STORE = with_control_types(get_typestore(Stores.ROS2_HUMBLE))
 
 
 class RecordedBag:

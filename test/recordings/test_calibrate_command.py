@@ -41,14 +41,14 @@ def drive():
     return run, run.gyro(MadeGyro(), rng), run.poses(MadePoses(), rng)
 
 
-def write_bag(folder: Path, drive, *, swap=False, wrap=False, tf=False) -> Path:
+def write_bag(folder: Path, drive, *, swap=False, wrap=None, tf=False) -> Path:
     run, gyro, poses = drive
     with RecordedBag(folder) as bag:
         for stamp, *angles in zip(
             run.wheels.stamps, run.wheels.left, run.wheels.right, strict=True
         ):
-            if wrap:
-                angles = [math.remainder(angle, math.tau) for angle in angles]
+            if wrap is not None:
+                angles = [math.remainder(angle, wrap) for angle in angles]
             bag.joint_state(
                 "/joint_states", JointSample(stamp, tuple(angles), (0, 0), (0, 0)), effort=False
             )
@@ -64,7 +64,7 @@ def write_bag(folder: Path, drive, *, swap=False, wrap=False, tf=False) -> Path:
 
 
 def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
-    bag, output = write_bag(tmp_path / "bag", drive, wrap=True), tmp_path / "out"
+    bag, output = write_bag(tmp_path / "bag", drive, wrap=math.tau), tmp_path / "out"
     arguments = [str(bag), "--robot", "twil", "--output", str(output)]
     assert main(arguments) == 0
     said = capsys.readouterr().out
@@ -263,3 +263,65 @@ def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
     found = json.loads((tmp_path / "o" / "summary.json").read_text())["calibration"]
     ratio = found["track_over_mean_radius"]["value"]
     assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.02)
+
+
+@pytest.mark.parametrize("wrap", [16.0 * math.tau, 9.0, 40.0])
+def test_counters_that_wrap_cost_no_reading(drive, tmp_path, capsys, wrap) -> None:
+    """Before: "an encoder was reset: 2427 readings ignored", status 1."""
+    whole = read_readings([write_bag(tmp_path / "whole", drive)], ReadingOptions(), TWIL).wheels
+    bag = write_bag(tmp_path / "bag", drive, wrap=wrap)
+    found = read_readings([bag], ReadingOptions(), TWIL)
+    assert len(found.wheels.stamps) == len(whole.stamps)
+    assert "reset" not in " ".join(found.notes)
+    for name in ("left", "right"):
+        turned, true = (getattr(each, name) for each in (found.wheels, whole))
+        wraps = math.ceil(np.ptp(true) / wrap) + 1
+        np.testing.assert_allclose(turned - turned[0], true - true[0], atol=0.01 * wraps)
+
+
+@pytest.mark.parametrize(("radius", "track"), [(2.0, 1.0), (0.5, 1.0), (1.0, 2.0), (2.0, 2.0)])
+def test_given_lengths_that_are_off_by_two_are_corrected(
+    drive, tmp_path, capsys, radius, track
+) -> None:
+    """Before: refused, and with a radius of half of the given one without any file."""
+    described = yaml.safe_load(load_robot("twil").path.read_text())
+    described["wheels"]["radius"] = radius * TRUE.left_radius
+    described["wheels"]["separation"] = track * TRUE.separation
+    if radius < 1.0:  # lighter wheels have less inertia
+        described["wheels"] |= {"inertia_spin": 1.0e-4, "inertia_yaw": 1.0e-4}
+    robot = tmp_path / "twil.yaml"
+    robot.write_text(yaml.safe_dump(described))
+    bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
+    arguments = [str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]
+    assert main(arguments) == 0
+    found = json.loads((output / "summary.json").read_text())
+    for name, true in (
+        ("left_radius", TRUE.left_radius),
+        ("right_radius", TRUE.right_radius),
+        ("track", TRUE.separation),
+    ):
+        assert found["calibration"][name]["value"] == pytest.approx(true, rel=6e-3), name
+    refused = radius == 2.0 and "robot_file" in found
+    assert (output / "twil_calibrated.yaml").exists() is not refused
+    if refused:
+        assert found["robot_file"] in capsys.readouterr().out
+
+
+def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
+    drive, tmp_path, capsys
+) -> None:
+    """Before: one sentence about inertia_spin, no table and no summary.json."""
+    described = yaml.safe_load(load_robot("twil").path.read_text())
+    rim = described["wheels"]["mass"] * (1.5 * TRUE.left_radius) ** 2
+    described["wheels"] |= {"radius": 1.6 * TRUE.left_radius, "inertia_spin": rim}
+    described["wheels"]["inertia_yaw"] = 0.6 * rim
+    robot = tmp_path / "twil.yaml"
+    robot.write_text(yaml.safe_dump(described))
+    bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
+    assert main([str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]) == 0
+    said, found = capsys.readouterr().out, json.loads((output / "summary.json").read_text())
+    assert "twil_calibrated.yaml is not written" in found["robot_file"]
+    assert "wheels.inertia_spin" in found["robot_file"] and found["robot_file"] in said
+    assert not (output / "twil_calibrated.yaml").exists()
+    assert (output / "odometry_parameters.yaml").exists()
+    assert found["calibration"]["track"]["identified"]

@@ -4,6 +4,9 @@
 Each is the same log of made motors, 1 kHz for 0.7 s, in another form.
 """
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pytest
 from identify_command import identify
@@ -167,3 +170,48 @@ def test_torques_beside_voltages_stay_a_torque_robot(tmp_path, capsys):
     words = ("--robot", "twil", "--effort-unit", "ampere", "--torque-constant", "0.3")
     identify(tmp_path, tmp_path / "bag", *words)
     assert "kind of robot: torque" in capsys.readouterr().out
+
+
+def as_humble_writes(folder, kind=""):
+    """Remove the definitions that newer recorders add to SQLite files; change a type's name."""
+    file = next(folder.glob("*.db3"))
+    with closing(sqlite3.connect(file)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master")]
+        for name in tables:
+            if name in ("message_definitions", "schema"):
+                database.execute(f"DROP TABLE {name}")
+        if kind:
+            database.execute("UPDATE topics SET type = ?", (kind,))
+        database.commit()
+    (folder / "metadata.yaml").unlink()
+    return file
+
+
+def test_interfaces_are_read_without_definitions(tmp_path):
+    """Before: "nothing to identify"."""
+    motors, rows = log()
+    with RecordedBag(tmp_path / "bag", "sqlite3") as bag:
+        for row in rows:
+            ros2_control(bag, *row)
+    status, summary = identify(tmp_path, as_humble_writes(tmp_path / "bag"))
+    assert status == 0
+    for side, motor in zip(("left", "right"), motors, strict=True):
+        found = summary["motors"][f"{side} motor"]["parameters"]["Ke"]["value"]
+        assert found == pytest.approx(motor.constant, rel=0.02)
+
+
+def test_a_type_that_is_not_known_is_not_damage(tmp_path, capsys):
+    _, rows = log()
+    with RecordedBag(tmp_path / "bag", "sqlite3") as bag:
+        for row in rows[:50]:
+            ros2_control(bag, *row)
+    file = as_humble_writes(tmp_path / "bag", "my_msgs/msg/Motors")
+    words = (
+        "--columns",
+        NAMED.replace("=status", "=/status").replace("/status", "/dynamic_joint_states"),
+    )
+    status, _ = identify(tmp_path, file, *words)
+    assert status == 2
+    said = capsys.readouterr()
+    assert "the type my_msgs/msg/Motors is not known here" in said.out + said.err
+    assert "damaged" not in said.out + said.err

@@ -28,7 +28,7 @@ TURN_WINDOW, WAY_WINDOW = 0.4, 1.0
 # Delays to try, s: a coarse grid, and a fine one around its best.
 DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
 # Minimum share of a sensor's turns that the wheels' turns explain, and range of their ratio.
-EXPLAINED, RATIO = 0.5, (0.5, 2.0)
+EXPLAINED, RATIO = 0.5, (0.2, 5.0)
 # Minimum sum of all turns, rad.
 LEAST_TURN = 1.0
 # Prior standard deviations of radii over track, as a share, and of the bias of a gyro, rad/s.

@@ -309,6 +309,8 @@ def _check(bag: Bag, topic: BagTopic, get: Getter, channel: str, column: Column)
         first = list(islice(messages, SEARCHED))
     if any(math.isfinite(_or_nan(get, message)) for message in first):
         return
+    if not first and bag.warnings:
+        raise RecordingError(f"{channel}={column.name}: {bag.warnings[-1]}")
     fields = ", ".join(vars(first[0])) if first and hasattr(first[0], "__dict__") else "no message"
     raise RecordingError(
         f"{channel}={column.name}: no number there in the first {len(first)} messages of "
