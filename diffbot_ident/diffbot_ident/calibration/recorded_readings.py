@@ -172,7 +172,13 @@ def read_readings(
 
 def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
     groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
-    source = CsvSource(path, options.columns, options.rows, TABLE_CHANNELS, groups, options.robot)
+
+    def find(names: Sequence[str]) -> Sides:
+        return find_wheels(names, options.left, options.right, options.robot)
+
+    source = CsvSource(
+        path, options.columns, options.rows, TABLE_CHANNELS, groups, options.robot, find
+    )
     missing = [name for name in POSITIONS if name not in source.channels]
     if missing:
         raise RecordingError(

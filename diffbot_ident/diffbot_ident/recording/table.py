@@ -16,7 +16,7 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
-from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES
+from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES, Sides, find_wheels
 from diffbot_ident.recording.options import (
     AUTO,
     MOTOR,
@@ -59,6 +59,7 @@ from diffbot_ident.recording.table_columns import (
     parse_columns,
     unit_problem,
 )
+from diffbot_ident.recording.table_joints import FindWheels, readings_of
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
 # Channels of the command and the velocity of each axis.
@@ -109,7 +110,11 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     _refuse_topics(options)
     chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
     robot = robot_of(options)
-    tables = [CsvSource(path, chosen, rows, robot=robot) for path in paths]
+    joints = options.left_joint, options.right_joint, robot
+    tables = [
+        CsvSource(path, chosen, rows, robot=robot, find=lambda names: find_wheels(names, *joints))
+        for path in paths
+    ]
     _check_chosen(tables, chosen)
     have = {name for table in tables for name in table.channels}
     understood = _understood(tables)
@@ -149,6 +154,11 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         runs=names_of_runs(paths) if whole else None,
         optional=optional,
     )
+
+
+def wheels_by_name(names: Sequence[str]) -> Sides:
+    """Return the joints of the left and the right wheel by their names; see find_wheels."""
+    return find_wheels(names, None, None)
 
 
 def _refuse_topics(options: Options) -> None:
@@ -271,6 +281,8 @@ class CsvSource:
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
         robot: The robot's description, whose signs make forward positive; None: there is none.
+        find: Finds the wheels among joints' names, for a table with one row per joint; None: by
+            name.
 
     Attributes:
         columns: Columns by channel.
@@ -287,6 +299,7 @@ class CsvSource:
         known: Mapping[str, tuple[str, ...]] = KNOWN,
         groups: Sequence[Sequence[str]] = (COMMANDS, MEASURED),
         robot: Robot | None = None,
+        find: FindWheels | None = None,
     ) -> None:
         self._path = path
         self._rows = rows
@@ -298,10 +311,17 @@ class CsvSource:
         # Speed that no wheel reaches, rad/s: faster positions are in another unit.
         self.fastest = math.inf
         self.warnings: list[str] = []
-        self._text = TableText.of(path)
+        self._text = readings_of(TableText.of(path), find or wheels_by_name, chosen)
         self._header = self._text.header
         self.columns = columns_of(self._header, chosen, known)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
+        if self._text.numbered and not {*chosen} - {TIME}:
+            raise RecordingError(
+                f"{path}: its first line holds numbers ({', '.join(self._text.first[:4])}, …): "
+                f"write "
+                "a line with the names of the columns above it, such as time,command_v,v; or name "
+                "columns by number with --columns time=1,CHANNEL=2,…"
+            )
         if TIME not in self.columns:
             raise RecordingError(
                 f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
