@@ -391,6 +391,32 @@ LONGEST_GAP = 0.5
 NEAR_ZERO = 0.05
 
 
+# Age of a state, as a multiple of the usual time between two, after which commands should end.
+PATIENT = 2.5
+
+
+def seldom(name: str, step: float, last: float, limit: float) -> str:
+    """Return the sentence about states of the robot that come too seldom, with what to do.
+
+    Args:
+        name: Name of a state, such as "odometry".
+        step: Time between two of them, s.
+        last: Stamp of the earlier one, s.
+        limit: The parameter input_timeout, s.
+    """
+    found = (
+        f"no {name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), limit {limit:g} s"
+    )
+    needed = math.ceil(100.0 * PATIENT * step - 1e-6) / 100.0
+    if name == "joint state" or needed > 1.0:
+        least = 1.0 / LONGEST_STEP if name == "joint state" else PATIENT
+        return f"{found}; check the driver, which must publish it {least:.3g} times a second"
+    return (
+        f"{found}; check the driver; if it always is that slow, set input_timeout to {needed:g} s "
+        f"(launch siwek input_timeout:={needed:g}), for which the robot may drive on without one"
+    )
+
+
 class AnomalyKind(str, Enum):
     """Kinds of anomalies in the stamp or the values of a sample."""
 

@@ -21,6 +21,8 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from arc_odometry.joints import seldom
+
 if TYPE_CHECKING:
     from diffbot_node.robot_messages import NodeClock
 
@@ -308,10 +310,7 @@ class StateAge:
                 "increase; check the driver's clock, and that only one driver runs"
             )
         if step > self._limit:
-            return (
-                f"no {self._name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), "
-                f"limit {self._limit:g} s; check the driver, or raise input_timeout for a slow one"
-            )
+            return seldom(self._name, step, math.nan if last is None else last, self._limit)
         return ""
 
     def _age_problem(self, age: float, behind: float) -> str:
