@@ -290,6 +290,9 @@ class _Identify:
         if result is None:
             nothing = "no stretch of the recording can be used: nothing was identified"
             raise RecordingError(segmenter.two_clocks or nothing)
+        if result.question is not None:
+            names = ", ".join(source.name for source in recording.sources)
+            raise RecordingError(f"{names}: {result.question}")
         slow = (
             f"joint states come every {period:.3g} s; torques that change in between are lost, and "
             "the intervals do not count that; record every control period"

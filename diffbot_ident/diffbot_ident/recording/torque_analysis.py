@@ -32,7 +32,7 @@ from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.recording.wheel_check import WheelCheck
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
-from diffbot_ident.torque.effort_units import DescribedEstimator, EffortUnit
+from diffbot_ident.torque.effort_units import DescribedEstimator, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -73,6 +73,7 @@ class TorqueResult:
         geometry: Wheel radii and separation.
         nominal: Model of the robot's description; None: there is none.
         runs: Estimates from the individual recordings, by name; empty if there is only one.
+        question: What the efforts' size raises about their unit; None: nothing.
     """
 
     estimate: Estimate
@@ -83,6 +84,7 @@ class TorqueResult:
     geometry: WheelGeometry
     nominal: Model | None
     runs: Mapping[str, Estimate] = field(default_factory=dict)
+    question: EffortQuestion | None = None
 
     @property
     def verified(self) -> bool:
@@ -306,6 +308,7 @@ class _Learner:
         self._geometry = geometry
         self._wheels = IntegralEstimator(geometry, scale, turning=turning, steady=steady)
         self._estimator: Estimator = self._wheels
+        self._described: DescribedEstimator | None = None
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
         self._cycle = cycle
@@ -323,7 +326,8 @@ class _Learner:
 
     def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
         """Compare the result with the robot's description; call it before the first sample."""
-        self._estimator = DescribedEstimator(self._estimator, self._geometry, robot, unit)
+        self._described = DescribedEstimator(self._estimator, self._geometry, robot, unit)
+        self._estimator = self._described
 
     def begin(self, sample: JointSample, heading: float) -> None:
         """Note that another recording begins with this sample and heading, rad."""
@@ -374,6 +378,7 @@ class _Learner:
             held_out_motion=held_out.longest,
             geometry=self._geometry,
             nominal=nominal,
+            question=None if self._described is None else self._described.question,
         )
 
     @staticmethod

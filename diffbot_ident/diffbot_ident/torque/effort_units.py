@@ -110,6 +110,9 @@ class DescribedEstimator:
         geometry: Wheel radii and separation.
         robot: The robot's description; None: only the wheels are known.
         unit: Unit in which the efforts were read.
+
+    Attributes:
+        question: What the last estimate raised; None: nothing, or the user has confirmed the unit.
     """
 
     def __init__(
@@ -123,6 +126,7 @@ class DescribedEstimator:
         self._geometry = geometry
         self._robot = robot
         self._unit = unit
+        self.question: EffortQuestion | None = None
         self.reset_efforts()
 
     def reset_efforts(self) -> None:
@@ -161,12 +165,13 @@ class DescribedEstimator:
 
     def estimate(self) -> Estimate:
         """Return the current estimate, INVALID where its efforts are in doubt."""
-        found = self._estimator.estimate()
+        found, self.question = self._estimator.estimate(), None
         if found.state is EstimateState.INVALID:
             return found
         size = float(np.quantile(self._efforts, QUANTILE)) if self._efforts else 0.0
         question = effort_question(found, self._geometry, self._robot, size, self._unit)
         if question is not None and not self._unit.confirmed:
+            self.question = question
             if question.sign is Sign.LIMIT and found.state is EstimateState.UNESTIMATED:
                 # The mass is still to come, and tells the unit better.
                 return found.as_a_whole(found.state, str(question), found.advice)
