@@ -16,6 +16,7 @@ encoder, is blocked, or has left the ground: then the mean is not the angle that
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -389,6 +390,32 @@ LONGEST_GAP = 0.5
 # Encoders are taken as restarted when, after a gap, both wheel angles are this close to 0, rad, and
 # one of them was not before. The motion of a robot that has rolled back so exactly would be lost.
 NEAR_ZERO = 0.05
+
+
+class EffortSize:
+    """Usual size of the larger effort of both wheels: a quantile, as a noisy sensor has peaks."""
+
+    # The quantile; and number of efforts that are kept, beyond which every other one is dropped.
+    QUANTILE, KEPT = 0.9, 20000
+
+    def __init__(self) -> None:
+        self._efforts = array("d")
+        self._skip = self._skipped = 0
+
+    def add(self, sample: JointSample) -> None:
+        """Add the next sample."""
+        self._skipped += 1
+        if self._skipped > self._skip:
+            self._skipped = 0
+            self._efforts.append(max(map(abs, sample.effort)))
+            if len(self._efforts) > self.KEPT:
+                self._efforts, self._skip = self._efforts[::2], 2 * self._skip + 1
+
+    @property
+    def value(self) -> float:
+        """The size, N m as read; 0 without samples."""
+        efforts = sorted(self._efforts)
+        return efforts[int(self.QUANTILE * (len(efforts) - 1))] if efforts else 0.0
 
 
 # Age of a state, as a multiple of the usual time between two, after which commands should end.

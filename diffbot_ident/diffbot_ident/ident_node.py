@@ -27,7 +27,7 @@ from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
 from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
-from diffbot_ident.torque.effort_units import DescribedEstimator, EffortUnit
+from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
@@ -212,7 +212,6 @@ class IdentNode(EffortNode[IdentParameters]):
         uncertainty = self.robot.uncertainty
         if wants_dimensions(uncertainty, gyro=values.imu):
             estimator = DimensionedEstimator(estimator, self.geometry, uncertainty, self._gyro)
-        estimator = DescribedEstimator(estimator, self.geometry, self.robot, self._effort_unit())
         # Verify with a different excitation, on which an overfitted model fails.
         other = "prbs" if values.excitation == "multisine" else "multisine"
         return Identification(
@@ -231,6 +230,7 @@ class IdentNode(EffortNode[IdentParameters]):
             verification=values.verification,
             nominal=Model.described(self._prior.values, self.robot),
             until=Precision.parse(values.until),
+            efforts=EffortCheck(self.geometry, self.robot, self._effort_unit()),
         )
 
     def _effort_unit(self) -> EffortUnit:

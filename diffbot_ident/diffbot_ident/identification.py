@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
-from arc_odometry.joints import SampleCheck
+from arc_odometry.joints import EffortSize, SampleCheck
 from arc_odometry.odometry import within
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.torque.dimensions import as_wheels_see
+from diffbot_ident.torque.effort_units import EffortCheck
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Precision
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
@@ -123,6 +124,7 @@ class Identification:
         verification: Duration of the held-out motion, s, > 0 if there is one.
         nominal: Model of the robot's description, to compare with.
         until: Precision at which the excitation may end.
+        efforts: Compares the estimate with the robot's description at its end; None: not compared.
 
     Attributes:
         phase: Phase of the run.
@@ -148,7 +150,9 @@ class Identification:
         verification: float = 0.0,
         nominal: Model | None = None,
         until: Precision | None = None,
+        efforts: EffortCheck | None = None,
     ) -> None:
+        self._efforts, self._effort_size = efforts, EffortSize()
         self._estimator = estimator
         self._excitation = excitation
         self._check = check
@@ -305,6 +309,7 @@ class Identification:
             return
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
+            self._effort_size.add(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING
         else:
             self._check_step.follows(sample)
@@ -321,8 +326,11 @@ class Identification:
         self.phase, self.problem = Phase.STOPPED, problem
 
     def _final_estimate(self) -> Estimate:
-        """Return the estimate without the advice to wait: nothing follows."""
+        """Return the estimate, compared, without the advice to wait: nothing follows."""
+        self._look_due = False  # it would replace this estimate
         found = self._estimator.estimate()
+        if self._efforts is not None:
+            found, _ = self._efforts.judged(found, self._effort_size.value)
         return replace(found, advice=found.advice.of_finished_run)
 
     def _motion(self) -> Motion:
@@ -397,7 +405,10 @@ class Identification:
             return True
         if self._until is None or self.elapsed < MIN_TIME:
             return False
-        return self._until.is_reached(self.estimate)
+        if not self._until.is_reached(self.estimate):
+            return False
+        self.estimate = self._final_estimate()
+        return True
 
     def _verify(self) -> None:
         # The held-out motion is measured by the wheels alone.

@@ -16,6 +16,7 @@ from itertools import chain, groupby
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
+from arc_odometry.joints import EffortSize
 from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.recording.samples import (
@@ -32,7 +33,7 @@ from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.recording.wheel_check import WheelCheck
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
-from diffbot_ident.torque.effort_units import DescribedEstimator, EffortQuestion, EffortUnit
+from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import MotionScale
@@ -308,7 +309,8 @@ class _Learner:
         self._geometry = geometry
         self._wheels = IntegralEstimator(geometry, scale, turning=turning, steady=steady)
         self._estimator: Estimator = self._wheels
-        self._described: DescribedEstimator | None = None
+        self._check: EffortCheck | None = None
+        self._size = EffortSize()
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
         self._cycle = cycle
@@ -325,9 +327,8 @@ class _Learner:
         self._estimator = estimator
 
     def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
-        """Compare the result with the robot's description; call it before the first sample."""
-        self._described = DescribedEstimator(self._estimator, self._geometry, robot, unit)
-        self._estimator = self._described
+        """Compare the result with the robot's description."""
+        self._check = EffortCheck(self._geometry, robot, unit)
 
     def begin(self, sample: JointSample, heading: float) -> None:
         """Note that another recording begins with this sample and heading, rad."""
@@ -344,6 +345,7 @@ class _Learner:
         self._held_out.interrupt()
         last: float | None = None
         for sample in joint_samples(segment):
+            self._size.add(sample)
             step = 0.0 if last is None else sample.stamp - last
             self._passed += step
             last = sample.stamp
@@ -363,7 +365,9 @@ class _Learner:
 
     def result(self, nominal: Model | None) -> TorqueResult:
         """Return the result of all samples so far."""
-        estimate = self._estimator.estimate()
+        estimate, question = self._estimator.estimate(), None
+        if self._check is not None:
+            estimate, question = self._check.judged(estimate, self._size.value)
         held_out, learnt = self._held_out, self._learnt
         if math.isfinite(estimate.since):
             held_out = held_out.since(estimate.since)
@@ -378,7 +382,7 @@ class _Learner:
             held_out_motion=held_out.longest,
             geometry=self._geometry,
             nominal=nominal,
-            question=None if self._described is None else self._described.question,
+            question=question,
         )
 
     @staticmethod

@@ -12,39 +12,33 @@ show a wrong unit:
                    a torque with the motor's back-EMF as friction, which stops the robot at once
 
 The third does not depend on the size of the unit, and is the only one without a description, apart
-from masses that no body as large as the track has. `DescribedEstimator` asks on line and for
-recordings alike.
+from masses that no body as large as the track has. `EffortCheck` asks at the end of a run and for a
+recording alike.
 """
 
 from __future__ import annotations
 
 import math
-from array import array
 from dataclasses import dataclass, replace
 from enum import Enum
 
-import numpy as np
-
-from arc_odometry import JointSample, WheelGeometry
+from arc_odometry import WheelGeometry
 from diffbot_description import Robot, closed_form
 from diffbot_description.robot_model import RobotModel
 from diffbot_description.spoken import spoken
-from diffbot_ident.torque.estimate import NORMAL_95, Advice, Estimate, EstimateState, Estimator
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 
 # Factor between the masses by efforts and description from which on efforts are in doubt, and from
 # which on the difference is worth a warning.
 HEAVIER, NOTABLE = 5.0, 1.5
-# Efforts break the torque limit where this quantile of them exceeds it by this factor: peaks of a
-# noisy sensor do not count.
-QUANTILE, BEYOND = 0.9, 1.2
+# Efforts break the torque limit where their usual size (EffortSize) exceeds it by this factor.
+BEYOND = 1.2
 # Shortest time constant of a rolling robot without drive, s: shorter ones are those of a motor
 # under a voltage. And how much shorter than the described one it must be.
 SHORTEST, SHORTER = 0.1, 5.0
 # Mass over the cube of the track, kg/m^3, between which robots lie: from a hundredth of foam to
 # three times solid steel.
 DENSITIES = (1.0, 25e3)
-# Efforts that are kept; beyond, every other one is dropped.
-KEPT = 20000
 # Torques of fixed units, N m, and how well the mass must agree with one.
 FIXED = (("N cm", 0.01), ("N mm", 0.001), ("kgf cm", 0.0980665))
 AGREES = 1.35
@@ -100,88 +94,37 @@ class EffortQuestion:
         return f"{self.found}: are the efforts {self.suggestion}? {self.settles}"
 
 
-class DescribedEstimator:
-    """An estimator whose result is compared with the robot's description, see the module.
+@dataclass(frozen=True)
+class EffortCheck:
+    """Compares estimates with a robot's description, see the module.
 
-    Efforts in doubt make the estimate INVALID, with the question as its reason.
-
-    Args:
-        estimator: Inner estimator.
+    Attributes:
         geometry: Wheel radii and separation.
         robot: The robot's description; None: only the wheels are known.
         unit: Unit in which the efforts were read.
-
-    Attributes:
-        question: What the last estimate raised; None: nothing, or the user has confirmed the unit.
     """
 
-    def __init__(
-        self,
-        estimator: Estimator,
-        geometry: WheelGeometry,
-        robot: Robot | None,
-        unit: EffortUnit = EffortUnit(),
-    ) -> None:
-        self._estimator = estimator
-        self._geometry = geometry
-        self._robot = robot
-        self._unit = unit
-        self.question: EffortQuestion | None = None
-        self.reset_efforts()
+    geometry: WheelGeometry
+    robot: Robot | None
+    unit: EffortUnit = EffortUnit()
 
-    def reset_efforts(self) -> None:
-        """Forget the size of the efforts."""
-        self._efforts = array("d")  # the larger one of the wheels', N m as read
-        self._skip = self._skipped = 0
+    def judged(self, found: Estimate, size: float) -> tuple[Estimate, EffortQuestion | None]:
+        """Return an estimate, INVALID where its efforts are in doubt, and the question.
 
-    @property
-    def velocity(self) -> tuple[float, float] | None:
-        """Newest body velocity; see Estimator.velocity."""
-        return self._estimator.velocity
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self._estimator.reset()
-        self.reset_efforts()
-
-    def update(self, sample: JointSample) -> bool:
-        """Process one joint sample; see Estimator.update."""
-        changed = self._estimator.update(sample)
-        self._skipped += 1
-        if self._skipped > self._skip:
-            self._skipped = 0
-            self._efforts.append(max(map(abs, sample.effort)))
-            if len(self._efforts) > KEPT:
-                self._efforts, self._skip = self._efforts[::2], 2 * self._skip + 1
-        return changed
-
-    def interrupt(self) -> None:
-        """See Estimator.interrupt."""
-        self._estimator.interrupt()
-
-    def suspicion(self) -> str | None:
-        """Return the inner estimator's suspicion; see Estimator.suspicion."""
-        return self._estimator.suspicion()
-
-    def estimate(self) -> Estimate:
-        """Return the current estimate, INVALID where its efforts are in doubt."""
-        found, self.question = self._estimator.estimate(), None
+        Args:
+            found: The estimate.
+            size: Size of the efforts, N m as read.
+        """
         if found.state is EstimateState.INVALID:
-            return found
-        size = float(np.quantile(self._efforts, QUANTILE)) if self._efforts else 0.0
-        question = effort_question(found, self._geometry, self._robot, size, self._unit)
-        if question is not None and not self._unit.confirmed:
-            self.question = question
-            if question.sign is Sign.LIMIT and found.state is EstimateState.UNESTIMATED:
-                # The mass is still to come, and tells the unit better.
-                return found.as_a_whole(found.state, str(question), found.advice)
-            return found.as_a_whole(EstimateState.INVALID, str(question), Advice.TORQUE_OFF)
-        remark = (
-            question.found
-            if question is not None
-            else _remark(found, self._robot, size, self._unit)
-        )
-        return replace(found, warnings=(*found.warnings, remark)) if remark else found
+            return found, None
+        question = effort_question(found, self.geometry, self.robot, size, self.unit)
+        if question is None:
+            remark = _remark(found, self.robot, size, self.unit)
+        elif self.unit.confirmed:
+            remark = question.found
+        else:
+            return found.as_a_whole(EstimateState.INVALID, str(question)), question
+        return replace(found, warnings=(*found.warnings, *([remark] if remark else ()))), None
 
 
 def effort_question(
