@@ -33,9 +33,10 @@ from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 HEAVIER, NOTABLE = 5.0, 1.5
 # Efforts break the torque limit where their usual size (EffortSize) exceeds it by this factor.
 BEYOND = 1.2
-# Shortest time constant of a rolling robot without drive, s: shorter ones are those of a motor
-# under a voltage. And how much shorter than the described one it must be.
-SHORTEST, SHORTER = 0.1, 5.0
+# Shortest time constant of a rolling robot without drive, s, and where the mass differs notably, too:
+# shorter ones are those of a motor under a voltage. And how much shorter than the described one it
+# must be.
+SHORTEST, SHORT_IF_MASS_DIFFERS, SHORTER = 0.1, 0.5, 5.0
 # Mass over the cube of the track, kg/m^3, between which robots lie: from a hundredth of foam to
 # three times solid steel.
 DENSITIES = (1.0, 25e3)
@@ -150,17 +151,21 @@ def effort_question(
     elif _is_precise(estimate) and (absurd := _absurd(estimate, geometry)):
         suggestion = "torques of the wheels in N m"
         return EffortQuestion(Sign.MASS, absurd, None, suggestion, _settled(None, unit))
-    if (short := _short_time_constant(estimate, geometry, robot)) is not None:
+    agrees = heavier is not None and 1.0 / NOTABLE < heavier < NOTABLE
+    differs = heavier is not None and not agrees
+    limit = SHORT_IF_MASS_DIFFERS if differs else SHORTEST
+    if (short := _short_time_constant(estimate, geometry, robot, limit)) is not None:
         return EffortQuestion(
             Sign.TIME_CONSTANT,
-            f"by these efforts, friction stops the robot with a time constant of "
-            f"{spoken(short, 2)} s, "
-            f"less than the {SHORTEST:g} s of any rolling robot; a motor's back-EMF does that",
+            "by these efforts, friction stops the robot with a time constant of "
+            f"{spoken(short, 2)} s, less than {limit:g} s; a motor's back-EMF does that, and "
+            "bearings do not",
             None,
             "voltages or duty cycles (PWM), which are no torques",
-            "Record currents or torques instead, or identify it with SysId or as a motor",
+            "Record currents or torques instead, or identify it with SysId or as a motor. If they "
+            "are torques, give the friction in the robot's file (identify: or confirm "
+            "--effort-unit newton_metre)",
         )
-    agrees = heavier is not None and 1.0 / NOTABLE < heavier < NOTABLE
     if robot is not None and not agrees and size > BEYOND * robot.limits.torque:
         return _beyond_limit(heavier, robot, size, unit)
     return None
@@ -306,9 +311,9 @@ def _absurd(estimate: Estimate, geometry: WheelGeometry) -> str | None:
 
 
 def _short_time_constant(
-    estimate: Estimate, geometry: WheelGeometry, robot: Robot | None
+    estimate: Estimate, geometry: WheelGeometry, robot: Robot | None, limit: float
 ) -> float | None:
-    """Return a time constant that no rolling robot has, s; None: there is none."""
+    """Return a time constant below a limit and far below the described one, s; None: none."""
     friction = estimate.friction
     if friction is None or not _is_precise(estimate):
         return None
@@ -317,7 +322,7 @@ def _short_time_constant(
     if not surely > 0.0:
         return None
     radius = geometry.right_radius
-    if not radius / (estimate.values[2] * surely) < SHORTEST:
+    if not radius / (estimate.values[2] * surely) < limit:
         return None
     found = radius / (estimate.values[2] * viscous)
     if robot is not None and (own := sum(robot.friction.viscous)) > 0.0:
