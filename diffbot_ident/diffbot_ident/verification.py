@@ -700,6 +700,6 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
                 f"{name} is predicted one control period ahead with an error of "
                 f"{spoken(one['model'][i])} {unit}, without a model with {spoken(one['none'][i])} "
                 f"{unit}: "
-                "must not be worse; check the torque's delay"
+                "must not be worse; check the torque's delay, and the angles for jumps"
             )
     return None

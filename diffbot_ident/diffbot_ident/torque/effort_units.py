@@ -33,7 +33,7 @@ from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
 HEAVIER, NOTABLE = 5.0, 1.5
 # Efforts break the torque limit where their usual size (EffortSize) exceeds it by this factor.
 BEYOND = 1.2
-# Shortest time constant of a rolling robot without drive, s, and where the mass differs notably, too:
+# Shortest time constant of a rolling robot without drive, s, and where its mass differs, too:
 # shorter ones are those of a motor under a voltage. And how much shorter than the described one it
 # must be.
 SHORTEST, SHORT_IF_MASS_DIFFERS, SHORTER = 0.1, 0.5, 5.0
