@@ -26,6 +26,7 @@ from diffbot_ident.calibration.recorded_readings import (
     ReadingOptions,
     read_readings,
 )
+from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.table_columns import parse_columns
 
 DEGREE = math.pi / 180.0
@@ -325,3 +326,16 @@ def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
     assert not (output / "twil_calibrated.yaml").exists()
     assert (output / "odometry_parameters.yaml").exists()
     assert found["calibration"]["track"]["identified"]
+
+
+def test_a_second_publisher_is_named_and_not_an_encoder_that_was_reset(drive, tmp_path) -> None:
+    """Before: "an encoder was reset: N readings ignored"."""
+    run = drive[0]
+    with RecordedBag(tmp_path / "bag") as bag:
+        rows = zip(run.wheels.stamps, run.wheels.left, run.wheels.right, strict=True)
+        for at, (stamp, *angles) in enumerate(rows):
+            for time, turned in ((stamp, angles), (stamp + 0.003, (0.0, 0.0)))[: 1 + (at % 7 == 3)]:
+                sample = JointSample(time, tuple(turned), (0, 0), (0, 0))
+                bag.joint_state("/joint_states", sample, effort=False)
+    with pytest.raises(RecordingError, match="a second node publishes these joints"):
+        read_readings([tmp_path / "bag"], ReadingOptions(), TWIL)

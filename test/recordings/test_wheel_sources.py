@@ -103,11 +103,11 @@ def test_an_angle_over_a_gap_is_no_wrap():
     assert continuous(times, angles)[1] is None
 
 
-def second_publisher(samples, kind):
+def second_publisher(samples, kind, every=10):
     """Joint samples with those of a second publisher ten times a second, in logged order."""
     for at, sample in enumerate(samples):
         yield sample
-        if at % 10 == 3:
+        if at % every == 3 % every:
             angles = {
                 "zeros": (0.0, 0.0),
                 "elsewhere": (7.5, -2.0),
@@ -134,6 +134,22 @@ def test_a_second_publisher_is_named(tmp_path, capsys, kind, bag):
     if kind == "zeros":
         often = re.search(r"jump to 0 and 0 rad (\S+) times a second", said)
         assert float(often[1]) == pytest.approx(10.0, rel=0.05)
+
+
+@pytest.mark.parametrize("every", [1, 2, 100])
+def test_a_second_publisher_of_any_rate_is_named(tmp_path, capsys, every):
+    """Tables asked for degrees or ticks where it was as fast as the first one."""
+    samples = second_publisher(usual_run().samples, "zeros", every)
+    path = write_table(tmp_path / "run.csv", torque_rows(samples))
+    status, _ = identify(tmp_path, path, *ROBOT)
+    assert status == 2 and "a second node publishes these joints" in capsys.readouterr().err
+
+
+def test_one_encoder_in_half_of_the_recording_is_named(rows, tmp_path, capsys):
+    rows, half = rows.copy(), len(rows) // 2
+    rows[half:, 2] = rows[half:, 1] + rows[half, 2] - rows[half, 1]
+    status, _ = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
+    assert status == 2 and "one encoder is recorded as both wheels" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("speeds", [True, False])

@@ -47,9 +47,11 @@ from diffbot_ident.recording.bag_topics import (
 from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.options import NEWTON_METRE
 from diffbot_ident.recording.row_filter import RowFilter
-from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS, TABLES, RecordingError
+from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.table import CsvSource, beyond_wheels
 from diffbot_ident.recording.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column
+from diffbot_ident.recording.wheel_sources import WheelSources
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.bag import Bag, BagTopic
@@ -323,6 +325,7 @@ def _readings(
     left, right = angles
     kept = _longest(wheels[:, 0], left, right)
     if (lost := len(wheels) - (kept.stop - kept.start)) > 0:
+        _check_sources(path, wheels)
         rows.notes.append(f"{path.name}: an encoder was reset: {lost} readings ignored")
     turns = WheelTurns(wheels[kept, 0], left[kept], right[kept])
     poses = _in_order(rows.poses)
@@ -333,6 +336,20 @@ def _readings(
             "frame with z up, such as base_link"
         )
     return RecordedReadings(turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes)
+
+
+def _check_sources(path: Path, wheels: Array) -> None:
+    """Refuse rows of [stamp, angles left, right] that two publishers gave.
+
+    Raises:
+        RecordingError: Two publishers gave them.
+    """
+    sources = WheelSources(("the left", "the right wheel"))
+    period = float(np.median(np.diff(wheels[:, 0])))
+    angles = dict(zip(POSITIONS, wheels[:, 1:3].T, strict=True))
+    sources.check(Segment(wheels[:, 0], period, angles), EFFORTS)
+    if (two := sources.alternating()) is not None:
+        raise RecordingError(f"{path}: {two}")
 
 
 def _gyro(

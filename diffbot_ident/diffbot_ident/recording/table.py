@@ -80,6 +80,8 @@ EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "inf
 # Number of first rows that are checked for the order of their times, and the share of backward
 # steps above which the rows are sorted.
 CHECKED_ROWS, SHUFFLED = 2000, 0.1
+# Steps of an angle that are undone at once and larger than this are not of a wheel, rad.
+RETURNS = 0.5
 # Number of rows, or of backward steps, that is too small for a check.
 FEW = 10
 # Median time step, s, from which on the unit of the time cannot be s.
@@ -344,6 +346,7 @@ class CsvSource:
         self._text_cells = dict.fromkeys(self.channels, 0)
         self._numbers = dict.fromkeys(self.channels, 0)
         self._example: dict[str, str] = {}
+        self._returns = Counter[str]()  # steps of positions that are undone at once
         self._largest: dict[str, list[float]] = {channel: [] for channel in self.channels}
         self._scale, self._clock = self._time_scale(self._text.first)
         pairs = ", ".join(f"{k} = {self.columns[k]}" for k in self.channels)
@@ -489,6 +492,8 @@ class CsvSource:
         for channel in (name for name in POSITIONS if name in self.channels):
             column, speeds = self.columns[channel], self._largest[channel]
             speed = float(np.median(speeds)) if speeds and self._read > FEW else 0.0
+            if self._returns[channel] > SHUFFLED * self._read:
+                continue  # angles of two sources, which are told from each other later
             if column.factor is None and speed > self.fastest:
                 raise RecordingError(
                     f"{self._path.name}: {column.name} ({channel}) turns at {speed:.4g} rad/s if "
@@ -550,6 +555,9 @@ class CsvSource:
             if name not in POSITIONS:
                 self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
             elif len(speeds := _speeds(rows[:, 0], column)):
+                steps = np.diff(column)
+                there, back = steps[:-1], steps[1:]
+                self._returns[name] += int(np.count_nonzero(-there * back > RETURNS**2))
                 unwrapped = _speeds(rows[:, 0], np.unwrap(column))
                 self._largest[name].append(
                     max(

@@ -25,8 +25,8 @@ EQUAL, ALIKE, FAR = 1e-9, 100, 2.0
 DIFFERENT = 0.05
 # An angle that differs by more than this from both its neighbours, which agree, is strange, rad.
 JUMP = 0.5
-# Share of the recording's motion that must have equal turns.
-MOST = 0.5
+# Share of the recording's motion that must have equal turns, so that a slow stretch does not count.
+MOST = 0.05
 
 
 @dataclass
