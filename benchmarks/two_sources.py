@@ -32,8 +32,8 @@ import numpy as np
 from impaired_robot import DRIVES, make_drive, torque_limit
 
 from arc_odometry import JointSample
-from arc_odometry.source_watch import SourceWatch
 from diffbot_description import load_robot
+from diffbot_node.source_watch import SourceWatch
 from diffbot_sim.engines import make_simulator
 from diffbot_study.driving import simulate_drive
 from faults.rows.sources import SOURCES, TOGETHER, Change, Second

@@ -27,7 +27,6 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from arc_odometry.source_watch import Finding, SourceWatch
 from diffbot_node.command_diagnostics import CommandDiagnostics
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
@@ -45,6 +44,7 @@ from diffbot_node.robot_messages import (
 )
 from diffbot_node.running import told_failures
 from diffbot_node.senders import Origin, WithOrigin
+from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 
 # Period of the timer that checks the age of the inputs, s of wall time.

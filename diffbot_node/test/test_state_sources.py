@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from arc_odometry.source_watch import RECENT, SETTLING, SourceWatch
+from diffbot_node.source_watch import RECENT, SETTLING, SourceWatch
 
 PERIOD = 0.01
 

@@ -11,10 +11,10 @@ from effort_graph import TORQUE, drive, made_graphs  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from arc_odometry.source_watch import SETTLING  # noqa: E402
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
 from diffbot_node.running import make_executor  # noqa: E402
 from diffbot_node.senders import Senders, WithOrigin, origin  # noqa: E402
+from diffbot_node.source_watch import SETTLING  # noqa: E402
 
 ZERO = (0.0, 0.0)
 WHEELS = ["left_wheel_joint", "right_wheel_joint"]

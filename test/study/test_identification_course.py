@@ -315,9 +315,7 @@ def test_a_look_comes_after_the_torque(kind, until):
     assert before == ["torque"] * course.looks == ["torque"] * 5
 
 
-@pytest.mark.parametrize(
-    "text", ["K5 5% K7 1%", "k5=5%, k7=1 %", "K7 1%,K5 5.0%", "K5 5 % K7 1 %"]
-)
+@pytest.mark.parametrize("text", ["K5 5% K7 1%", "k5=5%, k7=1 %", "K7 1%,K5 5.0%", "K5 5 % K7 1 %"])
 def test_a_precision_is_read(text):
     assert Precision.parse(text).limits == {"k5": 0.05, "k7": pytest.approx(0.01)}
 

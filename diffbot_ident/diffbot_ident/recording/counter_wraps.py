@@ -6,7 +6,7 @@ turned over that one sample follows from those before and after it, to about a c
 If all jumps of a wheel have one size, this is the range of its counter, known better than by one.
 Wraps after one turn are left as they are, since all that follows understands them.
 
-Angles that jump by different sizes and return at once are not of one wheel; see `arc_odometry`'s
+Angles that jump by different sizes and return at once are not of one wheel; see `diffbot_node`'s
 SourceWatch.
 """
 

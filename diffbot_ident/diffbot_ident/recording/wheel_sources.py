@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.source_watch import SourceWatch
 from diffbot_ident.recording.samples import POSITIONS, WHEELS, Array
 from diffbot_ident.recording.segments import Segment
+from diffbot_node.source_watch import SourceWatch
 
 # Turns are equal if they differ by less than this, rad; of so many samples with motion in a row,
 # over so far, rad.
