@@ -391,8 +391,18 @@ class _Stream:
 
     @property
     def spacing(self) -> float:
-        """Median time between samples, s; NaN where there are too few."""
-        return float(np.median(np.diff(self.times))) if len(self.times) > 2 else float("nan")
+        """Median time between samples, s; NaN where there are too few.
+
+        Stamps since 1970 are rounded to 0.2 us, which would add up over the samples: of steps that
+        equal the median to rounding, the mean is taken.
+        """
+        if len(self.times) < 3:
+            return float("nan")
+        steps = np.diff(self.times)
+        usual = float(np.median(steps))
+        rounding = 4.0 * float(np.spacing(np.abs(self.times).max()))
+        regular = steps[np.abs(steps - usual) <= rounding]
+        return float(np.mean(regular)) if len(regular) > 0.5 * len(steps) else usual
 
     def known(self, longest: float) -> Intervals:
         """Return the intervals in which the channels are known.
