@@ -32,6 +32,7 @@ from diffbot_ident.recording.samples import (
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.weighing import Weighing
 from diffbot_ident.recording.wheel_check import WheelCheck
+from diffbot_ident.recording.wheel_signs import WheelSigns
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
 from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
@@ -182,14 +183,17 @@ def analyse_arrays(
         The result; None if no stretch can be used.
 
     Raises:
-        RecordingError: An encoder sticks, or the angles are not those of the wheels.
+        RecordingError: An encoder sticks, a wheel's sign is reversed, or the angles are not those
+            of the wheels.
     """
     columns = [*angles.T, *efforts.T]
     block = Block(times, dict(zip((*POSITIONS, *EFFORTS), columns, strict=True)))
-    wheels = WheelCheck()
-    found = Segmenter(TORQUE_SEGMENTS).segments([block], block.channels)
-    result = analyse_torque(wheels.watched(found), geometry, unit=EffortUnit(), estimator=estimator)
+    wheels, signs = WheelCheck(), WheelSigns(geometry)
+    found = wheels.watched(Segmenter(TORQUE_SEGMENTS).segments([block], block.channels))
+    result = analyse_torque(signs.watched(found), geometry, unit=EffortUnit(), estimator=estimator)
     wrong = wheels.wrong(verified=result is not None and result.verified)
+    if wrong is None and result is not None:
+        wrong = signs.contradiction(*result.estimate.values[2:], None)
     if wrong is not None:
         raise RecordingError(wrong)
     return result
