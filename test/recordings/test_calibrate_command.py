@@ -19,6 +19,7 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
+from diffbot_description.loading import HEAVIEST_ROTORS
 from diffbot_ident.calibration.command import main, parser_of
 from diffbot_ident.calibration.readings import WheelTurns
 from diffbot_ident.calibration.recorded_readings import (
@@ -313,9 +314,9 @@ def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
 ) -> None:
     """Before: one sentence about inertia_spin, no table and no summary.json."""
     described = yaml.safe_load(load_robot("twil").path.read_text())
-    rim = described["wheels"]["mass"] * (1.5 * TRUE.left_radius) ** 2
-    described["wheels"] |= {"radius": 1.6 * TRUE.left_radius, "inertia_spin": rim}
-    described["wheels"]["inertia_yaw"] = 0.6 * rim
+    total = described["body"]["mass"] + 2.0 * described["wheels"]["mass"]
+    most = 0.5 * HEAVIEST_ROTORS * total * (1.5 * TRUE.left_radius) ** 2
+    described["wheels"] |= {"radius": 1.6 * TRUE.left_radius, "inertia_spin": most}
     robot = tmp_path / "twil.yaml"
     robot.write_text(yaml.safe_dump(described))
     bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
