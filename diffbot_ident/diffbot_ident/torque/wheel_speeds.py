@@ -9,6 +9,7 @@ period to period over some 80 ms, and the angles give its level.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -133,13 +134,26 @@ def each_wheel(pair: Array) -> Array:
     return wheels
 
 
+# Share of a step by which halves lie beyond the border at which `nearest` rounds up.
+HALVES_UP = 0.05
+
+
+def nearest(ratio: float) -> int:
+    """Return the nearest whole number, and the larger one of two that are equally near.
+
+    Ratios of usual times and periods are often halves, such as 0.05 s / 0.02 s, which the rounding
+    errors of stamps must not make the larger or the smaller number at random.
+    """
+    return math.floor(ratio + 0.5 + HALVES_UP)
+
+
 def level_side(period: float) -> int:
     """Return the number of periods on each side over which a speed's level is averaged.
 
     Args:
         period: Control period, s.
     """
-    return max(1, min(MOST_PERIODS // 2, round(0.5 * (LEVEL_TIME / period - 1.0))))
+    return max(1, min(MOST_PERIODS // 2, nearest(0.5 * (LEVEL_TIME / period - 1.0))))
 
 
 def wheel_speeds(
