@@ -62,7 +62,7 @@ from diffbot_ident.torque.judgement import (
 )
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.repeated_readings import RepeatedReadings
+from diffbot_ident.torque.readings import Readings
 from diffbot_ident.torque.residual_patterns import (
     GEAR_LOSS,
     LEAST_SLOPE,
@@ -186,7 +186,7 @@ class IntegralEstimator:
         # Count of pending numbers at which they are processed.
         self._block = FIELDS * FIRST_BLOCK
         self._newest: list[float] = []  # the last two samples of those processed
-        self._repeated, self._clock = RepeatedReadings(), SampleClock()
+        self._readings = Readings()
         self._regression: _Regression | None = None
         self._heading = Heading(self._geometry)  # of the processed samples
         self._samples = 0
@@ -249,8 +249,7 @@ class IntegralEstimator:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._work_off()
         self._newest = []
-        self._repeated.interrupt()
-        self._clock.interrupt()
+        self._readings.interrupt()
         self._heading.interrupt()
         if self._regression is not None:
             self._regression.interrupt()
@@ -261,11 +260,11 @@ class IntegralEstimator:
         self._newest = [*self._newest, *self._pending[-2 * FIELDS :]][-2 * FIELDS :]
         samples = np.array(self._pending).reshape(-1, FIELDS)
         self._pending.clear()
-        samples = self._clock.timed(self._repeated.left_out(samples))
+        samples = self._readings.of(samples)
         if not len(samples):
             return
         if self._regression is None:
-            self._regression = self._begin(self._clock.period)
+            self._regression = self._begin(self._readings.clock.period)
         if self._regression.add(np.column_stack((samples, self._heading.at(samples[:, 1:3])))):
             self._estimate = None
 
@@ -284,7 +283,7 @@ class IntegralEstimator:
             ),
             decimation,
             period,
-            self._clock,
+            self._readings.clock,
             self._geometry,
             self._scale,
             self._forgetting,
@@ -313,7 +312,7 @@ class IntegralEstimator:
         if regression is None:
             return Estimate.unknown(self._samples, self._min_samples)
         judged = self._judged_rows(regression)
-        remarks = *self._clock.warnings(), *self._repeated.warnings()
+        remarks = self._readings.warnings()
         if judged.state is EstimateState.ESTIMATED:
             remarks = *regression.warnings(judged), *remarks
         if remarks:
