@@ -134,6 +134,8 @@ def each_wheel(pair: Array) -> Array:
     return wheels
 
 
+# Speed below which a wheel has no direction, rad/s.
+STILL = 1e-5
 # Share of a step by which halves lie beyond the border at which `nearest` rounds up.
 HALVES_UP = 0.05
 
@@ -298,7 +300,10 @@ class WheelSpeeds:
             period: Control periods, s, shape (n,).
         """
         end, gained = moves * end, moves * gained
-        return cls(end - gained, end, end - 0.5 * gained, change, period)
+        speeds = end - gained, end, end - 0.5 * gained
+        # Counts forward and back often add up to 0, up to rounding errors, which have no sign.
+        begin, end, middle = (np.where(np.abs(each) < STILL, 0.0, each) for each in speeds)
+        return cls(begin, end, middle, change, period)
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
         """Return the same for the yaw rate, rad/s, instead of the wheels' speeds; shapes (n, 1)."""
