@@ -334,7 +334,7 @@ class IntegralEstimator:
         if not regression.has_rows:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
-        problem = likely_wiring(regression.sums).problem
+        problem = self._readings.clock.problem() or likely_wiring(regression.sums).problem
         if problem is None and regression.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.sums)
         return judge(

@@ -7,7 +7,7 @@ since the last reading, the time from one reading to the next is then taken to b
 
     c T + s (stamp - last stamp - c T)
 
-where s is the share of the stamps' scatter that is true. The angles tell it: of three successive
+as long as this keeps within the scatter of the stamps, where s is the share of the stamps' scatter that is true. The angles tell it: of three successive
 steps with increments d1, d2, d3 of a wheel's angle, which turns at w, and excesses e1, e2, e3 of
 the stamps' steps over T,
 
@@ -41,8 +41,10 @@ UPDATE = 64
 MEMORY, LONG_MEMORY = 256.0, 8192.0
 # The first period is searched for within this share of the median step, in so many trials.
 SEARCH, TRIALS = 0.2, 321
-# Share of a stamp's distance from its place in the grid by which the place follows it.
-FOLLOWED = 0.07
+# Share of a stamp's distance from its place in the grid by which the place follows it: of the place
+# that numbers the readings, and of the one that their times rest on. The latter is never further
+# from the stamp than FARTHEST deviations of the scatter, so that it follows a period that changes.
+FOLLOWED, SLOWLY, FARTHEST = 0.07, 0.004, 4.0
 # A clock has another pace if the period of an update differs by this many deviations, and share.
 OTHER_PACE, LEAST_OTHER = 6.0, 1e-3
 # Sum of squares of the weights with which errors of single readings enter a second difference of
@@ -53,6 +55,9 @@ WEIGHTS, SHARED = 5.0, 2.3
 PRODUCTS = 7.0 / 12.0
 # Scatter of the stamps, and jitter of the readings, over the period, from which on they are named.
 NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
+# Scatter of late stamps, as a share of the period, up to which readings can be numbered by them, and
+# the number of steps from which on it is known.
+MOST_LATE, ENOUGH = 0.2, 100
 # Deviations by which s is told from 1 or 0, and beyond which deviation it is not known at all.
 SURE, UNSURE = 3.0, 0.25
 # Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
@@ -86,8 +91,8 @@ class SampleClock:
         self._waiting: Array | None = None  # readings of a segment that is too short so far
         self._new = np.empty((0, 4))  # [stamp, angles, number] since the last update
         self._before = np.empty((0, 4))  # the last three before those
-        # Newest stamp and time, and place of the reading in the grid by the stamps, s; its number.
-        self._stamp = self._time = self._place = math.nan
+        # Newest stamp and time, s, places of the reading in the grid (FOLLOWED), s, and its number.
+        self._stamp = self._time = self._place = self._slow = math.nan
         self._number = self._given = 0
 
     @property
@@ -176,15 +181,16 @@ class SampleClock:
         phase = np.angle(np.exp(2j * np.pi * passed / self.period).sum()) / (2.0 * np.pi)
         self._stamp = self._time = float(readings[0, 0])
         # The first reading lies within half a period of its place in the grid.
-        self._place = self._stamp + self.period * (float(phase) - 1.0)
+        self._place = self._slow = self._stamp + self.period * (float(phase) - 1.0)
         self._number = self._given = -1
 
     def _times_of(self, readings: Array) -> Array:
         """Return the times of readings, shape (n, 3), up to the next update."""
         stamps, first = readings[:, 0], self._given < 0
-        numbers, steps = self._numbered(stamps.tolist())
+        before = self._slow
+        numbers, places = self._placed(stamps.tolist())
         passed = differences(np.concatenate(([self._stamp], stamps)))
-        grid = self.period * np.array(steps)
+        grid = differences(np.array([before, *places]))
         if first:
             grid[0] = 0.0
         times: Array = self._time + np.cumsum(grid + self._share * (passed - grid))
@@ -192,14 +198,15 @@ class SampleClock:
         self._new = np.concatenate((self._new, np.column_stack((readings, numbers))))
         return times
 
-    def _numbered(self, stamps: Sequence[float]) -> tuple[list[int], list[int]]:
-        """Return the numbers of the next readings in the grid, and their distances, periods.
+    def _placed(self, stamps: Sequence[float]) -> tuple[list[int], list[float]]:
+        """Return the numbers of the next readings in the grid, and their places in it, s.
 
-        The place in the grid follows the stamps slowly. Two readings may seem to have the same
-        number, where the first is very late: the distance is then 1 nevertheless.
+        Two readings may seem to have the same number, where the first is very late: their places
+        differ nevertheless.
         """
-        period, place, number, given = self.period, self._place, self._number, self._given
-        numbers, steps = [], []
+        period, place, slow = self.period, self._place, self._slow
+        number, given, most = self._number, self._given, FARTHEST * self.scatter
+        numbers, places = [], []
         for stamp in stamps:
             ahead = round((stamp - place) / period)
             number += ahead
@@ -207,10 +214,13 @@ class SampleClock:
             place += FOLLOWED * (stamp - place)
             step = max(number - given, 1)
             given += step
+            slow += step * period
+            slow += SLOWLY * (stamp - slow)
+            slow = min(max(slow, stamp - most), stamp + most)
             numbers.append(number)
-            steps.append(step)
-        self._place, self._number, self._given = place, number, given
-        return numbers, steps
+            places.append(slow)
+        self._place, self._slow, self._number, self._given = place, slow, number, given
+        return numbers, places
 
     def _update(self) -> None:
         """Compute period, scatter and share anew from the readings since the last time."""
@@ -245,6 +255,21 @@ class SampleClock:
         self._share = min(max(xy / (xx + noise), 0.0), 1.0)
         self._share_variance = noise / (xx + noise)
 
+    @property
+    def _late(self) -> float:
+        """Standard deviation of the stamps' lateness, s."""
+        return self.scatter * math.sqrt(1.0 - self._share)
+
+    def problem(self) -> str | None:
+        """Return why the stamps do not tell the times of the readings; None if they do."""
+        if self._steps[1] < ENOUGH or self._late <= MOST_LATE * self.period:
+            return None
+        return (
+            f"stamps are late by an amount that scatters by {1e3 * self._late:.2g} ms (rms), for "
+            f"readings about every {1e3 * self.period:.2g} ms: must be at most "
+            f"{100.0 * MOST_LATE:g} % of the period; stamp each reading when it is taken"
+        )
+
     def warnings(self) -> list[str]:
         """Return what is notable about the stamps, with its size."""
         if not self.scatter > NOTABLE_SCATTER * self.period:
@@ -257,16 +282,15 @@ class SampleClock:
                 "tell whether the readings do, or the stamps are late: the intervals include that; "
                 "stamp each reading when it is taken, or let the robot drive faster"
             ]
-        wrong = scatter * math.sqrt(1.0 - share)
         if self._rounding > 0.0:
             return [
                 f"stamps are rounded to {1e3 * self._rounding:.3g} ms, for readings "
                 f"every {period}: the estimate takes that into account; record finer stamps"
             ]
         found = []
-        if wrong > NOTABLE_SCATTER * self.period and share + SURE * deviation < 1.0:
+        if self._late > NOTABLE_SCATTER * self.period and share + SURE * deviation < 1.0:
             found.append(
-                f"stamps are late by an amount that scatters by {1e3 * wrong:.2g} ms (rms), for "
+                f"stamps are late by an amount that scatters by {1e3 * self._late:.2g} ms (rms), for "
                 f"readings every {period}: the estimate uses the clock of the readings; stamp each "
                 "reading when it is taken"
             )
