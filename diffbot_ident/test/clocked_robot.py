@@ -17,12 +17,9 @@ VISCOUS, STEPS, HOLD = 0.02, 4, 0.2
 def _rates(v, omega, torques):
     """dv/dt and domega/dt under these torques."""
     k5, k6, k7, k8 = TRUTH.tolist()
-    left, right = torques
     radius, b = GEOMETRY.left_radius, GEOMETRY.half_track
-    left, right = (
-        left - VISCOUS * (v - b * omega) / radius,
-        right - VISCOUS * (v + b * omega) / radius,
-    )
+    left = torques[0] - VISCOUS * (v - b * omega) / radius
+    right = torques[1] - VISCOUS * (v + b * omega) / radius
     return k5 * omega * omega + k7 * (left + right), k6 * v * omega + k8 * (left - right)
 
 

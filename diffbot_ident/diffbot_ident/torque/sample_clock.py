@@ -7,9 +7,10 @@ since the last reading, the time from one reading to the next is then taken to b
 
     c T + s (stamp - last stamp - c T)
 
-as long as this keeps within the scatter of the stamps, where s is the share of the stamps' scatter that is true. The angles tell it: of three successive
-steps with increments d1, d2, d3 of a wheel's angle, which turns at w, and excesses e1, e2, e3 of
-the stamps' steps over T,
+where s is the share of the stamps' scatter that is true. The grid is never further from the stamps
+than they scatter: it follows a period that changes. The angles tell s: of three successive steps
+with increments d1, d2, d3 of a wheel's angle, which turns at w, and excesses e1, e2, e3 of the
+stamps' steps over T,
 
     d2 - (d1 + d3) / 2 = s w (e2 - (e1 + e3) / 2) + what torques and counts make
 
@@ -44,7 +45,7 @@ SEARCH, TRIALS = 0.2, 321
 # Share of a stamp's distance from its place in the grid by which the place follows it: of the place
 # that numbers the readings, and of the one that their times rest on. The latter is never further
 # from the stamp than FARTHEST deviations of the scatter, so that it follows a period that changes.
-FOLLOWED, SLOWLY, FARTHEST = 0.07, 0.004, 4.0
+FOLLOWED, SLOWLY, FARTHEST = 0.07, 0.004, 3.0
 # A clock has another pace if the period of an update differs by this many deviations, and share.
 OTHER_PACE, LEAST_OTHER = 6.0, 1e-3
 # Sum of squares of the weights with which errors of single readings enter a second difference of
@@ -55,9 +56,10 @@ WEIGHTS, SHARED = 5.0, 2.3
 PRODUCTS = 7.0 / 12.0
 # Scatter of the stamps, and jitter of the readings, over the period, from which on they are named.
 NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
-# Scatter of late stamps, as a share of the period, up to which readings can be numbered by them, and
-# the number of steps from which on it is known.
-MOST_LATE, ENOUGH = 0.2, 100
+# Scatter of late stamps, as a share of the period, up to which readings can be numbered by them,
+# and up to which that is sure although a share of the readings seems to lie on the place of the one
+# before; and the number of steps from which on it is known.
+MOST_LATE, SURELY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
 # Deviations by which s is told from 1 or 0, and beyond which deviation it is not known at all.
 SURE, UNSURE = 3.0, 0.25
 # Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
@@ -80,6 +82,7 @@ class SampleClock:
         # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
         # angles; and the sum of squares of those of steps with their number.
         self._motion, self._steps = np.zeros(4), np.zeros(2)
+        self._numbered = np.zeros(2)  # readings on the place of the one before, and all of them
         self._quantum = 0  # greatest common divisor of the steps' differences, RESOLUTION
         self._first_step = math.nan
         self._share, self._share_variance = 0.0, 1.0
@@ -243,6 +246,8 @@ class SampleClock:
         whole = (number[:-2] == 1.0) & (number[1:-1] == 1.0) & (number[2:] == 1.0)
         bent, x, y = bent[whole], (speed * bent[:, None])[whole], _bent(turned)[whole]
         kept = math.exp(-len(passed) / LONG_MEMORY)
+        double = np.count_nonzero(number < 1.0)
+        self._numbered = kept * self._numbered + (double, len(number))
         self._steps = kept * self._steps + (float(bent @ bent), len(bent))
         self._motion = kept * self._motion + (
             float((x * x).sum()), float((x * y).sum()), float((y * y).sum()), x.size
@@ -262,12 +267,15 @@ class SampleClock:
 
     def problem(self) -> str | None:
         """Return why the stamps do not tell the times of the readings; None if they do."""
-        if self._steps[1] < ENOUGH or self._late <= MOST_LATE * self.period:
+        double, numbered = self._numbered
+        most = SURELY_NUMBERED if double > DOUBLE * numbered else MOST_LATE
+        if self._steps[1] < ENOUGH or self._late <= most * self.period:
             return None
         return (
             f"stamps are late by an amount that scatters by {1e3 * self._late:.2g} ms (rms), for "
-            f"readings about every {1e3 * self.period:.2g} ms: must be at most "
-            f"{100.0 * MOST_LATE:g} % of the period; stamp each reading when it is taken"
+            f"readings about every {1e3 * self.period:.2g} ms: must be well below "
+            f"{100.0 * MOST_LATE:g} % of the period to tell when readings were taken; stamp each "
+            "reading when it is taken"
         )
 
     def warnings(self) -> list[str]:
@@ -289,10 +297,11 @@ class SampleClock:
             ]
         found = []
         if self._late > NOTABLE_SCATTER * self.period and share + SURE * deviation < 1.0:
+            late = f"{1e3 * self._late:.2g} ms"
             found.append(
-                f"stamps are late by an amount that scatters by {1e3 * self._late:.2g} ms (rms), for "
-                f"readings every {period}: the estimate uses the clock of the readings; stamp each "
-                "reading when it is taken"
+                f"stamps are late by an amount that scatters by {late} (rms), for readings every "
+                f"{period}: the estimate uses the clock of the readings; stamp each reading when "
+                "it is taken"
             )
         true = scatter * math.sqrt(share)
         if true > NOTABLE_JITTER * self.period and share > SURE * deviation:
