@@ -117,8 +117,7 @@ def test_a_wheel_whose_angle_stays_stands():
 def test_counts_forward_and_back_give_no_direction_whatever_their_rounding_errors(count):
     """A wheel that flickers between two counts stands on the mean, and its friction has no sign."""
     angles = np.tile([[0.0], [count], [count], [0.0], [0.0]], (10, 2))
-    speed = turns(angles) / H
-    found = wheel_speeds(
-        speed, np.full(49, H), np.zeros((2, 49)), UNKNOWN_RESPONSE, GEOMETRY, side=2
-    )
+    period = np.diff(100.0 + H * np.arange(50))
+    speed = turns(angles) / period[:, None]
+    found = wheel_speeds(speed, period, np.zeros((2, 49)), UNKNOWN_RESPONSE, GEOMETRY, side=2)
     assert not found.middle[4:45].any()
