@@ -184,6 +184,25 @@ def test_intervals_hold_with_jitter_and_lateness():
     assert (np.sqrt(np.mean(found**2, axis=0)) < 1.6).all(), found
 
 
+@pytest.mark.parametrize(("step", "lateness"), [(0.01, 0.03), (0.03, 0.06), (0.06, 0.06)])
+def test_intervals_hold_where_the_period_wanders_and_stamps_are_late(step, lateness):
+    """Without a widening K7 was off by up to 4 of its deviations.
+
+    Args:
+        step: Standard deviation of each period, as a share of it; the grid is lost slowly.
+        lateness: Standard deviation of the lateness, as a share of the period.
+    """
+    found = []
+    for seed in range(5):
+        random = np.random.default_rng([seed, 3])
+        period = PERIODS[seed % 3]
+        n = round(12.0 / period)
+        true = np.cumsum(period * (1.0 + step * random.standard_normal(n)).clip(0.4))
+        stamps = true + random.uniform(0.0, lateness * period * np.sqrt(12.0), n)
+        found.append(errors(estimator(rows(stamps, *readings(true, seed))).estimate()))
+    assert np.abs(found).max() < 3.0
+
+
 def test_late_stamps_cost_little_precision():
     for seed in range(3):
         late, clean = (

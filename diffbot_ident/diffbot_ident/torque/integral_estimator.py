@@ -630,6 +630,7 @@ class _Regression:
         rough, friction_factor = self._roughness((linear, angular))
         floor = np.maximum(floor, rough)
         # Both products of velocities contain the errors of the times.
+        floor = np.hypot(floor, self._clock.wander)
         floor[:2] = np.hypot(floor[:2], self._clock.bias)
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period

@@ -54,6 +54,9 @@ WEIGHTS, SHARED = 5.0, 2.3
 # Bias of products of velocities (integral_rows._mean_products) per variance of a reading's time
 # over the square of the period: -1 by the reading that two periods share, 5/12 by the slopes.
 PRODUCTS = 7.0 / 12.0
+# Share of the readings that a steady grid has at the limit by FARTHEST at most; and relative
+# deviation of K5..K8 per share beyond that, times lateness over period.
+LIMITED, WANDER = 0.05, 0.5
 # Scatter of the stamps, and jitter of the readings, over the period, from which on they are named.
 NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
 # Scatter of late stamps, as a share of the period, up to which readings can be numbered by them,
@@ -82,7 +85,9 @@ class SampleClock:
         # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
         # angles; and the sum of squares of those of steps with their number.
         self._motion, self._steps = np.zeros(4), np.zeros(2)
-        self._numbered = np.zeros(2)  # readings on the place of the one before, and all of them
+        # Readings on the place of the one before, those as far from the stamp as a place may be, and
+        # all of them.
+        self._numbered, self._limited = np.zeros(3), 0
         self._quantum = 0  # greatest common divisor of the steps' differences, RESOLUTION
         self._first_step = math.nan
         self._share, self._share_variance = 0.0, 1.0
@@ -116,6 +121,14 @@ class SampleClock:
         # Of a jitter finer than the rounding nothing is left in the stamps.
         rounded = self._rounding / math.sqrt(12.0) if self.scatter > RESOLUTION else 0.0
         return max(self.scatter * math.sqrt(told), rounded)
+
+    @property
+    def wander(self) -> float:
+        """Relative deviation of K5..K8 where the period wanders and the stamps are late as well."""
+        _, limited, numbered = self._numbered
+        if not (numbered > 0.0 and self.period > 0.0):
+            return 0.0
+        return WANDER * max(limited / numbered - LIMITED, 0.0) * self._late / self.period
 
     @property
     def _rounding(self) -> float:
@@ -209,7 +222,7 @@ class SampleClock:
         """
         period, place, slow = self.period, self._place, self._slow
         number, given, most = self._number, self._given, FARTHEST * self.scatter
-        numbers, places = [], []
+        numbers, places, limited = [], [], 0
         for stamp in stamps:
             ahead = round((stamp - place) / period)
             number += ahead
@@ -219,10 +232,13 @@ class SampleClock:
             given += step
             slow += step * period
             slow += SLOWLY * (stamp - slow)
-            slow = min(max(slow, stamp - most), stamp + most)
+            if not -most < slow - stamp < most:
+                slow = min(max(slow, stamp - most), stamp + most)
+                limited += 1
             numbers.append(number)
             places.append(slow)
         self._place, self._slow, self._number, self._given = place, slow, number, given
+        self._limited += limited
         return numbers, places
 
     def _update(self) -> None:
@@ -247,7 +263,8 @@ class SampleClock:
         bent, x, y = bent[whole], (speed * bent[:, None])[whole], _bent(turned)[whole]
         kept = math.exp(-len(passed) / LONG_MEMORY)
         double = np.count_nonzero(number < 1.0)
-        self._numbered = kept * self._numbered + (double, len(number))
+        self._numbered = kept * self._numbered + (double, self._limited, len(number))
+        self._limited = 0
         self._steps = kept * self._steps + (float(bent @ bent), len(bent))
         self._motion = kept * self._motion + (
             float((x * x).sum()), float((x * y).sum()), float((y * y).sum()), x.size
@@ -267,7 +284,7 @@ class SampleClock:
 
     def problem(self) -> str | None:
         """Return why the stamps do not tell the times of the readings; None if they do."""
-        double, numbered = self._numbered
+        double, _, numbered = self._numbered
         most = SURELY_NUMBERED if double > DOUBLE * numbered else MOST_LATE
         if self._steps[1] < ENOUGH or self._late <= most * self.period:
             return None
