@@ -67,18 +67,18 @@ def test_late_stamps_are_put_on_the_grid_of_the_readings(seed):
     true, samples = recorded(uniform(0.6), seed)
     clock, times = timed(samples)
     assert clock.period == pytest.approx(PERIODS[seed], rel=1e-3)
-    assert clock.scatter == pytest.approx(0.6 * PERIODS[seed] / np.sqrt(12.0), rel=0.1)
-    assert clock.share[0] < 0.05 and clock.share[1] < 0.02
+    assert clock.scatter.size == pytest.approx(0.6 * PERIODS[seed] / np.sqrt(12.0), rel=0.1)
+    assert clock.scatter.share < 0.05 and clock.scatter.deviation < 0.02
     assert unevenness(samples[:, 0], true, PERIODS[seed]) > 0.2
     assert unevenness(times, true, PERIODS[seed]) < 0.02
-    assert clock.left < 0.05 * clock.scatter
+    assert clock.scatter.left < 0.05 * clock.scatter.size
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_true_jitter_is_kept(seed):
     true, samples = recorded(jitter(0.1), seed)
     clock, times = timed(samples)
-    assert clock.share[0] > 0.95
+    assert clock.scatter.share > 0.95
     assert unevenness(times, true, PERIODS[seed]) < 0.01  # 0.14 on a grid
 
 
@@ -87,8 +87,8 @@ def test_half_jitter_half_lateness_is_found_and_its_rest_counted(seed):
     """The best times still err by s (1 - s) of the scatter's variance: 0.1 / sqrt 2 periods."""
     true, samples = recorded(both, seed)
     clock, times = timed(samples)
-    assert clock.share[0] == pytest.approx(0.5, abs=0.1)
-    assert clock.left / PERIODS[seed] == pytest.approx(0.0707, rel=0.1)
+    assert clock.scatter.share == pytest.approx(0.5, abs=0.1)
+    assert clock.scatter.left / PERIODS[seed] == pytest.approx(0.0707, rel=0.1)
     left, stamped = (unevenness(each, true, PERIODS[seed]) for each in (times, samples[:, 0]))
     assert left == pytest.approx(0.1, rel=0.1) and stamped == pytest.approx(0.141, rel=0.1)
 
@@ -97,7 +97,9 @@ def test_a_standing_robot_does_not_tell_whether_stamps_are_late():
     samples = recorded(uniform(0.5), 1)[1]
     samples[:, 1:3] = 1.0
     clock, _ = timed(samples)
-    assert clock.share[1] > 0.99 and clock.left == pytest.approx(clock.scatter, rel=0.01)
+    assert clock.scatter.deviation > 0.99 and clock.scatter.left == pytest.approx(
+        clock.scatter.size, rel=0.01
+    )
     (warning,) = clock.warnings()
     assert "does not tell whether" in warning and "scatter by 1.4 ms" in warning
 
@@ -137,6 +139,16 @@ def test_a_segment_takes_the_period_of_the_ones_before():
     clock.interrupt()
     times = clock.timed(samples[1050:])[:, 0]
     assert np.abs(np.diff(times - true[1050:])).max() < 2e-4  # 4e-3 as stamped
+
+
+def test_short_segments_tell_as_well():
+    """A gap after every 40 readings."""
+    _, samples = recorded(uniform(0.5), 1)
+    clock = SampleClock()
+    for k in range(0, len(samples), 40):
+        clock.interrupt()
+        clock.timed(samples[k : k + 36])
+    assert clock.scatter.share < 0.05 and clock.period == pytest.approx(0.01, rel=1e-3)
 
 
 def test_the_memory_is_constant():

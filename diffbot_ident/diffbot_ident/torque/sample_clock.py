@@ -71,75 +71,185 @@ FINEST_ANGLE = 1e-4
 RESOLUTION, FINEST_ROUNDING = 1e-6, 5e-5
 
 
+class StampScatter:
+    """How stamps scatter about the grid of the readings, and which share of that is true.
+
+    Attributes:
+        share: Share s of the scatter that is true.
+        deviation: Its standard deviation; 1 before anything is known.
+    """
+
+    def __init__(self) -> None:
+        self.share, self.deviation = 0.0, 1.0
+        # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
+        # angles; and the sum of squares of those of steps with their number.
+        self._motion, self._steps = np.zeros(4), np.zeros(2)
+        # Readings on the place of the one before, those as far from the stamp as places may be, and
+        # all of them.
+        self._counts = np.zeros(3)
+        # Greatest common divisor of what steps differ by from the first one, RESOLUTION.
+        self._quantum, self._first_step = 0, math.nan
+
+    @property
+    def size(self) -> float:
+        """Standard deviation of the stamps about the grid, from reading to reading, s."""
+        squares, count = self._steps
+        return math.sqrt(squares / (WEIGHTS * count)) if count > 0.0 else 0.0
+
+    @property
+    def late(self) -> float:
+        """Standard deviation of the stamps' lateness, s."""
+        return self.size * math.sqrt(1.0 - self.share)
+
+    @property
+    def rounding(self) -> float:
+        """What the stamps are rounded to, s; 0 where they are not, or too finely to matter."""
+        rounding = self._quantum * RESOLUTION
+        return rounding if rounding > FINEST_ROUNDING else 0.0
+
+    @property
+    def left(self) -> float:
+        """Standard deviation of the times found, s."""
+        told = self.share * (1.0 - self.share) + self.deviation**2
+        # Of a jitter finer than the rounding nothing is left in the stamps.
+        rounded = self.rounding / math.sqrt(12.0) if self.size > RESOLUTION else 0.0
+        return max(self.size * math.sqrt(told), rounded)
+
+    @property
+    def wander(self) -> float:
+        """Relative deviation of K5..K8 times the period, s, by a grid that wanders."""
+        _, limited, every = self._counts
+        beyond = limited / every - LIMITED if every > 0.0 else 0.0
+        return WANDER * max(beyond, 0.0) * self.late
+
+    def learn(self, readings: Array, period: float, limited: int) -> None:
+        """Learn from successive readings.
+
+        Args:
+            readings: [stamp, angles left, right, number in the grid], shape (n, 4).
+            period: Period of the grid, s.
+            limited: How many places are as far from their stamp as they may be.
+        """
+        passed, number = differences(readings[:, 0]), differences(readings[:, 3])
+        if len(passed) < 3:
+            return
+        if math.isnan(self._first_step):
+            self._first_step = float(passed[0])
+        units = np.round((passed - self._first_step) / RESOLUTION).astype(int)
+        self._quantum = math.gcd(self._quantum, int(np.gcd.reduce(units)))
+        turned = turns(readings[:, 1:3])
+        speed = (turned[:-2] + turned[1:-1] + turned[2:]) / (3.0 * period)
+        whole = (number[:-2] == 1.0) & (number[1:-1] == 1.0) & (number[2:] == 1.0)
+        bent = _bent(passed - period * number)[whole]
+        x, y = speed[whole] * bent[:, None], _bent(turned)[whole]
+        kept = math.exp(-len(passed) / LONG_MEMORY)
+        counts = [np.count_nonzero(number < 1.0), limited, len(number)]
+        self._counts = kept * self._counts + np.array(counts, dtype=float)
+        self._steps = kept * self._steps + np.array([bent @ bent, len(bent)])
+        products = [(x * x).sum(), (x * y).sum(), (y * y).sum(), x.size]
+        self._motion = kept * self._motion + np.array(products)
+        xx, xy, yy, count = self._motion.tolist()
+        if not (xx > 0.0 and count > 0.0):
+            return
+        noise = SHARED * max((yy - xy * xy / xx) / count, FINEST_ANGLE**2)
+        self.share = min(max(xy / (xx + noise), 0.0), 1.0)
+        self.deviation = math.sqrt(noise / (xx + noise))
+
+    def problem(self, period: float) -> str | None:
+        """Return why stamps do not tell when readings of a period, s, were taken; None: they do."""
+        double, _, every = self._counts
+        most = SURELY_NUMBERED if double > DOUBLE * every else MOST_LATE
+        if self._steps[1] < ENOUGH or self.late <= most * period:
+            return None
+        return (
+            f"stamps are late by an amount that scatters by {1e3 * self.late:.2g} ms (rms), for "
+            f"readings about every {1e3 * period:.2g} ms: must be well below "
+            f"{100.0 * MOST_LATE:g} % of the period to tell when readings were taken; stamp each "
+            "reading when it is taken"
+        )
+
+    def warnings(self, period: float) -> list[str]:
+        """Return what is notable about the stamps of readings of a period, s, with its size."""
+        if not self.size > NOTABLE_SCATTER * period:
+            return []
+        every = f"{1e3 * period:.3g} ms"
+        if self.deviation > UNSURE:
+            size = f"{1e3 * self.size:.2g} ms"
+            return [
+                f"stamps scatter by {size} (rms) about a grid of {every}, and the motion does not "
+                "tell whether the readings do, or the stamps are late: the intervals include that; "
+                "stamp each reading when it is taken, or let the robot drive faster"
+            ]
+        if self.rounding > 0.0:
+            return [
+                f"stamps are rounded to {1e3 * self.rounding:.3g} ms, for readings "
+                f"every {every}: the estimate takes that into account; record finer stamps"
+            ]
+        found = []
+        if self.late > NOTABLE_SCATTER * period and self.share + SURE * self.deviation < 1.0:
+            late = f"{1e3 * self.late:.2g} ms"
+            found.append(
+                f"stamps are late by an amount that scatters by {late} (rms), for readings every "
+                f"{every}: the estimate uses the clock of the readings; stamp each reading when "
+                "it is taken"
+            )
+        true = self.size * math.sqrt(self.share)
+        if true > NOTABLE_JITTER * period and self.share > SURE * self.deviation:
+            found.append(
+                f"the control period of {every} jitters by {1e3 * true:.2g} ms (rms): the "
+                "estimate takes that into account; give the control loop priority"
+            )
+        return found
+
+
 class SampleClock:
     """Finds the times of readings from their stamps and the wheels' angles.
 
     Attributes:
         began: Stamp of the first reading, s; NaN before there is one.
         period: Period of the readings, s; NaN before it is known.
+        scatter: How the stamps scatter about the grid of the readings.
     """
 
     def __init__(self) -> None:
         self.began = self.period = math.nan
+        self.scatter = StampScatter()
         self._line = _Line()
-        # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
-        # angles; and the sum of squares of those of steps with their number.
-        self._motion, self._steps = np.zeros(4), np.zeros(2)
-        # Readings on the place of the one before, those as far from the stamp as a place may be, and
-        # all of them.
-        self._numbered, self._limited = np.zeros(3), 0
-        self._quantum = 0  # greatest common divisor of the steps' differences, RESOLUTION
-        self._first_step = math.nan
-        self._share, self._share_variance = 0.0, 1.0
-        self.interrupt()
+        self._begin_segment()
 
-    def interrupt(self) -> None:
-        """Start a new segment: the next reading does not continue the previous ones."""
-        self._line.interrupt()
+    def _begin_segment(self) -> None:
         self._waiting: Array | None = None  # readings of a segment that is too short so far
         self._new = np.empty((0, 4))  # [stamp, angles, number] since the last update
         self._before = np.empty((0, 4))  # the last three before those
         # Newest stamp and time, s, places of the reading in the grid (FOLLOWED), s, and its number.
         self._stamp = self._time = self._place = self._slow = math.nan
         self._number = self._given = 0
+        self._limited = 0  # places as far from their stamp as they may be since the last update
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next reading does not continue the previous ones."""
+        if len(self._new) > 1:
+            self._update()
+        self._line.interrupt()
+        self._begin_segment()
 
     @property
-    def share(self) -> tuple[float, float]:
-        """Share s of the scatter that is true, with its standard deviation."""
-        return self._share, math.sqrt(self._share_variance)
-
-    @property
-    def scatter(self) -> float:
-        """Standard deviation of the stamps about the grid from reading to reading, s."""
-        squares, count = self._steps
-        return math.sqrt(squares / (WEIGHTS * count)) if count > 0.0 else 0.0
-
-    @property
-    def left(self) -> float:
-        """Standard deviation of the times found, s."""
-        told = self._share * (1.0 - self._share) + self._share_variance
-        # Of a jitter finer than the rounding nothing is left in the stamps.
-        rounded = self._rounding / math.sqrt(12.0) if self.scatter > RESOLUTION else 0.0
-        return max(self.scatter * math.sqrt(told), rounded)
+    def bias(self) -> float:
+        """Relative bias of the products of velocities, and of K5 and K6, by errors of the times."""
+        return PRODUCTS * (self.scatter.left / self.period) ** 2 if self.period > 0.0 else 0.0
 
     @property
     def wander(self) -> float:
         """Relative deviation of K5..K8 where the period wanders and the stamps are late as well."""
-        _, limited, numbered = self._numbered
-        if not (numbered > 0.0 and self.period > 0.0):
-            return 0.0
-        return WANDER * max(limited / numbered - LIMITED, 0.0) * self._late / self.period
+        return self.scatter.wander / self.period if self.period > 0.0 else 0.0
 
-    @property
-    def _rounding(self) -> float:
-        """What the stamps are rounded to, s; 0 where they are not, or too finely to matter."""
-        rounding = self._quantum * RESOLUTION
-        return rounding if rounding > FINEST_ROUNDING else 0.0
+    def problem(self) -> str | None:
+        """Return why the stamps do not tell the times of the readings; None if they do."""
+        return self.scatter.problem(self.period)
 
-    @property
-    def bias(self) -> float:
-        """Relative bias of the products of velocities, and thus of K5 and K6, by `left`."""
-        return PRODUCTS * (self.left / self.period) ** 2 if self.period > 0.0 else 0.0
+    def warnings(self) -> list[str]:
+        """Return what is notable about the stamps, with its size."""
+        return self.scatter.warnings(self.period)
 
     def timed(self, samples: Array) -> Array:
         """Return the next samples with their times since `began` in place of their stamps.
@@ -190,7 +300,6 @@ class SampleClock:
         passed = readings[:, 0] - readings[0, 0]
         if math.isnan(self.period):
             steps = differences(passed)
-            self._first_step = float(steps[0])
             around = np.linspace(1.0 - SEARCH, 1.0 + SEARCH, TRIALS) * np.median(steps)
             turned = np.exp(2j * np.pi * passed / around[:, None]).sum(axis=1)
             self.period = float(around[np.argmax(np.abs(turned))])
@@ -209,7 +318,7 @@ class SampleClock:
         grid = differences(np.array([before, *places]))
         if first:
             grid[0] = 0.0
-        times: Array = self._time + np.cumsum(grid + self._share * (passed - grid))
+        times: Array = self._time + np.cumsum(grid + self.scatter.share * (passed - grid))
         self._stamp, self._time = float(stamps[-1]), float(times[-1])
         self._new = np.concatenate((self._new, np.column_stack((readings, numbers))))
         return times
@@ -221,7 +330,7 @@ class SampleClock:
         differ nevertheless.
         """
         period, place, slow = self.period, self._place, self._slow
-        number, given, most = self._number, self._given, FARTHEST * self.scatter
+        number, given, most = self._number, self._given, FARTHEST * self.scatter.size
         numbers, places, limited = [], [], 0
         for stamp in stamps:
             ahead = round((stamp - place) / period)
@@ -246,87 +355,9 @@ class SampleClock:
         new, self._new = self._new, np.empty((0, 4))
         every = np.concatenate((self._before, new))
         self._before = every[-3:]
-        self._learn_share(every)
-        self.period = self._line.add(new[:, 3], new[:, 0], self.scatter)
-
-    def _learn_share(self, readings: Array) -> None:
-        """Learn the scatter, and which share of it is true, from successive readings (n, 4)."""
-        passed, number = differences(readings[:, 0]), differences(readings[:, 3])
-        if len(passed) < 3:
-            return
-        units = np.round((passed - self._first_step) / RESOLUTION).astype(int)
-        self._quantum = math.gcd(self._quantum, int(np.gcd.reduce(units)))
-        bent = _bent(passed - self.period * number)
-        turned = turns(readings[:, 1:3])
-        speed = (turned[:-2] + turned[1:-1] + turned[2:]) / (3.0 * self.period)
-        whole = (number[:-2] == 1.0) & (number[1:-1] == 1.0) & (number[2:] == 1.0)
-        bent, x, y = bent[whole], (speed * bent[:, None])[whole], _bent(turned)[whole]
-        kept = math.exp(-len(passed) / LONG_MEMORY)
-        double = np.count_nonzero(number < 1.0)
-        self._numbered = kept * self._numbered + (double, self._limited, len(number))
+        self.scatter.learn(every, self.period, self._limited)
         self._limited = 0
-        self._steps = kept * self._steps + (float(bent @ bent), len(bent))
-        self._motion = kept * self._motion + (
-            float((x * x).sum()), float((x * y).sum()), float((y * y).sum()), x.size
-        )  # fmt: skip
-        xx, xy, yy, count = self._motion.tolist()
-        if not (xx > 0.0 and count > 0.0):
-            return
-        slope = xy / xx
-        noise = SHARED * max((yy - slope * xy) / count, FINEST_ANGLE**2)
-        self._share = min(max(xy / (xx + noise), 0.0), 1.0)
-        self._share_variance = noise / (xx + noise)
-
-    @property
-    def _late(self) -> float:
-        """Standard deviation of the stamps' lateness, s."""
-        return self.scatter * math.sqrt(1.0 - self._share)
-
-    def problem(self) -> str | None:
-        """Return why the stamps do not tell the times of the readings; None if they do."""
-        double, _, numbered = self._numbered
-        most = SURELY_NUMBERED if double > DOUBLE * numbered else MOST_LATE
-        if self._steps[1] < ENOUGH or self._late <= most * self.period:
-            return None
-        return (
-            f"stamps are late by an amount that scatters by {1e3 * self._late:.2g} ms (rms), for "
-            f"readings about every {1e3 * self.period:.2g} ms: must be well below "
-            f"{100.0 * MOST_LATE:g} % of the period to tell when readings were taken; stamp each "
-            "reading when it is taken"
-        )
-
-    def warnings(self) -> list[str]:
-        """Return what is notable about the stamps, with its size."""
-        if not self.scatter > NOTABLE_SCATTER * self.period:
-            return []
-        (share, deviation), scatter = self.share, self.scatter
-        period, size = f"{1e3 * self.period:.3g} ms", f"{1e3 * scatter:.2g} ms"
-        if deviation > UNSURE:
-            return [
-                f"stamps scatter by {size} (rms) about a grid of {period}, and the motion does not "
-                "tell whether the readings do, or the stamps are late: the intervals include that; "
-                "stamp each reading when it is taken, or let the robot drive faster"
-            ]
-        if self._rounding > 0.0:
-            return [
-                f"stamps are rounded to {1e3 * self._rounding:.3g} ms, for readings "
-                f"every {period}: the estimate takes that into account; record finer stamps"
-            ]
-        found = []
-        if self._late > NOTABLE_SCATTER * self.period and share + SURE * deviation < 1.0:
-            late = f"{1e3 * self._late:.2g} ms"
-            found.append(
-                f"stamps are late by an amount that scatters by {late} (rms), for readings every "
-                f"{period}: the estimate uses the clock of the readings; stamp each reading when "
-                "it is taken"
-            )
-        true = scatter * math.sqrt(share)
-        if true > NOTABLE_JITTER * self.period and share > SURE * deviation:
-            found.append(
-                f"the control period of {period} jitters by {1e3 * true:.2g} ms (rms): the "
-                "estimate takes that into account; give the control loop priority"
-            )
-        return found
+        self.period = self._line.add(new[:, 3], new[:, 0], self.scatter.size)
 
 
 def _bent(steps: Array) -> Array:
