@@ -33,7 +33,7 @@ class RepeatedReadings:
 
     Attributes:
         found: Number of repeated readings so far.
-        fast: Number of readings so far of wheels fast enough to tell.
+        fast: Number of other readings so far, of wheels fast enough to tell.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class RepeatedReadings:
     @property
     def share(self) -> float:
         """Share of repeated readings among those of fast wheels."""
-        return self.found / self.fast if self.fast else 0.0
+        return self.found / max(self.found + self.fast, 1)
 
     def left_out(self, samples: Array) -> Array:
         """Return the samples without repeated ones; the newest wait until that is decided.

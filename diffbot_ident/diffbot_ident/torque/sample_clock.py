@@ -67,6 +67,8 @@ MOST_LATE, SURELY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
 SURE, UNSURE = 3.0, 0.25
 # Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
 FINEST_ANGLE = 1e-4
+# Share of the period by which a step may differ from it in the search for a rounding.
+NEAR = 0.4
 # Resolution to which stamps count as rounded, s, and the finest rounding that is looked for.
 RESOLUTION, FINEST_ROUNDING = 1e-6, 5e-5
 
@@ -133,10 +135,13 @@ class StampScatter:
         passed, number = differences(readings[:, 0]), differences(readings[:, 3])
         if len(passed) < 3:
             return
-        if math.isnan(self._first_step):
-            self._first_step = float(passed[0])
-        units = np.round((passed - self._first_step) / RESOLUTION).astype(int)
-        self._quantum = math.gcd(self._quantum, int(np.gcd.reduce(units)))
+        # A step that is a lost reading by a wrong number says nothing about the rounding.
+        single = passed[(number == 1.0) & (np.abs(passed - period) < NEAR * period)]
+        if len(single):
+            if math.isnan(self._first_step):
+                self._first_step = float(single[0])
+            units = np.round((single - self._first_step) / RESOLUTION).astype(int)
+            self._quantum = math.gcd(self._quantum, int(np.gcd.reduce(units)))
         turned = turns(readings[:, 1:3])
         speed = (turned[:-2] + turned[1:-1] + turned[2:]) / (3.0 * period)
         whole = (number[:-2] == 1.0) & (number[1:-1] == 1.0) & (number[2:] == 1.0)
