@@ -136,17 +136,21 @@ def each_wheel(pair: Array) -> Array:
 
 # Speed below which a wheel has no direction, rad/s.
 STILL = 1e-5
-# Share of a step by which halves lie beyond the border at which `nearest` rounds up.
-HALVES_UP = 0.05
+# Distance from a half within which `nearest` takes a ratio for it.
+HALF = 0.05
 
 
 def nearest(ratio: float) -> int:
-    """Return the nearest whole number, and the larger one of two that are equally near.
+    """Return the nearest whole number, and the even one of two that are about equally near.
 
     Ratios of usual times and periods are often halves, such as 0.05 s / 0.02 s, which the rounding
     errors of stamps must not make the larger or the smaller number at random.
     """
-    return math.floor(ratio + 0.5 + HALVES_UP)
+    below = math.floor(ratio)
+    part = ratio - below
+    if abs(part - 0.5) < HALF:
+        return below + below % 2
+    return below + (part > 0.5)
 
 
 def level_side(period: float) -> int:
