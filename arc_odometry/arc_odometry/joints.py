@@ -30,6 +30,9 @@ _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 # Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
 # one must not be bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
+# A step of whole periods exceeds the longest one beyond this share of it: rounding errors of the
+# stamps must not decide.
+LONGER = 1.01
 
 
 @dataclass(frozen=True)
@@ -313,7 +316,7 @@ class SampleCheck:
     """
 
     def __init__(self, max_gap: float = LONGEST_STEP) -> None:
-        self._max_gap = max_gap
+        self._max_gap, self._longest = max_gap, LONGER * max_gap
         self.reset()
 
     def reset(self) -> None:
@@ -332,7 +335,7 @@ class SampleCheck:
         # Written so that NaN does not pass.
         if (
             last is not None
-            and SHORTEST_STEP <= sample.stamp - last <= self._max_gap
+            and SHORTEST_STEP <= sample.stamp - last <= self._longest
             and p * p + q * q <= _SQUARES["position"]
             and v * v + w * w <= _SQUARES["velocity"]
             and t * t + u * u <= _SQUARES["effort"]
@@ -371,7 +374,7 @@ class SampleCheck:
         if last is None:
             return
         step = sample.stamp - last
-        if not SHORTEST_STEP <= step <= self._max_gap:
+        if not SHORTEST_STEP <= step <= self._longest:
             raise ValueError(
                 f"time step = {step:.6g} s: must be {SHORTEST_STEP} to {self._max_gap} s; check "
                 "the rate and the clock of the joint states"

@@ -27,6 +27,7 @@ from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
 from diffbot_description.spoken import spoken
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
+from diffbot_ident.torque.readings import readings_of
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
 
@@ -541,14 +542,14 @@ class HeldOutMotion:
         kept = [np.array(each) for each in self._segments]
         heading = Heading(self._geometry, any(wraps(each[:, 1:3]) for each in kept if len(each)))
         made = []
-        for index, samples in enumerate(kept):
+        for index, (samples, readings) in enumerate(zip(kept, readings_of(kept), strict=True)):
             if index in self._headings:
                 heading.begin(self._headings[index])
             if len(samples):
                 heading.interrupt()
                 first = float(heading.at(samples[:, 1:3])[0])
-                if len(samples) > 1:
-                    made.append(_Segment(samples, self._geometry, first))
+                if len(readings) > 1:
+                    made.append(_Segment(readings, self._geometry, first))
         return made
 
     def with_gravity(self, model: Model) -> Model:

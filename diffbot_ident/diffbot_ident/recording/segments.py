@@ -44,6 +44,9 @@ AROUND, FLICKER = 0.25, 0.05
 # Number of parts of a period of which the means of a command are kept: a command that changes
 # between two samples, blurred over the period, makes a time constant too small.
 PARTS = 4
+# A time of some whole periods is longer than a limit beyond this share of it, and an instant is
+# within one by this share of the period: rounding errors of stamps must not decide.
+LONGER, WITHIN = 1.01, 0.25
 # Commands closer to an instant than this share of the period change there.
 ALIGNED = 1e-3
 # Share of repeated samples above which a sensor is slower than its recording.
@@ -294,7 +297,7 @@ class Segmenter:
                 piece = slice(start, min(start + longest, b))
                 length = float(times[piece][-1] - times[start])
                 enough = len(times[piece]) >= ENOUGH_SAMPLES
-                if length < self._settings.shortest and not enough:
+                if length < self._settings.shortest - WITHIN * self.period and not enough:
                     self.excluded.add(Cause.SHORT, length)
                     continue
                 # Copies, so that a short segment does not keep the whole arrays in memory.
@@ -413,7 +416,7 @@ class _Stream:
         times = self.times
         if not len(times):
             return []
-        breaks = np.flatnonzero(np.diff(times) > longest)
+        breaks = np.flatnonzero(np.diff(times) > LONGER * longest)
         begins = times[np.concatenate(([0], breaks + 1))]
         ends = times[np.concatenate((breaks, [len(times) - 1]))]
         if self.is_command:
@@ -533,11 +536,12 @@ def moving_parts(
     indices = np.flatnonzero(moving)
     if not len(indices):
         return []
-    breaks = np.flatnonzero(np.diff(times[indices]) > rest)
+    slack = WITHIN * float(np.median(np.diff(times))) if count > 1 else 0.0
+    breaks = np.flatnonzero(np.diff(times[indices]) > rest + slack)
     firsts = indices[np.concatenate(([0], breaks + 1))]
     lasts = indices[np.concatenate((breaks, [len(indices) - 1]))]
-    begins = np.searchsorted(times, times[firsts] - 0.5 * rest)
-    ends = np.searchsorted(times, times[lasts] + 0.5 * rest, side="right")
+    begins = np.searchsorted(times, times[firsts] - 0.5 * rest - slack)
+    ends = np.searchsorted(times, times[lasts] + 0.5 * rest + slack, side="right")
     return [(int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
 
 
@@ -547,7 +551,8 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
     count = float(np.min(steps[steps > 0.0], initial=math.inf))
     if not math.isfinite(count):
         return np.zeros(len(position), bool)
-    before, after = (np.searchsorted(times, times + side * AROUND) for side in (-1.0, 1.0))
+    slack = WITHIN * float(np.median(np.diff(times)))
+    before, after = (np.searchsorted(times, times + side * AROUND - slack) for side in (-1.0, 1.0))
     after = np.minimum(after, len(times) - 1)
     moved = np.abs(position[after] - position[before])
     # An encoder at the edge of a count flickers; exact positions have no counts, hence FLICKER.

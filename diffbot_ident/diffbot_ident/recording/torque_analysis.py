@@ -39,7 +39,7 @@ from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estim
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.torque_delay import delayed
-from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_ident.torque.wheel_speeds import nearest, turns
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
@@ -132,7 +132,7 @@ def analyse_torque(
     first = next(segments, None)
     if first is None:
         return None
-    cycle = _cycle(samples * first.period)
+    cycle = _cycle(samples, first.duration / max(len(first.times) - 1, 1))
     scale = scale or motion_scale(first, geometry)
     # What differs from recording to recording widens the intervals (repeats).
     steady = first.run is None
@@ -276,15 +276,19 @@ def _without_and_with_load(
     return first, second
 
 
-def _cycle(duration: float) -> float:
-    """Return the time from one held-out part to the next, s.
+def _cycle(samples: int, period: float) -> tuple[int, int]:
+    """Return the samples from one held-out part to the next, and how many of them are learnt from.
+
+    Samples are counted, as sums of their steps have rounding errors.
 
     Args:
-        duration: Duration of the recording, s; 0: not known.
+        samples: Number of samples of the recording; 0: not known.
+        period: Mean period of the samples, s.
     """
-    shortest = min(CYCLE, duration) if duration > 0.0 else CYCLE
+    usual = nearest(CYCLE / period)
     # In a long recording, the held-out parts are spread over all of it.
-    return max(shortest, duration * HELD_OUT / MOST_HELD_OUT)
+    cycle = max(min(usual, samples or usual), math.ceil(samples * HELD_OUT / MOST_HELD_OUT))
+    return cycle, cycle - min(nearest(HELD_OUT / period), cycle // 4)
 
 
 class _Learner:
@@ -293,7 +297,7 @@ class _Learner:
     Args:
         geometry: Wheel radii and separation.
         scale: Size of the motion.
-        cycle: Time from one held-out part to the next, s.
+        cycle: Samples from one held-out part to the next, and how many of them are learnt from.
         gyro: Gyro with all readings; None: there is none.
         uncertainty: Uncertainty of radius and gyro.
         turning: Whether to estimate a resistance against turning (skid steer).
@@ -304,7 +308,7 @@ class _Learner:
         self,
         geometry: WheelGeometry,
         scale: MotionScale,
-        cycle: float,
+        cycle: tuple[int, int],
         gyro: YawGyro | None = None,
         uncertainty: Uncertainty = EXACT,
         turning: bool = False,
@@ -317,12 +321,11 @@ class _Learner:
         self._size = EffortSize()
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
-        self._cycle = cycle
-        self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
+        self._cycle, self._learning = cycle
         self._held_out = HeldOutMotion(
             geometry, (scale.velocity, scale.yaw_rate), Advice.RECORD_LONGER.value
         )
-        self._passed = 0.0
+        self._passed = 0  # samples
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
 
@@ -351,7 +354,7 @@ class _Learner:
         for sample in joint_samples(segment):
             self._size.add(sample)
             step = 0.0 if last is None else sample.stamp - last
-            self._passed += step
+            self._passed += last is not None
             last = sample.stamp
             hold = self._passed % self._cycle > self._learning
             if hold and self._held_out.duration < MOST_HELD_OUT:
