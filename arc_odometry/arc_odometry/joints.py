@@ -29,6 +29,9 @@ _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 # Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
 # one must not be bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
+# A longer step of the robot's time, s, is a pause, a loss of messages or a clock that was set: it
+# does not count as time of a run, a trajectory or an identification.
+LONGEST_PROGRESS = 1.0
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ from diffbot_node.robot_messages import (
     stamp_problem,
     subscribe_to_states,
 )
-from diffbot_node.running import told_failures
-from diffbot_node.senders import Origin, WithOrigin
+from diffbot_node.running import STARTER, told_failures
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 
@@ -51,6 +50,10 @@ from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs,
 WATCH_PERIOD = 0.01
 # A real robot may repeat a stamp for at most so long, s of wall time.
 LONGEST_REPEAT = 1.0
+_ABANDONED = (
+    "the process that started this node is stopped (Ctrl-Z, SIGSTOP), so that nobody can end it; "
+    "let that continue first"
+)
 # After its process was stalled a node answers only the newest state, after so many timer ticks.
 LOOKS_AFTER_STALL = 2
 
@@ -310,8 +313,11 @@ class CommandLoop:
         if why := self._why_to_end():
             self._law.finish(1, why)
             return
-        if not self.clock.is_simulated and (why := self.robot.cut_off()):
-            self.output.stop_cut_off(why)
+        if not self.clock.is_simulated:
+            if why := self.robot.cut_off():
+                self.output.stop_cut_off(why)
+            if self.guard.may_command and STARTER.is_stopped():
+                self.output.stop(_ABANDONED)
         if self.presence.waits_long and self.presence.reminds():
             awaited = self._missing() or f"no new message on {self.states.topic}"
             self._node.get_logger().info(f"waiting: {awaited}")

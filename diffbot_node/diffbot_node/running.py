@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
@@ -23,8 +24,12 @@ from rclpy.utilities import try_shutdown
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# Signals that end a node cleanly; a terminal that closes sends SIGHUP.
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+# Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
+# that it stopped could not command zero any more.
+ENDING_SIGNALS = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+    signal.SIGTSTP,
+)
 
 # Longest time for leaving the graph, s; see `exit_after`.
 LEAVING_TIME = 10
@@ -101,8 +106,8 @@ def run_node(
 ) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
-    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, or by an exception in a
-    callback (status 1). Errors in the command line, the parameters, the installation or a program
+    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch has gone, or
+    by an exception in a callback (status 1). Errors in the command line, the parameters, the installation or a program
     that the node starts (a ValueError, ImportError or OSError of `create`) are printed as a plain
     sentence.
 
@@ -166,7 +171,7 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
     # would delay a command by about 20 ms.
     gc.freeze()
     try:
-        while node.exit_code is None and not signals:
+        while node.exit_code is None and not signals and not STARTER.launch_has_gone():
             executor.spin_once(timeout_sec=WAKE_PERIOD)
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
@@ -250,6 +255,43 @@ VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
 def failures_are_told() -> bool:
     """Whether this process's launch reports which of its processes have failed."""
     return VARIABLE in os.environ
+
+
+class Starter:
+    """The process that has started this one: a launch, `ros2 launch` or a shell.
+
+    Args:
+        pid: Its number.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._looked, self._stopped = 0.0, False
+
+    def launch_has_gone(self) -> bool:
+        """Whether `./diffbot launch` has started this process and has ended, however it did.
+
+        Its guard ends the processes of a killed launch, unless it was killed, too.
+        """
+        return failures_are_told() and os.getppid() != self._pid
+
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped it (Ctrl-Z, SIGSTOP): it can end nothing. Cheap to call."""
+        if (now := time.monotonic()) - self._looked >= WAKE_PERIOD:
+            self._looked = now
+            self._stopped = os.getppid() == self._pid and _state(self._pid) == "T"
+        return self._stopped
+
+
+def _state(pid: int) -> str:
+    """Return a process's state as in /proc/<pid>/stat; empty if it is unknown."""
+    with contextlib.suppress(OSError, IndexError):
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return text.rpartition(")")[2].split()[0]  # after the name in parentheses
+    return ""
+
+
+STARTER = Starter(os.getppid())
 
 
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:

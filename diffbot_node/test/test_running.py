@@ -2,6 +2,7 @@
 """A node that is interrupted while it is made: it waits for other programs, which may take long."""
 
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -90,6 +91,41 @@ def test_a_signal_ends_long_work_and_is_heeded_as_before_afterwards(number):
     assert noted == [number]
     interrupt(number)
     assert noted == [number, number]
+
+
+CHILD = """
+import os, sys, time
+from diffbot_node.running import STARTER
+print("there", flush=True)
+for _ in range(2000):
+    if STARTER.{question}():
+        print("yes", flush=True)
+        break
+    time.sleep(0.01)
+"""
+PARENT = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [("is_stopped", signal.SIGSTOP), ("launch_has_gone", signal.SIGKILL)],
+)
+def test_a_process_notices_that_its_starter_is_stopped_or_gone(question, number):
+    environment = {**os.environ, running.VARIABLE: "/nowhere"}
+    code = CHILD.format(question=question)
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as parent:
+        try:
+            assert parent.stdout.readline() == "there\n"
+            parent.send_signal(number)
+            assert parent.stdout.readline() == "yes\n"
+        finally:
+            parent.kill()
 
 
 @pytest.fixture
