@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from arc_odometry.joints import LONGEST_PROGRESS
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_report.controller_topics import TORQUE, TRUTH, Commanded, StatusFields
 from diffbot_report.run_end import ControllerState, RunPhase
@@ -197,6 +198,41 @@ class AdaptationRun:
         ]
 
 
+class RunClock:
+    """Converts stamps to times of a run, which jumps of the robot's time do not belong to.
+
+    Attributes:
+        start: Stamp at which driving began, ns; None before.
+    """
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self._stamp = 0  # of the last state, ns
+        # Stamps after which time is counted from other beginnings, and these beginnings, ns.
+        self._jumps: list[tuple[int, int]] = []
+
+    def add(self, stamp: int, elapsed: float) -> None:
+        """Process that so much time, s, had elapsed at this stamp, ns."""
+        begin = stamp - round(elapsed * NANOSECONDS)
+        last = self._jumps[-1][1] if self._jumps else self.start
+        ahead = 0.0 if last is None else (begin - last) / NANOSECONDS
+        if ahead > LONGEST_PROGRESS:
+            self._jumps.append(((self._stamp + stamp) // 2, begin))
+        elif self._jumps and ahead >= -LONGEST_PROGRESS:
+            self._jumps[-1] = self._jumps[-1][0], begin
+        else:
+            self.start, self._jumps = begin, []  # also when time was reset
+        self._stamp = stamp
+
+    def times(self, stamps: Stamps | Columns) -> Columns:
+        """Return the times of stamps, ns, in s since driving began."""
+        start = self.start or 0
+        befores = np.array([before for before, _ in self._jumps], np.int64)
+        starts = np.array([start, *(begin for _, begin in self._jumps)], np.int64)
+        found: Columns = (stamps - starts[np.searchsorted(befores, stamps)]) / NANOSECONDS
+        return found
+
+
 class AdaptationRecording:
     """Collects judgements and true parameters.
 
@@ -231,19 +267,18 @@ class AdaptationRecording:
             self._gates, self._buffer = gates, SampleBuffer(rows.shape[1], JUDGEMENT_CAPACITY)
         self._buffer.add(stamps, rows)
 
-    def run(self, start: int, told: int = 0) -> AdaptationRun:
+    def run(self, clock: RunClock, told: int = 0) -> AdaptationRun:
         """Return the run so far.
 
         Args:
-            start: Stamp at which driving began, ns.
+            clock: Converts stamps to times.
             told: Number of judgements that the controller has published.
         """
         state, refused, in_use, offered, offered_std, lower, upper, follows, passed = np.split(
             self._buffer.rows, JUDGEMENT_ENDS, axis=1
         )
-        true_time, true = self.true_parameters.since(start)
         return AdaptationRun(
-            time=(self._buffer.stamps - start) / NANOSECONDS,
+            time=clock.times(self._buffer.stamps),
             state=state[:, 0],
             refused=refused[:, 0],
             in_use=in_use,
@@ -254,8 +289,8 @@ class AdaptationRecording:
             follows=follows > 0.5,
             gates=self._gates,
             passed=passed > 0.5,
-            true_time=true_time,
-            true=true,
+            true_time=clock.times(self.true_parameters.stamps),
+            true=self.true_parameters.sets,
             lost=self.arrivals.missing(told),
             has_last=told <= self.arrivals.newest,
         )
@@ -267,7 +302,7 @@ class DriveRecording:
     Attributes:
         fields: See Args.
         state: Latest state of the controller; None before the first.
-        start: Stamp at which driving began, ns; None before.
+        clock: Converts stamps to times of the run.
         arrivals: Which messages on ~/status were received.
         peak_command: Maximum magnitude of both commands, including thinned rows, shape (2,).
         status: Rows of `fields.names`, always including reference and odometry.
@@ -287,7 +322,7 @@ class DriveRecording:
         self.arrivals = Arrivals()
         self.fields = fields
         self.state: ControllerState | None = None
-        self.start: int | None = None
+        self.clock = RunClock()
         self.peak_command = np.zeros(2)
         self.status = SampleBuffer(int(STATUS_ENDS[-1]) + sum(fields.extra.values()), capacity)
         self.truth = SampleBuffer(len(TRUTH), capacity)
@@ -312,8 +347,8 @@ class DriveRecording:
     def add_state(self, state: ControllerState) -> None:
         """Store the latest state; the first driving one determines when driving began."""
         self.state = state
-        if state.phase is not RunPhase.WAITING and (state.elapsed > 0.0 or self.start is None):
-            self.start = state.stamp - round(state.elapsed * NANOSECONDS)
+        if state.phase is not RunPhase.WAITING and (state.elapsed > 0.0 or self.clock.start is None):
+            self.clock.add(state.stamp, state.elapsed)
 
     def add_status(
         self,
@@ -342,18 +377,18 @@ class DriveRecording:
 
     def run(self) -> DriveRun:
         """Return the run so far; status and truth are joined by equal stamps."""
-        stamps, rows, start = self.status.stamps, self.status.rows, self.start
-        if start is not None:
-            first = int(np.searchsorted(stamps, start - STAMP_TOLERANCE))
+        stamps, rows, clock = self.status.stamps, self.status.rows, self.clock
+        if clock.start is not None:
+            first = int(np.searchsorted(stamps, clock.start - STAMP_TOLERANCE))
             stamps, rows = stamps[first:], rows[first:]
         elif len(stamps):
-            start = int(stamps[0])
-        start = start or 0
+            clock = RunClock()
+            clock.add(int(stamps[0]), 0.0)
         reference, odometry, wanted, velocity, command, _ = np.split(rows, STATUS_ENDS, axis=1)
         true = self._true_at(stamps)
         pose = np.column_stack([true[:, :2], 2.0 * np.arctan2(true[:, 2], true[:, 3])])
         return DriveRun(
-            time=(stamps - start) / NANOSECONDS,
+            time=clock.times(stamps),
             reference=reference,
             odometry=odometry,
             true=pose,
@@ -363,7 +398,7 @@ class DriveRecording:
             command=command,
             commanded=self.fields.commanded,
             extra=self._extra(rows),
-            gaps=self.arrivals.gaps_until(self._published) - 1e-9 * start,
+            gaps=clock.times(self.arrivals.gaps_until(self._published) * NANOSECONDS),
             truth_due=self.truth_due,
         )
 
@@ -394,7 +429,7 @@ class DriveRecording:
 
     def adaptation_run(self) -> AdaptationRun:
         """Return the history of the live parameters so far."""
-        return self.adaptation.run(self.start or 0, self.state.judgements if self.state else 0)
+        return self.adaptation.run(self.clock, self.state.judgements if self.state else 0)
 
     def _true_at(self, stamps: Stamps) -> Rows:
         """Return the rows of the truth with these stamps; NaN where there is none."""

@@ -186,8 +186,17 @@ class TrueParameters:
 
     def since(self, start: int) -> tuple[NDArray[np.float64], Rows]:
         """Return valid-from times (k,), s since `start` (ns), and the sets (k, 4)."""
-        stamps = np.array(list(self._sets), np.int64)
-        return (stamps - start) / NANOSECONDS, np.array(list(self._sets.values())).reshape(-1, 4)
+        return (self.stamps - start) / NANOSECONDS, self.sets
+
+    @property
+    def stamps(self) -> Stamps:
+        """Stamps from which the sets are valid, ns, shape (k,)."""
+        return np.array(list(self._sets), np.int64)
+
+    @property
+    def sets(self) -> Rows:
+        """The sets, shape (k, 4)."""
+        return np.array(list(self._sets.values())).reshape(-1, 4)
 
     @property
     def last(self) -> tuple[float, ...] | None:
