@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from arc_odometry.joints import LONGEST_PROGRESS
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_report.controller_topics import TORQUE, TRUTH, Commanded, StatusFields
 from diffbot_report.run_end import ControllerState, RunPhase
@@ -20,6 +19,7 @@ from diffbot_report.sample_buffer import (
     STAMP_TOLERANCE,
     Arrivals,
     Rows,
+    RunClock,
     SampleBuffer,
     Stamps,
     TrueParameters,
@@ -198,41 +198,6 @@ class AdaptationRun:
         ]
 
 
-class RunClock:
-    """Converts stamps to times of a run, which jumps of the robot's time do not belong to.
-
-    Attributes:
-        start: Stamp at which driving began, ns; None before.
-    """
-
-    def __init__(self) -> None:
-        self.start: int | None = None
-        self._stamp = 0  # of the last state, ns
-        # Stamps after which time is counted from other beginnings, and these beginnings, ns.
-        self._jumps: list[tuple[int, int]] = []
-
-    def add(self, stamp: int, elapsed: float) -> None:
-        """Process that so much time, s, had elapsed at this stamp, ns."""
-        begin = stamp - round(elapsed * NANOSECONDS)
-        last = self._jumps[-1][1] if self._jumps else self.start
-        ahead = 0.0 if last is None else (begin - last) / NANOSECONDS
-        if ahead > LONGEST_PROGRESS:
-            self._jumps.append(((self._stamp + stamp) // 2, begin))
-        elif self._jumps and ahead >= -LONGEST_PROGRESS:
-            self._jumps[-1] = self._jumps[-1][0], begin
-        else:
-            self.start, self._jumps = begin, []  # also when time was reset
-        self._stamp = stamp
-
-    def times(self, stamps: Stamps | Columns) -> Columns:
-        """Return the times of stamps, ns, in s since driving began."""
-        start = self.start or 0
-        befores = np.array([before for before, _ in self._jumps], np.int64)
-        starts = np.array([start, *(begin for _, begin in self._jumps)], np.int64)
-        found: Columns = (stamps - starts[np.searchsorted(befores, stamps)]) / NANOSECONDS
-        return found
-
-
 class AdaptationRecording:
     """Collects judgements and true parameters.
 
@@ -277,6 +242,7 @@ class AdaptationRecording:
         state, refused, in_use, offered, offered_std, lower, upper, follows, passed = np.split(
             self._buffer.rows, JUDGEMENT_ENDS, axis=1
         )
+        true_time, true = self.true_parameters.since(clock)
         return AdaptationRun(
             time=clock.times(self._buffer.stamps),
             state=state[:, 0],
@@ -289,8 +255,8 @@ class AdaptationRecording:
             follows=follows > 0.5,
             gates=self._gates,
             passed=passed > 0.5,
-            true_time=clock.times(self.true_parameters.stamps),
-            true=self.true_parameters.sets,
+            true_time=true_time,
+            true=true,
             lost=self.arrivals.missing(told),
             has_last=told <= self.arrivals.newest,
         )
@@ -347,7 +313,9 @@ class DriveRecording:
     def add_state(self, state: ControllerState) -> None:
         """Store the latest state; the first driving one determines when driving began."""
         self.state = state
-        if state.phase is not RunPhase.WAITING and (state.elapsed > 0.0 or self.clock.start is None):
+        if state.phase is not RunPhase.WAITING and (
+            state.elapsed > 0.0 or self.clock.start is None
+        ):
             self.clock.add(state.stamp, state.elapsed)
 
     def add_status(

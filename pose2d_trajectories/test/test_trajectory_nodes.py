@@ -78,7 +78,9 @@ def test_time_begins_with_a_listener_and_again_when_it_goes_back(graph):
     assert fields(graph.step(graph.references, 10**9)) == fields(first)
 
 
-@pytest.mark.parametrize("graph", [(TrajectoryNode, "trajectory:=line", "hold:=0.0")], indirect=True)
+@pytest.mark.parametrize(
+    "graph", [(TrajectoryNode, "trajectory:=line", "hold:=0.0")], indirect=True
+)
 @pytest.mark.parametrize("jump", [2 * 10**9, 3600 * 10**9])
 def test_a_jump_of_the_stamps_is_no_progress(graph, jump):
     """Neither ahead nor, where one stamp is wrong, back again: the path goes on where it was."""

@@ -314,9 +314,7 @@ def guard_of(runner: subprocess.Popen[str]) -> int:
     return guard
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU]
-)
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU])
 @pytest.mark.wall_time
 def test_a_runner_that_is_stopped_ends_its_run_at_once(launch: Launch, number: int) -> None:
     """A stopped runner could not stop the robot: neither Ctrl-C nor SIGTERM would reach it."""
