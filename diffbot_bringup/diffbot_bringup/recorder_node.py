@@ -22,7 +22,9 @@ from diffbot_bringup.topic_echo import message_class
 from diffbot_bringup.usage import UsageError
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.own_run import TRUTH, OwnRun
+from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import Presence, create_wall_timer
+from diffbot_node.run_folder import launch_name
 from diffbot_report.polled_node import PolledNode, raw_stamp
 
 try:
@@ -88,7 +90,8 @@ class Recorder(PolledNode):
         self.values = declare(self, RecorderParameters)
         default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
         folder = Path(self.values.output or default).expanduser()
-        results_folder(str(folder.parent))
+        # In a launch the recording lies in the folder of the run's results.
+        (results_folder if launch_name() else writable_folder)(str(folder.parent))
         if folder.exists():
             raise ValueError(f"parameter 'output' = '{folder}': already exists; give a new folder")
         named = [_topic_and_type(text) for text in self.values.topics.split()]

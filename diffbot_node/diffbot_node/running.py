@@ -106,10 +106,10 @@ def run_node(
 ) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
-    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch has gone, or
-    by an exception in a callback (status 1). Errors in the command line, the parameters, the installation or a program
-    that the node starts (a ValueError, ImportError or OSError of `create`) are printed as a plain
-    sentence.
+    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch is gone, or by
+    an exception in a callback (status 1). Errors in the command line, the parameters, the
+    installation or a program that the node starts (a ValueError, ImportError or OSError of
+    `create`) are printed as a plain sentence.
 
     Args:
         create: Creates the node, a RunnableNode.

@@ -19,6 +19,7 @@ from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 from diffbot_description import load_robot
+from diffbot_description.files import dated_folder
 from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.own_run import REPORT, OwnRun
 from diffbot_node.robot_messages import create_wall_timer
@@ -188,8 +189,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             arguments=parse_arguments(self.values.arguments),
             started=started.isoformat(timespec="seconds"),
         )
-        default = f"results/{started:%Y%m%d-%H%M%S}-{self.run.name}"
-        self.folder = results_folder(self.values.results or default)
+        self.folder = results_folder(self.values.results or str(dated_folder(self.run.name)))
         self.console = make_console()
         self.real_time = RealTimeFactor()
         self.received = time.monotonic()

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from diffbot_bringup import domains
+from diffbot_bringup import domains, leftovers
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.arguments import Request, describe, understand
 from diffbot_bringup.xml_launch.document import (
@@ -24,6 +25,7 @@ from diffbot_bringup.xml_launch.document import (
 from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
+from diffbot_node import run_folder
 
 
 def main(argv: list[str]) -> int:
@@ -61,7 +63,58 @@ def _launch(request: Request) -> int:
             return 0
         for text in _about_domain(run):
             say("INFO", text)
-        return Supervisor(resolver.processes, name).run()
+        results = _claimed(resolver, name)
+        status = Supervisor(resolver.processes, name).run()
+        if status and results is not None:
+            _tell_of_missing_summary(results, name, status)
+        return status
+
+
+def _claimed(resolver: Resolver, name: str) -> Path | None:
+    """Make the folder of the results this launch's own; None if the launch has no results.
+
+    Raises:
+        UsageError: It belongs to another run, or cannot be made.
+    """
+    environments = (process.environment for process in resolver.processes)
+    launch = next((found for found in map(run_folder.launch_name, environments) if found), "")
+    if not launch or "results" not in resolver.scope.configurations:
+        return None
+    given = str(resolver.scope.configurations["results"])
+    folder = Path(given).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        run_folder.claim(folder, launch, name)
+        leftovers.sweep_results(folder)
+    except run_folder.FolderTaken as error:
+        raise UsageError(f"argument 'results' = {error}") from None
+    except OSError as error:
+        raise UsageError(
+            f"argument 'results' = '{given}': {error.strerror}; give a folder that can be created "
+            "and written"
+        ) from None
+    return folder
+
+
+def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
+    """Write a summary if the run left none, as its report was killed or found no space."""
+    path = folder / run_folder.SUMMARY
+    if path.exists():
+        return
+    from diffbot_description.files import write_json  # imported late: NumPy loads slowly
+
+    how = f"was stopped by {signal.Signals(status - 128).name}" if status > 128 else "failed"
+    content = {
+        "name": name,
+        "outcome": "stopped" if status > 128 else "failed",
+        "reason": f"the launch {how}, and no node wrote a summary",
+        "complete": False,
+        "missing": ["all results: their report was killed, did not begin, or found no space"],
+    }
+    try:
+        write_json(path, content)
+    except OSError as error:
+        say("ERROR", str(error))
 
 
 def _about_domain(run: domains.Registration | None) -> list[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from diffbot_bringup import leftovers
 from diffbot_bringup.cli import COMMANDS, help_text, quietly
 from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.workspace.environment import SystemEnvironment
@@ -205,6 +206,7 @@ def _clean(root: Path) -> int:
         for folder in held_folders(made):
             stack.enter_context(alone(folder))
         shutil.rmtree(made)
+    leftovers.sweep()
     say("removed .diffbot")
     return 0
 

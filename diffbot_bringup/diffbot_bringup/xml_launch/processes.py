@@ -23,7 +23,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TextIO
 
+from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 
 OUTPUTS = ("screen", "log", "both")
@@ -61,6 +61,11 @@ class ProcessDescription:
     shutdown_on_exit: bool = False
     looks_on: bool = False  # a hidden node: the others continue without it, and it ends with them
     place: str = ""  # file:line of the element, for messages
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a node of the suite, whose temporary files may be removed at the end."""
+        return Path(str(self.command[0])).parent.name.startswith("diffbot_")
 
     def arguments(self, folder: Path) -> list[str]:
         """Return the command line; parameter texts are written to files in `folder`."""
@@ -97,8 +102,13 @@ class LogDirectory:
             root = Path(".diffbot", "log").absolute()
         else:
             root = Path(os.environ.get("ROS_HOME", "~/.ros")).expanduser() / "log"
+        self._root = root
         self._path = root / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{launch}-{os.getpid()}"
         self.commands = self._path / "launch.log"
+
+    def prune(self) -> None:
+        """Remove the oldest logs of earlier launches; see leftovers.prune_logs."""
+        leftovers.prune_logs(self._root)
 
     def file(self, name: str) -> Path:
         """Return the path of a log file; creates its folder."""
@@ -289,12 +299,14 @@ class Supervisor:
         with (
             self._selector,
             self._signals(),
-            tempfile.TemporaryDirectory(prefix="launch_parameters_") as files,
+            leftovers.temporary_folder() as files,
         ):
-            self._failures = Path(files) / "failures"
+            leftovers.sweep()
+            self._log.prune()
+            self._failures = files / "failures"
             self._guard = Guard()
             try:
-                self._start(Path(files))
+                self._start(files)
                 self._handle_signals()
                 while self._running:
                     self._process_events()
@@ -349,6 +361,8 @@ class Supervisor:
                 return
             self._log.note(description)
             description.environment[FAILURES] = str(self._failures)
+            if description.is_ours:
+                description.environment["TMPDIR"] = str(files)
             try:
                 process = Process(description, self._guard, self._log, files / str(number))
             except OSError as error:
