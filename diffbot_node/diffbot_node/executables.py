@@ -14,15 +14,25 @@ from importlib import import_module
 REAL_TIME_PRIORITY = 1
 
 
+def end_on_interrupt() -> None:
+    """Let Ctrl-C end this process without a word, as before it can do better.
+
+    Also one that came while Python itself was starting: `./diffbot` blocks it until here, because
+    Python would print where it was.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+
+
 def executable(module: str, name: str) -> Callable[[], int]:
     """Return an entry point that runs the node, or calls the function, of this name in a module.
 
-    The module is imported when the entry point is called, with SIGINT set to end the process, so
-    that Ctrl-C during the import leaves no traceback.
+    The module is imported when the entry point is called, and Ctrl-C during the import leaves no
+    traceback.
     """
 
     def run() -> int:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        end_on_interrupt()
         found = getattr(import_module(module), name)
         try:
             if not isinstance(found, type):
@@ -45,6 +55,7 @@ def effort_watchdog() -> int:
     programs overload the computer. Threads created later, also those of DDS, inherit the priority;
     an ordinary user needs a limit `rtprio` for it.
     """
+    end_on_interrupt()
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
     return executable("diffbot_node.effort_watchdog_node", "EffortWatchdogNode")()

@@ -197,6 +197,8 @@ def _replace(
     options = ["-P"] if sys.version_info >= (3, 11) else []
     python = str(environment.python)
     sys.stderr.flush()
+    # Ctrl-C waits until the command unblocks it: Python would print where its start was.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     os.execve(python, [python, *options, "-m", "diffbot_bringup.cli", *argv], variables)
 
 

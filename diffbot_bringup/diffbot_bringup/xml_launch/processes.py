@@ -33,6 +33,7 @@ from typing import IO, TextIO
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 
+_OUR_PACKAGES = ("diffbot_", "pose2d_trajectories")
 OUTPUTS = ("screen", "log", "both")
 LAST_LINES = 20  # lines of the log file that are shown when a process fails
 _READS = 16  # reads per turn: a process with endless output must not block the runner
@@ -64,8 +65,8 @@ class ProcessDescription:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a node of the suite, whose temporary files may be removed at the end."""
-        return Path(str(self.command[0])).parent.name.startswith("diffbot_")
+        """Whether it is a node of the suite: it has only temporary files, and unblocks SIGINT."""
+        return Path(str(self.command[0])).parent.name.startswith(_OUR_PACKAGES)
 
     def arguments(self, folder: Path) -> list[str]:
         """Return the command line; parameter texts are written to files in `folder`."""
@@ -198,7 +199,7 @@ class Process:
                 stdout={"screen": None, "log": sink, "both": subprocess.PIPE}[description.output],
                 stderr=None if sink is None else subprocess.PIPE,
                 start_new_session=True,
-                preexec_fn=guard.add_myself,
+                preexec_fn=self._before_program,
             )
         except BaseException:
             if sink:
@@ -212,6 +213,12 @@ class Process:
             ):
                 if pipe:
                     self.tees.append(Tee(pipe, screen, description.name, sink))
+
+    def _before_program(self) -> None:
+        """Called in the child. A node of the suite hears SIGINT once Python has started."""
+        self._guard.add_myself()
+        if self.description.is_ours:
+            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
 
     def poll(self) -> bool:
         """Return whether it has ended; `code` is then its exit code (negative: the signal)."""
