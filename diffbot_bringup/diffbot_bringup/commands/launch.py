@@ -27,6 +27,8 @@ from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_node import run_folder
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def main(argv: list[str]) -> int:
     """Run the command and return its exit status (see its --help). Raises as Command.run does."""
@@ -101,6 +103,8 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
     path = folder / run_folder.SUMMARY
     if path.exists():
         return
+    # The processes have ended: an impatient Ctrl-C can only cost this file.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     from diffbot_description.files import write_json  # imported late: NumPy loads slowly
 
     how = f"was stopped by {signal.Signals(status - 128).name}" if status > 128 else "failed"
@@ -115,6 +119,7 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
         write_json(path, content)
     except OSError as error:
         say("ERROR", str(error))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 def _about_domain(run: domains.Registration | None) -> list[str]:
