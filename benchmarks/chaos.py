@@ -314,7 +314,9 @@ def main() -> int:
             took = "" if outcome.zero_after is None else f", zero after {outcome.zero_after:.3f} s"
             zeros += [] if outcome.zero_after is None else [outcome.zero_after]
             verdict = "; ".join(outcome.wrong) or "as it should be"
-            print(f"{seed:4} {outcome.name}: {', '.join(outcome.sent)}{took}: {verdict}", flush=True)
+            print(
+                f"{seed:4} {outcome.name}: {', '.join(outcome.sent)}{took}: {verdict}", flush=True
+            )
             if outcome.wrong:
                 print((folder / "log").read_text(errors="replace")[-1500:], flush=True)
         for problem in together(options.together, Path(place), wanted) if options.together else ():

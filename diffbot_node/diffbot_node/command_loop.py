@@ -231,7 +231,8 @@ class CommandLoop:
     def _answer(self, sample: Any) -> None:
         self._name_newest()
         # Another torque than the zero that answered a skipped sample may have acted meanwhile.
-        anew = bool(self.stopped_by or self._age.stamps.problem or self._left_out)
+        late = not self._law.in_lock_step and self._age.answer_is_late()
+        anew = late or bool(self.stopped_by or self._age.stamps.problem or self._left_out)
         self._left_out = False
         if contradiction := self.robot.contradiction(sample, self.guard.command, anew):
             if self._law.in_lock_step:  # nobody can repair the wheels of a simulated robot
