@@ -210,6 +210,12 @@ class Recorder(PolledNode):
                 "time: start the robot's driver, or correct `topics`"
             )
             self.exit_code = 1
+        elif self._others.gave_up and not self._others.met:
+            self.get_logger().error(
+                f"no node published {', '.join(self._ending)} within {self.values.patience:g} s of "
+                "wall time, so that the recording would not end: correct `ends_with`"
+            )
+            self.exit_code = 1
 
 
 def _topic_and_type(text: str) -> tuple[str, str]:

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.spoken_commands import spoken
 from diffbot_report.display import say
 from diffbot_report.drawing import Drawing, Picture
 from diffbot_report.page import REPORT, Page, write_page
@@ -27,6 +27,8 @@ TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 SHOWN = ("all", "html", "png")
 # Choices without pictures, for which no drawing library is loaded.
 WITHOUT_PICTURES = ("html",)
+# Variable that ./diffbot sets where ROS comes from wheels, which do not set ROS_DISTRO.
+WHEELS_DISTRO = "DIFFBOT_DISTRO"
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
 
@@ -122,7 +124,7 @@ def versions() -> dict[str, str]:
 
     found = {
         "python": platform.python_version(),
-        "ros": os.environ.get("ROS_DISTRO", ""),
+        "ros": os.environ.get("ROS_DISTRO") or os.environ.get(WHEELS_DISTRO, ""),
         "platform": platform.platform(),
     }
     for name in DISTRIBUTIONS:
@@ -349,8 +351,8 @@ def repeat_command(run: RunDescription) -> str:
 def launch_command(launch: str, arguments: Mapping[str, Any]) -> str:
     """Return the command line of a launch, without empty arguments."""
     said = [
-        shlex.quote(f"{name}:={str(value).lower() if isinstance(value, bool) else value}")
+        f"{name}:={str(value).lower() if isinstance(value, bool) else value}"
         for name, value in arguments.items()
         if value not in ("", None)
     ]
-    return " ".join(["./diffbot launch", launch, *said])
+    return spoken("launch", launch, *said)

@@ -361,6 +361,18 @@ def test_without_its_guard_a_run_ends(launch: Launch, number: int, why: str) -> 
     assert f"failed: the launch's guard {why}" in runner.communicate()[1]
 
 
+def test_a_killed_guard_is_replaced_until_the_run_has_ended(launch: Launch) -> None:
+    """So a runner that is stopped afterwards does not stay."""
+    runner = launch.start(launch.waiter("deaf", leave=False))
+    pid, guard = launch.said("deaf")[0], guard_of(runner)
+    os.kill(guard, signal.SIGKILL)
+    launch.said("deaf", 2)
+    wait_for(lambda: guard_of(runner) != guard)
+    runner.send_signal(signal.SIGSTOP)
+    assert runner.wait(timeout=15) == 1
+    assert not alive(pid)
+
+
 @pytest.mark.wall_time
 def test_a_stopped_process_ends_the_run_of_a_real_robot(launch: Launch) -> None:
     runner = launch.start(launch.waiter("a") + launch.waiter("b"))

@@ -69,6 +69,9 @@ class Guard:
     """The runner's end of the pipe. Start it before the first process and close it last."""
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         reading, self._writing = os.pipe()  # both close on exec, so only guard and runner have them
         runner = os.getpid()
         self._pid = os.fork()
@@ -79,7 +82,7 @@ class Guard:
 
     def add_myself(self) -> None:
         """Register the calling process as a group; called in a child before it runs its program."""
-        with contextlib.suppress(BrokenPipeError):  # `trouble` finds that the guard was killed
+        with contextlib.suppress(BrokenPipeError):  # the guard was killed, see `trouble`
             os.write(self._writing, b"+%d\n" % os.getpid())
 
     def remove(self, group: int) -> None:
@@ -87,23 +90,29 @@ class Guard:
         with contextlib.suppress(BrokenPipeError):
             os.write(self._writing, b"-%d\n" % group)
 
-    def trouble(self) -> str:
-        """Return why this guard cannot act any more; empty while it can. Continues a stopped one.
+    def trouble(self, groups: Iterable[int]) -> str:
+        """Return what has kept the guard from acting; empty if nothing has.
 
-        Cheap; called after each SIGCHLD, which the kernel sends when a child stops or ends.
+        A stopped one is continued, and a killed one replaced. Cheap; called after each SIGCHLD,
+        which the kernel sends when a child stops or ends.
+
+        Args:
+            groups: The groups that run, for a new guard.
         """
         try:
-            found = os.waitid(
-                os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG | os.WNOWAIT
-            )
+            found = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
         except ChildProcessError:
             return ""
         if found is None:
             return ""
-        if found.si_code != os.CLD_STOPPED:
-            return "the launch's guard has been killed"
-        os.kill(self._pid, signal.SIGCONT)
-        return "the launch's guard was stopped"
+        if found.si_code == os.CLD_STOPPED:
+            os.kill(self._pid, signal.SIGCONT)
+            return "the launch's guard was stopped"
+        os.close(self._writing)
+        self._start()
+        for group in groups:
+            os.write(self._writing, b"+%d\n" % group)
+        return "the launch's guard has been killed"
 
     def close(self) -> None:
         """End the guard, which ends the groups that are still registered."""

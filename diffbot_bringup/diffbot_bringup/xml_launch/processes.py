@@ -403,7 +403,8 @@ class Supervisor:
 
         In a simulation the others wait for a stopped process; a hidden node is not waited for.
         """
-        if why := self._guard.trouble():
+        groups = [*(process.pid for process in self._running), *self._leftovers]
+        if why := self._guard.trouble(groups):
             if self._ladder is None:
                 self._fail(why)
             self._stop(why)
