@@ -66,13 +66,14 @@ DRIVER = "from diffbot_sim.executables import simulator as run; raise SystemExit
 def must_stop(process: str, number: str) -> bool:
     """Whether a signal to a process of a real robot's run has to stop the robot.
 
-    SIGCONT never; the guard ignores signals that ask it to end; a report that is asked to end first
-    writes what it has. All others stop, end or kill a process of the run, which ends it.
+    SIGCONT never; the guard ignores signals that ask it to end or, as the leader of a session, to
+    stop; a report that is asked to end first writes what it has. All others stop, end or kill a
+    process of the run, which ends it.
     """
     if number == "SIGCONT":
         return False
     if process == GUARD:
-        return number in ("SIGSTOP", "SIGTSTP", "SIGKILL")
+        return number in ("SIGSTOP", "SIGKILL")
     if process in (RUNNER, *COMMANDERS):
         return True
     return number in ("SIGSTOP", "SIGKILL")

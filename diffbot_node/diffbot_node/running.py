@@ -114,7 +114,8 @@ def run_node(
     Args:
         create: Creates the node, a RunnableNode.
         args: Command line; None takes the process's own.
-        interrupted: Exit status after a signal; 0 for nodes that run until one arrives.
+        interrupted: Exit status after a signal; 0 for nodes that run until one arrives. In a
+            launch, which knows whether it has sent the signal, 128 + its number instead.
     """
     signals: list[int] = []
 
@@ -133,14 +134,14 @@ def run_node(
         try:
             with interruptible():
                 if signals:
-                    return interrupted
+                    return _after_signal(signals, interrupted)
                 node = create()
         except Interrupted:
-            return interrupted
+            return _after_signal(signals, interrupted)
         except Exception as error:
             # A library with a bare `except` may turn the interruption into an error of its own.
             if signals:
-                return interrupted
+                return _after_signal(signals, interrupted)
             if not isinstance(error, (ValueError, ImportError, OSError)):
                 tell_why(f"{type(error).__name__}: {error}")
                 raise
@@ -149,6 +150,11 @@ def run_node(
         return _spin(node, signals, interrupted)
     finally:
         try_shutdown()
+
+
+def _after_signal(signals: list[int], interrupted: int) -> int:
+    """Return the exit status of a node that a signal ends; see `run_node`."""
+    return 128 + signals[0] if signals and failures_are_told() else interrupted
 
 
 def _refuse(why: str) -> None:
@@ -182,7 +188,9 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
         node.close()
         if status is None:
             # A node may also find in `close` that something went wrong.
-            status = interrupted if node.exit_code is None else node.exit_code
+            status = node.exit_code
+        if status is None:
+            status = _after_signal(signals, interrupted)
         with exit_after(LEAVING_TIME, status):
             executor.remove_node(node)
             node.destroy_node()

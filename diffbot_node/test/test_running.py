@@ -43,6 +43,13 @@ def test_a_signal_ends_the_making_at_once_and_lets_it_clean_up(number):
     assert done == ["cleaned up"]
 
 
+@pytest.mark.parametrize("number", running.ENDING_SIGNALS)
+def test_in_a_launch_the_status_tells_of_the_signal(number, monkeypatch):
+    """The launch knows whether it has sent one: if not, the run has not reached its end."""
+    monkeypatch.setenv(running.VARIABLE, "/nowhere")
+    assert run_node(lambda: interrupt(number), args=[]) == 128 + number
+
+
 def test_a_library_that_makes_an_error_of_the_interruption_is_not_blamed(capfd):
     def create():
         try:
