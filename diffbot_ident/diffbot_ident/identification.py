@@ -272,6 +272,9 @@ class Identification:
         self._too_fast_since = None
         self._driven.interrupt()
         self._held_out.interrupt()
+        # The pause is no gap of the samples: what comes after it begins anew.
+        self._estimator.interrupt()
+        self._check_step.reset()
         self._check_step.values(sample)
         if (anomaly := self._odometry.update(sample)) is not None:
             raise ValueError(anomaly.text)
