@@ -287,7 +287,7 @@ def test_a_pause_is_no_gap(estimator, phase):
     """After ~/enable false and true no sample is refused for the time in between."""
     own = ROBOT.excitation
     scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
-    course = standing(make_estimator(estimator, ROBOT.geometry, scale))
+    course = standing(make_estimator(estimator, ROBOT.geometry, scale), duration=60.0)
     for step in range(100):
         course.update(at(step))
     course.phase = phase
@@ -295,6 +295,7 @@ def test_a_pause_is_no_gap(estimator, phase):
         course.rest(at(step))
     for step in range(579, 600):
         course.update(at(step))
+    assert course.phase is phase
 
 
 class Slow(Estimating):
