@@ -185,12 +185,11 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
         tell_why(why)
         status = 1
     finally:
-        node.close()
-        if status is None:
-            # A node may also find in `close` that something went wrong.
-            status = node.exit_code
-        if status is None:
+        if node.exit_code is None and status is None:
             status = _after_signal(signals, interrupted)
+        node.close()
+        # A node may also find in `close` that something went wrong.
+        status = node.exit_code or status or 0
         with exit_after(LEAVING_TIME, status):
             executor.remove_node(node)
             node.destroy_node()

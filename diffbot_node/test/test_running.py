@@ -50,6 +50,23 @@ def test_in_a_launch_the_status_tells_of_the_signal(number, monkeypatch):
     assert run_node(lambda: interrupt(number), args=[]) == 128 + number
 
 
+@pytest.mark.parametrize(("found", "status"), [(0, 143), (1, 1), (None, 143)])
+def test_a_node_that_ends_well_after_a_signal_has_not_reached_its_end(monkeypatch, found, status):
+    monkeypatch.setenv(running.VARIABLE, "/nowhere")
+
+    class Interrupted(Node):
+        exit_code = None
+
+        def __init__(self):
+            super().__init__("interrupted")
+            self.create_timer(0.01, lambda: interrupt(signal.SIGTERM))
+
+        def close(self):
+            self.exit_code = found
+
+    assert run_node(Interrupted, args=[]) == status
+
+
 def test_a_library_that_makes_an_error_of_the_interruption_is_not_blamed(capfd):
     def create():
         try:
