@@ -23,7 +23,7 @@ from diffbot_bringup.usage import UsageError
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.parameters import writable_folder
-from diffbot_node.robot_messages import Presence, create_wall_timer
+from diffbot_node.robot_messages import Presence, beyond_discovery, create_wall_timer
 from diffbot_node.run_folder import launch_name
 from diffbot_report.polled_node import PolledNode, raw_stamp
 
@@ -207,7 +207,7 @@ class Recorder(PolledNode):
         elif self._others.gave_up and not self._heard:
             self.get_logger().error(
                 f"no node published any of `topics` within {self.values.patience:g} s of wall "
-                "time: start the robot's driver, or correct `topics`"
+                f"time: start the robot's driver, or correct `topics`{beyond_discovery()}"
             )
             self.exit_code = 1
         elif self._others.gave_up and not self._others.met:

@@ -262,6 +262,8 @@ class CalibrateNode(Node):
                     f"; {TF_TOPIC} never held the transform between '{self.values.tf}', direct "
                     "or via one frame; check with ros2 run tf2_tools view_frames"
                 )
+            if not collected.wheels.rows and self._reader.mismatch:
+                missing = self._reader.mismatch
             return self._fail(f"too few readings: {missing}")
         for source in collected.sources:
             if source.refused:

@@ -37,6 +37,8 @@ from diffbot_node.robot_messages import (
     NodeClock,
     Presence,
     Takers,
+    WithSender,
+    beyond_discovery,
     create_wall_timer,
     seconds,
     stamp_problem,
@@ -132,13 +134,15 @@ class CommandLoop:
             return clockless
         if partner := self._own_run.missing():
             return partner
+        elsewhere = "" if self._own_run.named else beyond_discovery()
         if not self.states.publishers():
             what = "the simulator or the robot's driver"
-            return f"no node publishes {self.states.topic}; start {what}"
+            return f"no node publishes {self.states.topic}; start {what}{elsewhere}"
         if rivals := self.output.rivals():
             return rivals
         if not self.output.has_takers():
-            return f"no node subscribes to {self.output.topic}; start {self.robot.taker}"
+            taker = self.robot.taker
+            return f"no node subscribes to {self.output.topic}; start {taker}{elsewhere}"
         return ""
 
     def has_left(self) -> str:
@@ -310,7 +314,7 @@ class CommandLoop:
             return
         if self._stall.look():
             self.resume()
-        self.output.look(self._law.waits_for, self._law.refused)
+        self.output.look(lambda: self._law.waits_for() or self.robot.unrelated(), self._law.refused)
         if why := self._why_to_end():
             self._law.finish(1, why)
             return
@@ -320,7 +324,7 @@ class CommandLoop:
             if self.guard.may_command and STARTER.is_stopped():
                 self.output.stop(_ABANDONED)
         if self.presence.waits_long and self.presence.reminds():
-            awaited = self._missing() or f"no new message on {self.states.topic}"
+            awaited = self._missing("no new message")
             self._node.get_logger().info(f"waiting: {awaited}")
         if self._age.began:
             self._look_for_silence()
@@ -338,7 +342,7 @@ class CommandLoop:
         elif self._own_run.named and (why := self._why_not_to_begin()):
             return why
         if self.presence.gave_up:
-            missing = self._missing() or f"no usable message on {self.states.topic}"
+            missing = self._missing("no usable message")
             return f"gave up after {self.presence.waited:.1f} s of wall time: {missing}"
         return ""
 
@@ -349,9 +353,11 @@ class CommandLoop:
             return rivals
         return self._own_run.left()
 
-    def _missing(self) -> str:
+    def _missing(self, messages: str) -> str:
+        """What is awaited; `messages` says so of the states if nothing else is."""
         pending = "" if self._pending is None else self._law.awaits(self._pending)
-        return self._law.waits_for() or pending
+        missing = self._law.waits_for() or pending or self.robot.unrelated()
+        return missing or f"{messages} on {self.states.topic}"
 
     def _look_for_silence(self) -> None:
         """Send zero once when no state has arrived in time."""

@@ -228,6 +228,10 @@ class TorqueInterface(RobotInterface):
         """Return the wheel angles [left, right], rad."""
         return sample.position
 
+    def unrelated(self) -> str:
+        """Why the joint states that arrive are not of this robot's wheels; empty if they are."""
+        return self._reader.mismatch
+
     def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str | None:
         """Why the wheels contradict the torque commanded so far (WheelWatch); None if they do not.
 

@@ -16,9 +16,11 @@ could name a state.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
-from inspect import Signature
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
+from pathlib import Path
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -211,6 +213,27 @@ COMMAND_LINE = "_ros2cli"
 # DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
 # still without a name after NAMING_TIME, s of wall time, belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
+
+
+# Profiles of Fast DDS by which ./diffbot limits discovery to this machine (docs/security.md).
+_PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+_CLOSED_PROFILES = {"fastdds_local.xml", "fastdds2_local.xml"}
+
+
+def beyond_discovery(environment: Mapping[str, str] = os.environ) -> str:
+    """Return that nodes on other computers are not seen, and the remedy; empty if they may be."""
+    profiles = {Path(environment.get(name, "")).name for name in _PROFILE_VARIABLES}
+    closed = (
+        environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") in ("LOCALHOST", "OFF")
+        or environment.get("ROS_LOCALHOST_ONLY") == "1"
+        or not profiles.isdisjoint(_CLOSED_PROFILES)
+    )
+    if not closed:
+        return ""
+    return (
+        " (nodes on other computers are not seen, as discovery is limited to this one: "
+        "ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)"
+    )
 
 
 class Presence:
