@@ -10,6 +10,8 @@ import signal
 from collections.abc import Callable
 from importlib import import_module
 
+from diffbot_node.peers import PEERS, join_launch
+
 # The lowest real-time priority: above all ordinary processes, below all other real-time ones.
 REAL_TIME_PRIORITY = 1
 
@@ -33,14 +35,19 @@ def executable(module: str, name: str) -> Callable[[], int]:
 
     def run() -> int:
         end_on_interrupt()
-        found = getattr(import_module(module), name)
+        join_launch()
+        status = 1
         try:
-            if not isinstance(found, type):
-                return int(found())
-            from diffbot_node.running import run_node
+            found = getattr(import_module(module), name)
+            if isinstance(found, type):
+                from diffbot_node.running import run_node
 
-            return run_node(found)
+                status = run_node(found)
+            else:
+                status = int(found())
+            return status
         finally:
+            PEERS.leave(status)
             # At its exit Python looks for garbage among all objects, which takes longer than
             # everything else at the exit, although their memory is freed anyway.
             gc.freeze()

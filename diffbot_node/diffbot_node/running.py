@@ -22,6 +22,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
+from diffbot_node.peers import PEERS, SUPERVISED, join_launch
+
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
 # Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
@@ -121,9 +123,23 @@ def run_node(
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
+        PEERS.interrupted = True
 
     for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
+    join_launch(args)
+    status = 1
+    try:
+        status = _run(create, args, interrupted, signals)
+        return status
+    finally:
+        # One that a signal, or the failure of another node, has ended is no failure of its own.
+        PEERS.leave(0 if signals or PEERS.failures() else status)
+
+
+def _run(
+    create: Callable[[], Node], args: list[str] | None, interrupted: int, signals: list[int]
+) -> int:
     # rclpy's own handlers shut the context down at once, and a last message would be lost.
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -154,7 +170,7 @@ def run_node(
 
 def _after_signal(signals: list[int], interrupted: int) -> int:
     """Return the exit status of a node that a signal ends; see `run_node`."""
-    return 128 + signals[0] if signals and failures_are_told() else interrupted
+    return 128 + signals[0] if signals and VARIABLE in os.environ else interrupted
 
 
 def _refuse(why: str) -> None:
@@ -179,6 +195,10 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
     try:
         while node.exit_code is None and not signals and not STARTER.launch_has_gone():
             executor.spin_once(timeout_sec=WAKE_PERIOD)
+            if failures := PEERS.failures():
+                node.get_logger().error(f"failed: {', '.join(failures)}; this node ends, too")
+                status = 1
+                break
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         node.get_logger().fatal(why)
@@ -255,13 +275,13 @@ def exit_after(time: int, status: int) -> Iterator[None]:
 # variable. The file does not exist until a process of the launch fails; it then has a line for each
 # failed process, such as "simulator-1 (exit code -9)" or, if the process has left its last words
 # beside the file, "ident-2 (exit code 1): parameter ...". So a process that receives a signal can
-# distinguish a user's Ctrl-C from a failed run. `ros2 launch` sets no such variable.
-VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
+# distinguish a user's Ctrl-C from a failed run. `ros2 launch` sets no such variable: peers.py.
+VARIABLE = SUPERVISED
 
 
 def failures_are_told() -> bool:
-    """Whether this process's launch reports which of its processes have failed."""
-    return VARIABLE in os.environ
+    """Whether this process learns which processes of its launch have failed."""
+    return VARIABLE in os.environ or PEERS.joined
 
 
 class Starter:
@@ -280,7 +300,7 @@ class Starter:
 
         Its guard ends the processes of a killed launch, unless it was killed, too.
         """
-        return failures_are_told() and os.getppid() != self._pid
+        return VARIABLE in os.environ and os.getppid() != self._pid
 
     def is_stopped(self) -> bool:
         """Whether a signal has stopped it (Ctrl-Z, SIGSTOP): it can end nothing. Cheap to call."""
@@ -302,7 +322,8 @@ STARTER = Starter(os.getppid())
 
 
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Leave this process's last words for its launch; do nothing if it does not collect them."""
+    """Leave this process's last words for its launch, or for the other nodes of it."""
+    PEERS.note(" ".join(why.split()))
     with contextlib.suppress(KeyError, OSError):
         path = Path(f"{environment[VARIABLE]}.{os.getpid()}")
         path.write_text(" ".join(why.split()), encoding="utf-8")
@@ -315,8 +336,8 @@ def say_last_words(node: Node, why: str) -> None:
 
 
 def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the processes of this launch that have failed so far; empty if it reports none."""
+    """Return the processes of this launch that have failed so far; empty if that is unknown."""
     try:
         return Path(environment[VARIABLE]).read_text(encoding="utf-8").splitlines()
     except (KeyError, OSError, UnicodeDecodeError):
-        return []
+        return list(PEERS.failures())
