@@ -6,7 +6,8 @@ arrived; then it advances by one control period. A command may arrive twice, lat
 because somebody pressed the emergency stop). So each names the newest state that its sender has
 answered:
 
-- std_msgs/Float64MultiArray by the label of its first dimension, "answers 12.340000000";
+- std_msgs/Float64MultiArray by the label of its first dimension, "answers 12.340000000 in a1b2c3",
+  where the run, if it has a name, lets the simulator of another run ignore it;
 - geometry_msgs/TwistStamped by its stamp (0 without a frame comes from a tool without a clock).
 
 Drivers of real robots ignore both: ros2_control's controllers read only the data. A command that
@@ -41,7 +42,7 @@ except ImportError:  # Humble
 NANOSECONDS = 1_000_000_000
 # Stamps must be earlier, s: seconds are signed 32-bit numbers, and this leaves room to add to them.
 LATEST = 2**31 - 3600
-PREFIX = "answers "
+PREFIX, OF_RUN = "answers ", " in "
 # Largest rounding error of stamps, which are converted to floats, s.
 TOLERANCE = 1e-6
 # The stamp, which no state has, that a command names if no state was answered yet, s.
@@ -76,9 +77,17 @@ def effort_command(joints: int = 2) -> Float64MultiArray:
     return message
 
 
-def label(stamp: float) -> str:
-    """Return the label that names a state by its stamp, s."""
-    return f"{PREFIX}{stamp:.9f}"
+def label(stamp: float, run: str = "") -> str:
+    """Return the label that names a state by its stamp, s, and the run of the node that answers."""
+    return f"{PREFIX}{stamp:.9f}" + (f"{OF_RUN}{run}" if run else "")
+
+
+def run_of(message: Float64MultiArray) -> str:
+    """Return the run whose node sent a command; empty if it names none."""
+    for dimension in message.layout.dim[:1]:
+        if dimension.label.startswith(PREFIX):
+            return str(dimension.label.partition(OF_RUN)[2])
+    return ""
 
 
 def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
@@ -89,7 +98,7 @@ def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
     for dimension in message.layout.dim[:1]:
         if dimension.label.startswith(PREFIX):
             try:
-                return float(dimension.label.removeprefix(PREFIX))
+                return float(dimension.label.removeprefix(PREFIX).partition(OF_RUN)[0])
             except ValueError:
                 return None
     return None
