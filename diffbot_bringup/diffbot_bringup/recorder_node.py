@@ -202,6 +202,8 @@ class Recorder(PolledNode):
             self.count_publishers(feed.topic_name) for feed, _ in self._feeds
         )
         there = any(self.count_publishers(topic) for topic in self._ending)
+        if not there and not self._others.met and self._others.reminds():
+            self.get_logger().info(f"waiting: no node publishes {', '.join(self._ending)} yet")
         if self._others.have_left(there) and self._others.met:
             self.exit_code = 0
         elif self._others.gave_up and not self._heard:

@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("rclpy")
 
-from diffbot_description import load_robot  # noqa: E402
-from diffbot_node.own_run import VARIABLE  # noqa: E402
-from diffbot_node.robot_messages import effort_command, label, named_by, run_of  # noqa: E402
-from diffbot_sim.simulator_topics import CommandTopic  # noqa: E402
+from diffbot_description import load_robot
+from diffbot_node.own_run import VARIABLE
+from diffbot_node.robot_messages import effort_command, label, named_by, run_of
+from diffbot_sim.simulator_topics import CommandTopic
 
 
 @pytest.mark.parametrize(
