@@ -66,7 +66,7 @@ POLL_PERIOD = 0.02  # period of the polls, s of wall time
 COUNT_PERIOD = 0.2
 # Wall time for pictures after a regular end, and in which none is begun any more after a signal, s:
 # both kinds of launch wait 5 s before the next signal.
-DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 3.0
+DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 4.0
 # Wall time after a signal for the watched node, which may have got it too, to report its end, s.
 LAST_WORDS_TIME = 0.4
 # The same if nothing has arrived since the signal: the node's process may be slow, or dead.
