@@ -296,6 +296,23 @@ def test_a_failure_while_stopping_is_a_failure(launch: Launch) -> None:
     assert "a-1 (exit code 7)" in err
 
 
+def test_nodes_of_the_suite_have_temporary_files_that_go_with_the_launch(
+    launch: Launch, tmp_path: Path
+) -> None:
+    """And those of others where they had them."""
+    body = "import os, tempfile; print(tempfile.mkdtemp(), flush=True)"
+    launch.prefix.executable("own", body, package="diffbot_sim")
+    launch.prefix.executable("foreign", body)
+    own = '<node pkg="diffbot_sim" exec="own" output="screen"/>'
+    code, out, err = launch.run(own + node("foreign"))
+    assert code == 0, err
+    places = [Path(line) for line in out.split()]
+    (ours,) = [path for path in places if path.parent.name.startswith("diffbot-launch-")]
+    (theirs,) = [path for path in places if path != ours]
+    assert not ours.parent.exists() and theirs.exists()
+    theirs.rmdir()
+
+
 def test_a_killed_runner_leaves_none(launch: Launch) -> None:
     launch.start(launch.waiter("a") + launch.waiter("b"))
     pids = [launch.said(name)[0] for name in "ab"]

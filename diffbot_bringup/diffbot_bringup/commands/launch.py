@@ -75,13 +75,15 @@ def _launch(request: Request) -> int:
 def _claimed(resolver: Resolver, name: str) -> Path | None:
     """Make the folder of the results this launch's own; None if the launch has no results.
 
+    A launch file that includes several of them has several folders, which their nodes claim.
+
     Raises:
         UsageError: It belongs to another run, or cannot be made.
     """
-    environments = (process.environment for process in resolver.processes)
-    launch = next((found for found in map(run_folder.launch_name, environments) if found), "")
-    if not launch or "results" not in resolver.scope.configurations:
+    names = {run_folder.launch_name(process.environment) for process in resolver.processes}
+    if len(names - {""}) != 1 or "results" not in resolver.scope.configurations:
         return None
+    (launch,) = names - {""}
     given = str(resolver.scope.configurations["results"])
     folder = Path(given).expanduser()
     try:
