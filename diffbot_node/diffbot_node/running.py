@@ -26,6 +26,8 @@ from diffbot_node.peers import PEERS, SUPERVISED, join_launch
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
+# Time between two looks whether the launch is stopped, s.
+WAKING_PERIOD = 0.5
 # Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
 # that it stopped could not command zero any more.
 ENDING_SIGNALS = (
@@ -195,6 +197,7 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
     try:
         while node.exit_code is None and not signals and not STARTER.launch_has_gone():
             executor.spin_once(timeout_sec=WAKE_PERIOD)
+            STARTER.wake_launch()
             if failures := PEERS.failures():
                 node.get_logger().error(f"failed: {', '.join(failures)}; this node ends, too")
                 status = 1
@@ -294,6 +297,7 @@ class Starter:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._looked, self._stopped = 0.0, False
+        self._woken = 0.0
 
     def launch_has_gone(self) -> bool:
         """Whether `./diffbot launch` has started this process and has ended, however it did.
@@ -301,6 +305,19 @@ class Starter:
         Its guard ends the processes of a killed launch, unless it was killed, too.
         """
         return VARIABLE in os.environ and os.getppid() != self._pid
+
+    def wake_launch(self) -> None:
+        """Let a stopped `./diffbot launch` continue with SIGTSTP, by which it ends the run.
+
+        Its guard does that at once, unless it was stopped, too.
+        """
+        now = time.monotonic()
+        if VARIABLE in os.environ and now - self._woken >= WAKING_PERIOD:
+            self._woken = now
+            if self.is_stopped():
+                with contextlib.suppress(OSError):
+                    for number in (signal.SIGCONT, signal.SIGTSTP):
+                        os.kill(self._pid, number)
 
     def is_stopped(self) -> bool:
         """Whether a signal has stopped it (Ctrl-Z, SIGSTOP): it can end nothing. Cheap to call."""

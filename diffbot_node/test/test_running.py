@@ -128,9 +128,13 @@ for _ in range(2000):
     time.sleep(0.01)
 """
 PARENT = """
-import subprocess, sys, time
+import signal, subprocess, sys, time
+def woken(*_):
+    print("woken", flush=True)
+signal.signal(signal.SIGTSTP, woken)
 subprocess.Popen([sys.executable, "-c", sys.argv[1]])
-time.sleep(60)
+for _ in range(600):
+    time.sleep(0.1)
 """
 
 
@@ -148,6 +152,21 @@ def test_a_process_notices_that_its_starter_is_stopped_or_gone(question, number)
             assert parent.stdout.readline() == "there\n"
             parent.send_signal(number)
             assert parent.stdout.readline() == "yes\n"
+        finally:
+            parent.kill()
+
+
+def test_a_stopped_launch_is_woken_to_end_its_run():
+    """Also while its guard is stopped, too."""
+    environment = {**os.environ, running.VARIABLE: "/nowhere"}
+    code = CHILD.format(question="wake_launch")
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as parent:
+        try:
+            assert parent.stdout.readline() == "there\n"
+            parent.send_signal(signal.SIGSTOP)
+            assert parent.stdout.readline() == "woken\n"
         finally:
             parent.kill()
 
