@@ -25,7 +25,7 @@ from diffbot_bringup.xml_launch.document import (
 from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
-from diffbot_node import run_folder
+from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -80,7 +80,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
     Raises:
         UsageError: It belongs to another run, or cannot be made.
     """
-    names = {run_folder.launch_name(process.environment) for process in resolver.processes}
+    names = {launch_name(process.environment) for process in resolver.processes}
     if len(names - {""}) != 1 or "results" not in resolver.scope.configurations:
         return None
     (launch,) = names - {""}
@@ -88,9 +88,9 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
     folder = Path(given).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        run_folder.claim(folder, launch, name)
+        claim(folder, launch, name)
         leftovers.sweep_results(folder)
-    except run_folder.FolderTaken as error:
+    except FolderTaken as error:
         raise UsageError(f"argument 'results' = {error}") from None
     except OSError as error:
         raise UsageError(
@@ -102,7 +102,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
 
 def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
     """Write a summary if the run left none, as its report was killed or found no space."""
-    path = folder / run_folder.SUMMARY
+    path = folder / SUMMARY
     if path.exists():
         return
     # The processes have ended: an impatient Ctrl-C can only cost this file.

@@ -33,7 +33,8 @@ from typing import IO, TextIO
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 
-_OUR_PACKAGES = ("diffbot_", "pose2d_trajectories")
+# How the names of the packages with the suite's nodes begin.
+_OUR_PACKAGES = ("diffbot", "pose2d_trajectories")
 OUTPUTS = ("screen", "log", "both")
 LAST_LINES = 20  # lines of the log file that are shown when a process fails
 _READS = 16  # reads per turn: a process with endless output must not block the runner
