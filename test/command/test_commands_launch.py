@@ -326,6 +326,7 @@ def test_several_launches_in_one_have_their_own_folders(suite: Any, tmp_path: Pa
 SLOW = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, lambda *_: open({stopped!r}, "w").close())
+signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))  # as the suite's executables do
 print("ready", flush=True)
 for _ in range(200):
     time.sleep(0.1)

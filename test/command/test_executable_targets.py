@@ -31,6 +31,15 @@ def test_all_are_checked():
     assert len(STARTED) >= 19
 
 
+def test_the_launch_knows_which_packages_let_ctrl_c_through():
+    """It keeps it back from these while Python starts; others would never hear it."""
+    from diffbot_bringup.xml_launch.processes import _OUR_PACKAGES
+
+    assert sorted(_OUR_PACKAGES) == sorted(
+        path.parent.name for path in ROOT.glob("*/*/executables.py") if path.parts[-3] != "test"
+    )
+
+
 def press_early():
     """Ctrl-C before Python has started, kept back as ./diffbot and its runner do."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

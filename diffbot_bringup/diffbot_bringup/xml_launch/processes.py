@@ -33,8 +33,12 @@ from typing import IO, TextIO
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 
-# How the names of the packages with the suite's nodes begin.
-_OUR_PACKAGES = ("diffbot", "pose2d_trajectories")
+# Packages whose executables let Ctrl-C through once Python has started, see
+# diffbot_node/executables.py, and which have only temporary files in the folder of those.
+_OUR_PACKAGES = (
+    *("diffbot_bringup", "diffbot_controllers", "diffbot_ident", "diffbot_node", "diffbot_report"),
+    *("diffbot_sim", "diffbot_view", "pose2d_trajectories"),
+)
 OUTPUTS = ("screen", "log", "both")
 LAST_LINES = 20  # lines of the log file that are shown when a process fails
 _READS = 16  # reads per turn: a process with endless output must not block the runner
@@ -67,7 +71,7 @@ class ProcessDescription:
     @property
     def is_ours(self) -> bool:
         """Whether it is a node of the suite: it has only temporary files, and unblocks SIGINT."""
-        return Path(str(self.command[0])).parent.name.startswith(_OUR_PACKAGES)
+        return Path(str(self.command[0])).parent.name in _OUR_PACKAGES
 
     def arguments(self, folder: Path) -> list[str]:
         """Return the command line; parameter texts are written to files in `folder`."""
