@@ -37,7 +37,6 @@ from diffbot_node.robot_messages import (
     NodeClock,
     Presence,
     Takers,
-    WithSender,
     beyond_discovery,
     create_wall_timer,
     seconds,
@@ -45,6 +44,7 @@ from diffbot_node.robot_messages import (
     subscribe_to_states,
 )
 from diffbot_node.running import STARTER, told_failures
+from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 

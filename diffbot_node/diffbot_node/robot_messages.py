@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from inspect import Parameter, Signature
+from inspect import Signature
 from pathlib import Path
 from typing import Any
 

@@ -135,7 +135,6 @@ class WheelsEnvironment:
         variables["VIRTUAL_ENV"] = str(self.prefix)
         variables["DIFFBOT_DISTRO"] = self._distro  # for summaries, as nothing else tells it
         variables["RMW_IMPLEMENTATION"] = "rmw_fastrtps_cpp"  # the only one among the wheels
-        variables["DIFFBOT_DISTRO"] = "kilted"  # for summaries, as nothing else tells it
         # The wheels' start-up code starts every Python a second time to set LD_LIBRARY_PATH,
         # unless this says that it is set already.
         variables["_ROS_WHEELS_BOOTSTRAP_COMPLETE"] = "1"
