@@ -33,6 +33,11 @@ SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
 # A step of whole periods exceeds the longest one beyond this share of it: rounding errors of the
 # stamps must not decide.
 LONGER = 1.01
+# Most names of joints in a message.
+MOST_NAMES = 8
+# A longer step of the robot's time, s, is a pause, a loss of messages or a clock that was set: it
+# does not count as time of a run, a trajectory or an identification.
+LONGEST_PROGRESS = 1.0
 
 
 @dataclass(frozen=True)
@@ -186,6 +191,7 @@ class JointReader:
         # Last list of names and the wheels' indices in it; drivers send the same names each time.
         self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
         self._nothing = (0.0,) * len(self._names)
+        self._strangers: Sequence[str] = ()
         self._sides = tuple(SideWheels(side) for side in sides)
         self._parts = (slice(len(sides[0])), slice(len(sides[0]), None))
 
@@ -201,7 +207,20 @@ class JointReader:
 
     def concerns(self, names: Sequence[str]) -> bool:
         """Return whether the names include any wheel; other devices publish joint states too."""
-        return any(name in names for name in self._names)
+        found = any(name in names for name in self._names)
+        self._strangers = () if found else names
+        return found
+
+    @property
+    def mismatch(self) -> str:
+        """Why no wheel was in the newest joint state, with the names; empty if there was one."""
+        if not self._strangers:
+            return ""
+        said = [*self._strangers[:MOST_NAMES], *["..."] * (len(self._strangers) > MOST_NAMES)]
+        return (
+            f"the joint states that arrive are of {said}, and the wheels are {list(self._names)}: "
+            "correct the names of the joints in the robot's file or in its driver"
+        )
 
     def read(
         self,

@@ -214,7 +214,10 @@ class CalibrateNode(Node):
         if driven and self._loading is None and self.values.motion == MOTIONS[0]:
             self._loading = Thread(target=_load)
             self._loading.start()
-        if not self._drive.have_left(driven):
+        left = self._drive.have_left(driven)
+        if not self._drive.met and self._drive.reminds():
+            self.get_logger().info(f"waiting: {self._awaited()}")
+        if not left:
             return
         if self._drive.met:
             self.exit_code = self._finish()
@@ -223,6 +226,10 @@ class CalibrateNode(Node):
                 f"no node published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
                 f"{self._drive.waited:.0f} s of wall time: start the node that drives the robot"
             )
+
+    def _awaited(self) -> str:
+        partner = self._own_run.missing() or self._reader.mismatch
+        return partner or f"no node publishes {self.resolve_topic_name(REFERENCE_TOPIC)} yet"
 
     def _published(self, topic: str) -> bool:
         """Whether any node publishes a topic, by its remapped name."""
@@ -262,6 +269,8 @@ class CalibrateNode(Node):
                     f"; {TF_TOPIC} never held the transform between '{self.values.tf}', direct "
                     "or via one frame; check with ros2 run tf2_tools view_frames"
                 )
+            if not collected.wheels.rows and self._reader.mismatch:
+                missing = self._reader.mismatch
             return self._fail(f"too few readings: {missing}")
         for source in collected.sources:
             if source.refused:

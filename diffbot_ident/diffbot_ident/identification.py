@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
-from arc_odometry.joints import EffortSize, SampleCheck
+from arc_odometry.joints import LONGEST_PROGRESS, EffortSize, SampleCheck
 from arc_odometry.odometry import within
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
@@ -28,8 +28,6 @@ LOOK_PERIOD = 0.2
 MIN_TIME = 5.0
 # Successive invalid estimates after which the run is stopped.
 INVALID_LOOKS = 2
-# A longer time between two stamps does not count as time of the run, s.
-MAX_STEP = 1.0
 # Tolerance for rounding errors of the stamps, which must not add a control period, s.
 ROUNDING = 1e-6
 # Maximum time of braking, s; a robot that still rolls then gets zero torque.
@@ -278,6 +276,9 @@ class Identification:
         self._too_fast_since = None
         self._driven.interrupt()
         self._held_out.interrupt()
+        # The pause is no gap of the samples: what comes after it begins anew.
+        self._estimator.interrupt()
+        self._check_step.reset()
         self._check_step.values(sample)
         if (anomaly := self._odometry.update(sample)) is not None:
             raise ValueError(anomaly.text)
@@ -286,7 +287,7 @@ class Identification:
         """Advance the time of the run to a stamp, s."""
         period = 0.0 if self._stamp is None else stamp - self._stamp
         # Other steps do not count: time was reset, this process was blocked, or the stamp is NaN.
-        self._period = period if 0.0 <= period <= MAX_STEP else 0.0
+        self._period = period if 0.0 <= period <= LONGEST_PROGRESS else 0.0
         self.elapsed += self._period
         self._stamp = stamp
         if self.phase is Phase.EXCITING and self._braking is None:

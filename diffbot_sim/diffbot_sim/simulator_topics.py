@@ -20,7 +20,8 @@ from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters, VelocityParameters
 from diffbot_node import KeptTopic, to_stamp
-from diffbot_node.robot_messages import named_by
+from diffbot_node.own_run import run_name
+from diffbot_node.robot_messages import named_by, run_of
 from diffbot_node.senders import Origin, WithOrigin
 
 COMMANDS = "effort_controller/commands"
@@ -167,9 +168,13 @@ class CommandTopic:
         self._robot = robot
         self._on_command = on_command
         self._command = (0.0, 0.0)
+        self._run = run_name()
         node.create_subscription(Float64MultiArray, COMMANDS, WithOrigin(self._receive), 10)
 
     def _receive(self, message: Float64MultiArray, came_from: Origin) -> None:
+        theirs = run_of(message)
+        if theirs and self._run and theirs != self._run:
+            return  # of another run in this graph, which both will notice
         command = tuple(message.data)
         joints = self._robot.joints
         if len(command) == len(joints.names) and all(map(math.isfinite, command)):

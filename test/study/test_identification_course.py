@@ -281,6 +281,23 @@ def test_a_robot_that_is_pushed_while_it_is_stopped_knows_where_it_is():
     assert course.elapsed == pytest.approx(PERIOD)
 
 
+@pytest.mark.parametrize("estimator", ["integral", "rls", "kalman"])
+@pytest.mark.parametrize("phase", [Phase.EXCITING, Phase.VERIFYING])
+def test_a_pause_is_no_gap(estimator, phase):
+    """After ~/enable false and true no sample is refused for the time in between."""
+    own = ROBOT.excitation
+    scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+    course = standing(make_estimator(estimator, ROBOT.geometry, scale), duration=60.0)
+    for step in range(100):
+        course.update(at(step))
+    course.phase = phase
+    for step in range(100, 579):
+        course.rest(at(step))
+    for step in range(579, 600):
+        course.update(at(step))
+    assert course.phase is phase
+
+
 class Slow(Estimating):
     """An Estimating that notes what came before each estimate."""
 

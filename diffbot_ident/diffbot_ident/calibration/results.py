@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.files import CALIBRATION_FILE, SUMMARY, read_yaml, strict, write_json
 from diffbot_description.loading import robot_from
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
 from diffbot_ident.calibration.charts import evidence_groups, sizes_group
 from diffbot_ident.calibration.held_out import HeldOut
@@ -80,8 +80,11 @@ def write_results(
             except ValueError as error:
                 refusal = f"{robot.name}{CALIBRATED} is not written: {error}"
     if about is not None:
+        # A run that gave nothing has not reached its aim, whatever it drove.
+        failed = {} if calibration.usable else {"outcome": "failed"}
         content = {
             **about,
+            **failed,
             "reason": calibration.reason,
             "next_step": next_step(calibration, paths),
             "calibration": summary_of(calibration),
@@ -108,10 +111,9 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
         )
     for path in map(str, paths):
         if path.endswith(CALIBRATED):
-            return f"name it as the robot: ./diffbot launch ident robot:={shlex.quote(path)}"
-    file = shlex.quote(str(folder / PARAMETERS_NAME))
-    publisher = "./diffbot run arc_odometry odometry_publisher"
-    return f"give it to your odometry: {publisher} --ros-args --params-file {file}"
+            return f"name it as the robot: {spoken('launch', 'ident', f'robot:={path}')}"
+    publisher = ("run", "arc_odometry", "odometry_publisher", "--ros-args", "--params-file")
+    return f"give it to your odometry: {spoken(*publisher, str(folder / PARAMETERS_NAME))}"
 
 
 def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:
