@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many files a reader walks through: docs/architecture.md lists those that these tests find.
+"""Which files a reader walks through: docs/architecture.md lists those that these tests find.
 
 Each test follows real calls, and takes the project's files whose functions ran until the message
 that was waited for went out. What Python does to load a module does not count.
@@ -21,9 +21,6 @@ from faults.scene import BACKSTEP, FAULT, IDENT, Scene, Subject
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
-# A reader goes from a joint state to its torque, to the message with K5..K8, or from the shell to
-# the processes of a launch through so many.
-MOST_TO_TORQUE, MOST_TO_PARAMETERS, MOST_OF_A_LAUNCH = 18, 20, 17
 
 
 def of_the_project(file: str) -> str | None:
@@ -98,19 +95,18 @@ def listed(heading: str) -> set[str]:
     return set(re.findall(r"`([\w/]+\.py)`", section[1]))
 
 
-def check(heading: str, files: set[str], most: int) -> None:
+def check(heading: str, files: set[str]) -> None:
     assert files == listed(heading), f"write these into {PAGE.name}: {sorted(files)}"
-    assert len(files) <= most, sorted(files)
 
 
 def test_one_joint_state_to_its_torque():
     files = walked(BACKSTEP, "/effort_controller/commands")
-    check("From a joint state to a torque", files, MOST_TO_TORQUE)
+    check("From a joint state to a torque", files)
 
 
 def test_one_joint_state_to_the_parameters():
     files = walked(IDENT, "/ident/dynamic_parameters")
-    check("From a joint state to the dynamic parameters", files, MOST_TO_PARAMETERS)
+    check("From a joint state to the dynamic parameters", files)
 
 
 LAUNCH = """
@@ -155,4 +151,4 @@ def test_a_launch_from_the_shell_to_its_processes(tmp_path):
     # With a sourced ROS 2 there are fewer.
     heading = "A launch from the shell to its processes"
     assert "diffbot_bringup/xml_launch/processes.py" in files
-    check(heading, files | listed(heading), MOST_OF_A_LAUNCH)
+    check(heading, files | listed(heading))

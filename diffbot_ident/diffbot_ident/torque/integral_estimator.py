@@ -62,7 +62,7 @@ from diffbot_ident.torque.judgement import (
 )
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.prior import Prior
-from diffbot_ident.torque.readings import Readings
+from diffbot_ident.torque.readings import TimedReadings
 from diffbot_ident.torque.residual_patterns import (
     GEAR_LOSS,
     LEAST_SLOPE,
@@ -186,7 +186,7 @@ class IntegralEstimator:
         # Count of pending numbers at which they are processed.
         self._block = FIELDS * FIRST_BLOCK
         self._newest: list[float] = []  # the last two samples of those processed
-        self._readings = Readings()
+        self._readings = TimedReadings()
         self._regression: _Regression | None = None
         self._heading = Heading(self._geometry)  # of the processed samples
         self._samples = 0

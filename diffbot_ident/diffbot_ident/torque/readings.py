@@ -10,7 +10,7 @@ from diffbot_ident.torque.repeated_readings import RepeatedReadings
 from diffbot_ident.torque.sample_clock import SampleClock
 
 
-class Readings:
+class TimedReadings:
     """Finds the readings behind joint samples, in the order of time and in constant memory.
 
     Attributes:
@@ -52,7 +52,7 @@ def readings_of(segments: Sequence[Array]) -> list[Array]:
     Returns:
         The readings of each segment; those of one too short for a clock are empty.
     """
-    readings, kept = Readings(), []
+    readings, kept = TimedReadings(), []
     for samples in segments:
         readings.interrupt()
         kept.append(readings.repeated.left_out(samples) if len(samples) else samples)

@@ -219,7 +219,7 @@ class SampleClock:
     def __init__(self) -> None:
         self.began = self.period = math.nan
         self.scatter = StampScatter()
-        self._line = _Line()
+        self._line = _StampLine()
         self._begin_segment()
 
     def _begin_segment(self) -> None:
@@ -371,7 +371,7 @@ def _bent(steps: Array) -> Array:
     return bent
 
 
-class _Line:
+class _StampLine:
     """Straight line through stamps over the readings' numbers, with a fading memory."""
 
     def __init__(self) -> None:
