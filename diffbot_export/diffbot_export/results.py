@@ -360,7 +360,8 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             "its command follows a power law, which the exported files cannot represent"
         )
     late = number("dead_time", index, 0.0)
-    band = number("dead_band", index, math.nan)
+    # The estimate, which has an interval; dead_band is 0 where the model does without one.
+    band = number("dead_band_estimate", index, number("dead_band", index, math.nan))
     spread = number("dead_band_variance", index, math.nan)
     of_band = f"dead_band of {path.name}"
     unknown = not math.isfinite(band) or spread == math.inf

@@ -27,6 +27,7 @@ from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_SHARE, SMALL
 from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band
 from diffbot_ident.velocity.first_order import AxisSegment
+from diffbot_ident.velocity.sent_commands import levels_of
 
 NAME = "smallest command that moves the robot"
 # Minimum number of samples with small commands.
@@ -71,7 +72,7 @@ def find_dead_band(
         fit_dead_band(segments, longest, kind, plain=plain)
         for kind in (DeadBandKind.OFFSET, DeadBandKind.THRESHOLD)
     )
-    largest = max(float(np.abs(segment.command).max()) for segment in segments)
+    largest = max(float(np.abs(segment.sent_values).max()) for segment in segments)
     samples = sum(int(np.count_nonzero(segment.counts)) for segment in segments)
     surely = [fit for fit in (offset, threshold) if _sure(fit, plain, largest, samples)]
     found = min(surely, key=lambda fit: fit.fit.residual_std, default=offset)
@@ -90,7 +91,9 @@ def find_dead_band(
         )
     else:
         value = Value(NAME, max(found.dead_band, 0.0), found.dead_band_std, unit)
-        note = _kind_note(found, unit) if surely else "no dead band of the command beyond doubt"
+        note = "no dead band of the command beyond doubt"
+        if surely:
+            note = _kind_note(found, segments, unit) + _other_kind(surely, found, samples)
     return DeadBandFinding(found, value, note, bool(surely))
 
 
@@ -100,8 +103,8 @@ def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
 
 
 def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int) -> bool:
-    # A threshold's deviation stands for the whole range of possible values: it must be above 0.
-    deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else NORMAL_95 / 0.95
+    # A threshold's interval is the whole range of possible values: it must be above 0.
+    deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else 0.999 * NORMAL_95
     least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
     gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
     return fit.dead_band > least and gained * samples > SIGNIFICANT_SIGMAS**2
@@ -121,8 +124,30 @@ def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
     return small >= max(LEAST_SAMPLES, LEAST_SHARE * total)
 
 
-def _kind_note(found: DeadTimeFit, unit: str) -> str:
-    width = f"{found.dead_band:.3g} {unit}"
-    if found.kind is DeadBandKind.THRESHOLD:
-        return f"commands up to {width} move nothing, larger ones act in full (threshold)"
-    return f"commands up to {width} move nothing, and so much is lost of larger ones (offset)"
+def _kind_note(found: DeadTimeFit, segments: Sequence[AxisSegment], unit: str) -> str:
+    if found.kind is DeadBandKind.OFFSET:
+        width = f"{found.dead_band:.3g} {unit}"
+        return f"commands up to {width} move nothing, and so much is lost of larger ones (offset)"
+    half = NORMAL_95 * found.dead_band_std
+    levels = levels_of(np.concatenate([segment.sent_values for segment in segments]))
+    below = levels[levels <= found.dead_band - 0.99 * half][-1:]
+    above = levels[levels >= found.dead_band + 0.99 * half][:1]
+    text = "larger ones act in full (threshold)"
+    if not (len(below) and len(above)):
+        return f"commands up to {found.dead_band:.3g} {unit} move nothing, {text}"
+    return (
+        f"commands up to {below[0]:.3g} {unit} move nothing, those from {above[0]:.3g} {unit} on "
+        "act in full (threshold); send some in between to know it more exactly"
+    )
+
+
+def _other_kind(surely: Sequence[DeadTimeFit], found: DeadTimeFit, samples: int) -> str:
+    """Return a warning if the other kind of dead band explains the motion as well."""
+    for other in surely:
+        worse = (other.fit.residual_std / found.fit.residual_std) ** 2 - 1.0
+        if other is not found and worse * samples <= SIGNIFICANT_SIGMAS**2:
+            return (
+                f"; warning: {other.kind.value} explains the motion as well, with gain "
+                f"{other.fit.model.gain:.3g}: send commands of more sizes"
+            )
+    return ""

@@ -23,7 +23,7 @@ from scipy.signal import lfilter
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
 from diffbot_ident.recording.samples import Array, Mask
-from diffbot_ident.recording.segments import PARTS, new_readings
+from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
@@ -181,8 +181,13 @@ def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
             f">= {least:g}",
             explained >= least,
         ),
-        Evidence(
-            "dead time", fit.dead_time, f"< {fit.longest:g} s, the longest tried", not fit.at_end
+        *(
+            Evidence(
+                each.name, each.value, f"< {each.high:.3g} {each.unit}, the longest tried", good
+            )
+            for each in fit.searches
+            # Only the dead time is told of if its search ended well.
+            if not (good := not each.at_high) or each is fit.dead_time_search
         ),
     ]
     if not (fit.fit.model.gain > 0.0):
@@ -215,7 +220,7 @@ def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
     for segment in segments:
-        bent = fit.bent(segment.command)
+        bent = fit.acting(segment).command
         cut = round((0.5 * total - passed) / segment.period)
         cut = min(max(cut, 0), len(bent))
         for part, half in zip((slice(0, cut), slice(cut, None)), halves, strict=True):
@@ -257,7 +262,7 @@ def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> floa
     sums = np.zeros((len(lags), 3))
     for segment in segments:
         error = segment.velocity - fit.simulate(segment)
-        u = fit.bent(segment.command)
+        u = fit.acting(segment).command
         for i, lag in enumerate(lags):
             k = np.flatnonzero(segment.counts[lag:])
             e, c = error[lag:][k], u[k]
@@ -290,7 +295,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
     """Return the responses that each alternative adds, shape (n, columns) each."""
     period, model = segment.period, fit.fit.model
     tau, gain = model.time_constant, model.gain
-    u = _delayed(fit.bent(segment.command), round(fit.dead_time / period))
+    u = _delayed(fit.acting(segment).command, round(fit.dead_time / period))
     v = fit.simulate(segment)
     a = math.exp(-period / tau)
 
@@ -329,8 +334,11 @@ LEAST_CHANGES, LEAST_SAMPLES = 2, 60
 POWER_LAW_SHARE = 0.7
 # Plausible exponents; others indicate another nonlinearity, such as saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
-# Changes of a command within a period up to this share of the largest are rounding errors.
-BETWEEN = 1e-6
+# Number of parts of a period, of which each has a command of its own: one that changes between two
+# samples, blurred over the period, makes a time constant too small.
+PARTS = 4
+# Commands closer to a sample than this share of the period change there.
+ALIGNED = 1e-3
 # Within shorter periods, s, the instants of commands do not matter.
 SHORT_PERIOD = 0.015
 # A velocity is smoothed beyond the usual if it surely is over this number of readings.
@@ -502,11 +510,10 @@ def prepared(
 
 
 def _changes_between(segment: AxisSegment) -> bool:
-    """Whether the command changes between two samples, by more than resampling's rounding."""
-    if segment.parts is None or segment.period < SHORT_PERIOD:
+    """Whether the command changes between two samples, so that its instants matter."""
+    if segment.sent is None or segment.period < SHORT_PERIOD:
         return False
-    inside = float(np.ptp(segment.parts, axis=1).max(initial=0.0))
-    return inside > BETWEEN * float(np.abs(segment.parts).max(initial=0.0))
+    return segment.sent.changes_between(segment.period, ALIGNED)
 
 
 def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
