@@ -40,7 +40,7 @@ def feed(fit, asked, velocity, since=0.0):
 
 @pytest.mark.parametrize("late", [0, 5])
 def test_exact_motion_gives_the_exact_sigma_whatever_the_start(late):
-    fit = RecursiveFit(GUESS, settings=RecursiveSettings(dead_time=late * PERIOD))
+    fit = RecursiveFit(GUESS, settings=RecursiveSettings(dead_time=(late * PERIOD,) * 2))
     feed(fit, *motion(20.0, late=late))
     assert fit.values == pytest.approx(TRUE.as_array(), rel=1e-4)
     assert fit.trusted.as_array() == pytest.approx(TRUE.as_array(), rel=1e-4)

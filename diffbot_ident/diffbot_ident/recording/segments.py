@@ -476,6 +476,11 @@ class _Stream:
         return np.append(means, means[-1])
 
 
+def _between(sent: Mapping[str, SentCommands], begin: float, end: float) -> dict[str, SentCommands]:
+    """Return the commands that hold between two times, s."""
+    return {name: each.between(begin, end) for name, each in sent.items()}
+
+
 def common(each: Sequence[Intervals]) -> Intervals:
     """Return the intersection of several lists of intervals."""
     if not each:

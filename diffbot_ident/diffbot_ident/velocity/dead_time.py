@@ -51,7 +51,7 @@ DEAD_TIME_STEP, EXPONENT_STEP = 0.2, 0.01
 EXPONENTS, LOWEST, HIGHEST = (0.6, 1.5, 2.0), 0.3, 4.0
 # Initial dead bands, and the step of the derivative, as shares of the largest command.
 BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
-# Largest dead band that can be fitted, as a share of the largest command.
+# Largest offset that can be fitted, as a share of the largest command.
 MOST_BAND = 0.8
 # Number of thresholds tried per round, and number of rounds.
 THRESHOLDS, ROUNDS = 16, 3
@@ -295,7 +295,6 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     search = _DeadTimeSearch(segments, plain.longest, banded)
     levels = levels_of(np.concatenate([np.zeros(1), *(s.sent_values for s in segments)]))
     widths = 0.5 * (levels[1:] + levels[:-1])
-    widths = widths[widths <= MOST_BAND * levels[-1]]
     if not len(widths):
         raise ValueError("all commands are of one size: record smaller ones, too")
     tried: dict[int, tuple[float, Array]] = {}
@@ -315,9 +314,6 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
     bent = [banded(segment, float(widths[best])) for segment in segments]
     found = _DeadTimeSearch(bent, plain.longest, _bent).solve(tried[best][1], float(late))
-    within = BoundedSearch(
-        BAND, float(possible[-1]), 0.0, len(widths) - 1.0, "", natural_low=True, margin=1e-9
-    )
     return replace(
         plain,
         fit=found.fit,
@@ -326,7 +322,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         smoothing_range=found.smoothing_range,
         searches=_searches(found, plain.longest),
         dead_band=0.5 * (first + last),
-        dead_band_std=within.std(RANGE_STD * (last - first)),
+        dead_band_std=RANGE_STD * (last - first),
         kind=DeadBandKind.THRESHOLD,
     )
 
