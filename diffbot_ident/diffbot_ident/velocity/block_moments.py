@@ -112,7 +112,7 @@ class BlockMoments:
         return GridFit(
             best,
             theta[best],
-            _larger(sandwich, plain),
+            at_least(sandwich, plain),
             moments[best],
             squares,
             of_blocks,
@@ -120,27 +120,8 @@ class BlockMoments:
         )
 
 
-def _larger(one: Array, other: Array) -> Array:
+def at_least(one: Array, other: Array) -> Array:
     """Return `one`, enlarged so that no coefficient has a smaller variance than in `other`."""
     below, above = np.diag(one), np.diag(other)
     factor = np.sqrt(np.maximum(above / np.maximum(below, 1e-300), 1.0))
     return one if (factor == 1.0).all() else one * np.outer(factor, factor)
-
-
-def integral_of_commands(stamps: Array, acting: Array, instants: Array) -> Array:
-    """Return the integral of a held command up to instants, from the first stamp on.
-
-    Args:
-        stamps: Ends of the commands, s, increasing, shape (m,).
-        acting: Commands, each held since the previous stamp, shape (m,); the first has no effect.
-        instants: Times within the stamps, s, of any shape.
-    """
-    passed = np.concatenate(([0.0], np.cumsum(np.diff(stamps) * acting[1:])))
-    found: Array = np.interp(instants, stamps, passed)
-    return found
-
-
-def integral_of_velocity(times: Array, velocities: Array) -> Array:
-    """Return the integral of a velocity from the first sample on by trapezoids, shape (n,)."""
-    steps = 0.5 * np.diff(times) * (velocities[1:] + velocities[:-1])
-    return np.concatenate(([0.0], np.cumsum(steps)))

@@ -33,8 +33,9 @@ import numpy as np
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95, Array
-from diffbot_ident.velocity.block_moments import BlockMoments, GridFit, integral_of_velocity
+from diffbot_ident.velocity.block_moments import BlockMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_ident.velocity.held_commands import integral_of_velocity
 
 # Number of widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5
@@ -216,9 +217,9 @@ class DeadBandEstimator:
             return
         self.variance, self.reason = deviation**2, None
         known = self._start.width if self._start.kind is kind else 0.0
-        if kind is self.trusted.kind is DeadBandKind.THRESHOLD:
-            if abs(self.trusted.width - band) <= half:
-                return  # nothing contradicts it
+        threshold = kind is self.trusted.kind is DeadBandKind.THRESHOLD
+        if threshold and abs(self.trusted.width - band) <= half:
+            return  # nothing contradicts it
         if half <= self._precision * max(band, known):
             self.trusted = DeadBand(min(band, self._largest), kind) if there else NO_DEAD_BAND
 

@@ -50,9 +50,10 @@ import numpy as np
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95, Array
-from diffbot_ident.velocity.block_moments import integral_of_commands, integral_of_velocity
+from diffbot_ident.velocity.block_moments import at_least
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
 from diffbot_ident.velocity.dead_time_estimate import LONGEST, STEP, DeadTimeEstimator
+from diffbot_ident.velocity.held_commands import HeldCommands, integral_of_velocity
 
 # Longest dead time that may be assumed, s.
 MOST_DEAD_TIME = 1.0
@@ -164,6 +165,8 @@ class RecursiveFit:
         # Dead times that the fits of sigma assume, and whether these are given ones.
         self._dead_time = [0.0, 0.0] if assumed is None else [*assumed]
         self._given = [assumed is not None] * 2
+        # Whether velocities are means over a period, where that is known.
+        self._averaged = [False, False]
         self._dead_band = settings.dead_band
         self._stored: deque[_RawBlock] = deque(maxlen=STORED)
         self._length = settings.block / 16.0
@@ -259,9 +262,11 @@ class RecursiveFit:
         variance = self._dead_time_of(index)[1]
         if not math.isfinite(variance):
             return np.diag([math.inf, math.inf])
-        slope = self._delays[index].sensitivity
-        more = np.outer(slope, slope) * variance
-        return self._axes[index].covariance_of(self._theta_of(index), more)
+        theta, axis, delay = self._theta_of(index), self._axes[index], self._delays[index]
+        found = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
+        if not self._given[index]:
+            found = at_least(found, delay.covariance)
+        return covariance_of_sigma(theta, found)
 
     @property
     def surprises(self) -> tuple[int, int]:
@@ -345,11 +350,21 @@ class RecursiveFit:
             )  # fmt: skip
         acting = self._dead_band[index].passed_of(sent)
         delay.update(raw.times, velocities, stamps, acting)
+        if delay.known and delay.rate_changed:
+            # Once more with the rate, which corrects the integrals.
+            delay.begin_anew()
+            for old in (*self._stored, raw):
+                acting = self._dead_band[index].passed_of(old.sent[:, index])
+                delay.update(old.times, old.velocities[:, index], old.stamps, acting)
         if delay.known:
             off = abs(delay.value - self._dead_time[index])
             wrong = max(WRONG_SIGMAS * math.sqrt(delay.variance), WRONG_TIME)
             if off > (wrong if self._given[index] else NEW_DEAD_TIME):
                 self._given[index], self._dead_time[index] = False, delay.value
+                self._averaged[index] = delay.averaged
+                return True
+            if not self._given[index] and self._averaged[index] != delay.averaged:
+                self._averaged[index] = delay.averaged
                 return True
         return self._dead_band[index] != known
 
@@ -362,9 +377,16 @@ class RecursiveFit:
 
     def _take(self, index: int, raw: _RawBlock) -> None:
         acting = self._dead_band[index].passed_of(raw.sent[:, index])
-        late = integral_of_commands(raw.stamps, acting, raw.times - self._dead_time[index])
         axis, noticed = self._axes[index], self._axes[index].surprises
-        axis.update(_Block(raw.times, late - late[0], raw.velocities[:, index]))
+        late, window = self._dead_time[index], raw.period if self._averaged[index] else 0.0
+        # Without the samples whose commands were sent before the first one that is known.
+        known = raw.times - late - window >= raw.stamps[0]
+        times, velocity = raw.times[known], raw.velocities[known, index]
+        if len(times) < LEAST_SAMPLES:
+            return
+        commands, rate = HeldCommands(raw.stamps, acting), self._delays[index].rate
+        asked = commands.asked(times, np.array([late]), window, rate)[0]
+        axis.update(_Block(times, asked - asked[0], velocity))
         if axis.surprises > noticed:
             # Blocks with the load before do not belong to those with it.
             self._delays[index].begin_anew()
@@ -407,6 +429,11 @@ class _RawBlock:
     stamps: Array
     sent: Array
 
+    @property
+    def period(self) -> float:
+        """Mean time between two samples, s."""
+        return float(self.times[-1] - self.times[0]) / (len(self.times) - 1)
+
 
 @dataclass(frozen=True)
 class _Block:
@@ -427,6 +454,16 @@ class _Block:
         driven = integral_of_velocity(self.time, self.velocity)
         phi = np.column_stack((self.asked, -driven))
         return phi - phi.mean(axis=0), self.velocity - self.velocity.mean()
+
+
+def covariance_of_sigma(theta: Array, covariance: Array) -> Array:
+    """Return the covariance of [inertia in s, drag], shape (2, 2), from that of [a, c]."""
+    a, c = theta
+    if a == 0.0:
+        return np.full((2, 2), math.inf)
+    slope = np.array([[-1.0 / a**2, 0.0], [-c / a**2, 1.0 / a]])
+    found: Array = slope @ covariance @ slope.T
+    return found
 
 
 class _RecursiveAxis:
@@ -467,23 +504,15 @@ class _RecursiveAxis:
         """Noise variance of a measured velocity, from the residuals."""
         return self._squares / self._samples
 
-    def covariance_of(self, theta: Array, more: Array) -> Array:
-        """Return the covariance of [inertia in s, drag], shape (2, 2).
+    @property
+    def spread(self) -> Array:
+        """Covariance of [a, c], shape (2, 2), for residuals correlated in time.
 
-        Residuals are correlated in time: a correlation r of neighbouring ones increases the
-        covariance by (1 + r) / (1 - r), as for an autoregressive process and slowly changing
-        regressors.
-
-        Args:
-            theta: [a, c], shape (2,).
-            more: Covariance of theta by what else is not known, shape (2, 2).
+        A correlation r of neighbouring residuals increases it by (1 + r) / (1 - r), as for an
+        autoregressive process and slowly changing regressors.
         """
         r = min(max(self._products / max(self._squares, 1e-300), 0.0), 0.98)
-        a, c = theta
-        if a == 0.0:
-            return np.full((2, 2), math.inf)
-        slope = np.array([[-1.0 / a**2, 0.0], [-c / a**2, 1.0 / a]])
-        found: Array = slope @ (self.p * ((1.0 + r) / (1.0 - r)) + more) @ slope.T
+        found: Array = self.p * ((1.0 + r) / (1.0 - r))
         return found
 
     def values_of(self, theta: Array) -> tuple[float, float]:
@@ -578,7 +607,8 @@ class _RecursiveAxis:
         self.p = 0.5 * (p + p.T)
 
     def _learn_noise(self, residual: Array, all_known: bool) -> None:
-        if not all_known:
+        less = float(residual @ residual) < self.noise_variance * len(residual)
+        if not all_known and not less:
             return  # an error in a direction without excitation is no noise
         # Changes of the noise level are tracked over some thousand samples.
         keep = 1.0 if self._samples < 5000.0 else 0.95
