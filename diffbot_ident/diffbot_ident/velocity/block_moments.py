@@ -24,7 +24,7 @@ RIDGE = 1e-12
 
 @dataclass(frozen=True)
 class GridFit:
-    """Least squares at the points of a grid, p columns, b blocks.
+    """Least squares at the points of a grid, p columns.
 
     Attributes:
         best: Point with the least sum of squares.
@@ -32,8 +32,8 @@ class GridFit:
         covariance: Their covariance, shape (p, p).
         moments: Moments of all columns there, those of the values last, shape (p + 1, p + 1).
         squares: Sum of squares at each point, shape (points,).
-        of_blocks: Sum of squares of each block at each point, shape (b, points).
         noise: Variance of a residual at the best point.
+        colour: How much larger the covariance is than for independent residuals, >= 1.
     """
 
     best: int
@@ -41,8 +41,8 @@ class GridFit:
     covariance: Array
     moments: Array
     squares: Array
-    of_blocks: Array
     noise: float
+    colour: float
 
     def variance_of(self, slope: Array) -> float:
         """Return the variance of a function of the coefficients with this slope, shape (p,)."""
@@ -104,19 +104,14 @@ class BlockMoments:
         apart = len(blocks) - float(p)
         few = (1.0 + 1.21 / apart) ** 2 * len(blocks) / apart
         sandwich, plain = few * pulls.T @ pulls, noise * inverse
-        of_blocks = (
-            blocks[:, :, p, p]
-            - 2.0 * np.einsum("ki,bki->bk", theta, blocks[:, :, :p, p])
-            + np.einsum("ki,bkij,kj->bk", theta, blocks[:, :, :p, :p], theta)
-        )
         return GridFit(
             best,
             theta[best],
             at_least(sandwich, plain),
             moments[best],
             squares,
-            of_blocks,
             noise,
+            max(float(np.max(np.diag(sandwich) / np.maximum(np.diag(plain), 1e-300))), 1.0),
         )
 
 

@@ -13,9 +13,9 @@ The moments of these rows are stored block by block for a grid of b_k, see block
 with the smallest sum of squares gives a, c and b = b_k + the ratio of the last coefficient to a.
 
 A threshold acts in full above b. Its sum of squares changes only where b passes the size of a
-command that was sent. So every b_k of the grid is judged: it is impossible if the blocks agree that
-another one is better. The interval of b goes from the largest command that did not move the axis to
-the smallest that did. If the blocks do not tell the two kinds apart, it is that of both.
+command that was sent. So every b_k of the grid is judged: it is impossible if another one is better
+beyond the noise. The interval of b goes from the largest command that did not move the axis to
+the smallest that did. If the two kinds cannot be told apart, it is that of both.
 
 int v is a sum of trapezoids. A command that starts to act between two samples, a share f of the
 period T after the first, changes the slope of v there; the trapezoids overestimate the integral by
@@ -47,9 +47,9 @@ BINS = 80
 LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
 # Standard deviations beyond which a dead band is significant, and its minimum share of the largest.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
-# A point of the grid is impossible if its sum of squares exceeds the least one by EXCESS variances
-# of a residual, and by this number of standard deviations of the blocks' disagreement on that.
-EXCESS, AGREED = 4.0, 2.5
+# A point of the grid is impossible if its sum of squares exceeds the least one by this number of
+# variances of a residual, as independent ones count.
+EXCESS = 10.0
 # A standard deviation as a share of the width of an interval with certain ends.
 RANGE_STD = 0.5 / NORMAL_95
 
@@ -220,16 +220,16 @@ class DeadBandEstimator:
         threshold = kind is self.trusted.kind is DeadBandKind.THRESHOLD
         if threshold and abs(self.trusted.width - band) <= half:
             return  # nothing contradicts it
-        if half <= self._precision * max(band, known):
+        # A threshold beyond doubt biases sigma, whatever its width.
+        sure = there and kind is DeadBandKind.THRESHOLD
+        if sure or half <= self._precision * max(band, known):
             self.trusted = DeadBand(min(band, self._largest), kind) if there else NO_DEAD_BAND
 
 
 def _excess(fit: GridFit, at: int, other: GridFit, other_at: int) -> float:
     """Return how much worse a point explains the blocks than another; above 1: beyond doubt."""
-    more = fit.of_blocks[:, at] - other.of_blocks[:, other_at]
-    beyond = float(more.sum())
-    agreed = AGREED * math.sqrt(float(np.sum((more - more.mean()) ** 2)))
-    return beyond / max(EXCESS * other.noise, agreed, 1e-300)
+    more = float(fit.squares[at] - other.squares[other_at])
+    return more / max(EXCESS * other.colour * other.noise, 1e-300)
 
 
 def _bends(late: Array, begins: Array) -> Array:

@@ -37,6 +37,8 @@ STEP = 0.01
 PIECE, LEAST_SAMPLES = 1.0, 8
 # Change of the rate after which earlier corrections by it no longer hold, as a share of it.
 NEW_RATE = 0.1
+# Error of the integrals, as a standard deviation of the dead time in periods.
+APPROXIMATE = 0.01
 # A dead time that is known worse than this is not known: standard deviation, s.
 VAGUE = 0.1
 
@@ -63,7 +65,7 @@ class DeadTimeEstimator:
     def __init__(self, axis: str, memory: float) -> None:
         self._axis, self._memory = axis, memory
         self._grid: Array = STEP * np.arange(round(LONGEST / STEP) + 1)
-        self.rate = 0.0
+        self.rate = self._period = 0.0
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -114,7 +116,7 @@ class DeadTimeEstimator:
     def _add(self, times: Array, velocities: Array, stamps: Array, acting: Array) -> bool:
         """Add the moments of a piece of a block; return whether they count."""
         commands = HeldCommands(stamps, acting)
-        period = float(times[-1] - times[0]) / (len(times) - 1)
+        self._period = period = float(times[-1] - times[0]) / (len(times) - 1)
         rows = np.empty((len(self._grid), 4, len(times)))
         rows[:, 1], rows[:, 3] = -integral_of_velocity(times, velocities), velocities
         halves = 0.5 * STEP * np.arange(-1.0, 2.0 * len(self._grid))
@@ -147,6 +149,7 @@ class DeadTimeEstimator:
         elif not std < VAGUE:
             self.reason = f"{self._axis}: dead time known to {2.0 * std:.2g} s only"
         else:
+            std = math.hypot(std, APPROXIMATE * self._period)
             self.value, self.variance, self.reason = max(late, 0.0), std**2, None
             gram = fit.moments[:2, :2]
             self.covariance = fit.covariance[:2, :2]

@@ -75,6 +75,9 @@ BAND_PRECISION = 0.1
 # An assumed dead time is wrong if the identified one differs by this number of standard deviations,
 # and by this time, s; a change of an identified one by NEW_DEAD_TIME, s, is not linear.
 WRONG_SIGMAS, WRONG_TIME, NEW_DEAD_TIME = 5.0, 0.01, 0.5 * STEP
+# Integrals are approximations where commands act between samples: their relative error, and the
+# largest ratio of period and time constant for which it holds.
+APPROXIMATE, COARSE = 0.002, 0.35
 # Number of blocks that are stored to be processed again.
 STORED = 16
 # Relative standard deviation that is added to a and c when a new load is detected.
@@ -260,12 +263,12 @@ class RecursiveFit:
 
     def _covariance_of(self, index: int) -> Array:
         variance = self._dead_time_of(index)[1]
-        if not math.isfinite(variance):
-            return np.diag([math.inf, math.inf])
         theta, axis, delay = self._theta_of(index), self._axes[index], self._delays[index]
+        if not math.isfinite(variance) or axis.too_fast:
+            return np.diag([math.inf, math.inf])
         found = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
         if not self._given[index]:
-            found = at_least(found, delay.covariance)
+            found = at_least(found, delay.covariance) + np.diag((APPROXIMATE * theta) ** 2)
         return covariance_of_sigma(theta, found)
 
     @property
@@ -397,6 +400,11 @@ class RecursiveFit:
         (inertia, drag), covariance = self._values_of(index), self._covariance_of(index)
         if (unknown := self.dead_time_reasons()[index]) is not None:
             return unknown
+        if self._axes[index].too_fast:
+            return (
+                f"{AXES[index]}: odometry every {self._axes[index].period:.2g} s is too slow for "
+                f"the time constant {inertia / drag:.2g} s; publish it more often"
+            )
         if not (0.0 < inertia < math.inf and math.isfinite(drag)):
             return f"{AXES[index]}: inertia = {inertia:.3g} s: must be finite and > 0"
         # An error of the drag acts like an error of the inertia times the rate of the motion.
@@ -503,6 +511,16 @@ class _RecursiveAxis:
     def noise_variance(self) -> float:
         """Noise variance of a measured velocity, from the residuals."""
         return self._squares / self._samples
+
+    @property
+    def period(self) -> float:
+        """Time between two samples of the newest block, s; 0 before."""
+        return self._period
+
+    @property
+    def too_fast(self) -> bool:
+        """Whether the axis changes too much between two samples."""
+        return bool(self._period * self.theta[1] > COARSE)
 
     @property
     def spread(self) -> Array:
