@@ -10,11 +10,15 @@ those of integrated noisy velocities do; it is never below the covariance for in
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry.odometry import Array
+
+Mask = NDArray[np.bool_]
 
 # Minimum number of blocks for an estimate, and maximum number of blocks stored separately.
 LEAST_BLOCKS, MOST_BLOCKS = 6, 64
@@ -80,8 +84,13 @@ class BlockMoments:
         self._samples = keep * self._samples + rows.shape[2] - 1
         return True
 
-    def fit(self) -> GridFit | None:
-        """Return the least squares; None: too few blocks."""
+    def fit(self, valid: Callable[[Array], Mask] | None = None) -> GridFit | None:
+        """Return the least squares; None: too few blocks, or no valid point.
+
+        Args:
+            valid: Whether a point counts, shape (points,), by the coefficients at all points, shape
+                (points, p); None: all do.
+        """
         if len(self._blocks) < LEAST_BLOCKS:
             return None
         blocks = np.array(self._blocks)
@@ -97,7 +106,10 @@ class BlockMoments:
         products = moments[:, :p, p]
         theta = np.linalg.solve(scaled, (products / scale)[:, :, None])[:, :, 0] / scale
         squares = moments[:, p, p] - np.einsum("ki,ki->k", theta, products)
-        best = int(np.argmin(squares))
+        counts = np.ones(len(squares), bool) if valid is None else valid(theta)
+        if not counts.any():
+            return None
+        best = int(np.argmin(np.where(counts, squares, math.inf)))
         inverse = np.linalg.inv(scaled[best]) / np.outer(scale[best], scale[best])
         noise = max(float(squares[best]), 0.0) / free
         pulls = (blocks[:, best, :p, p] - blocks[:, best, :p, :p] @ theta[best]) @ inverse

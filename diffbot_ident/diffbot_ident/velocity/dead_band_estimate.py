@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95, Array
@@ -50,6 +51,8 @@ SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
 # A point of the grid is impossible if its sum of squares exceeds the least one by this number of
 # variances of a residual, as independent ones count.
 EXCESS = 10.0
+# Distance of an offset from a width of the grid up to which its rows are linear, in gaps.
+NEAR = 1.0
 # A standard deviation as a share of the width of an interval with certain ends.
 RANGE_STD = 0.5 / NORMAL_95
 
@@ -165,8 +168,8 @@ class DeadBandEstimator:
         np.maximum.at(self._most, cells[sent], sizes[sent])
 
     def _estimate(self) -> None:
-        fits = {kind: moments.fit() for kind, moments in self._moments.items()}
-        offset, threshold = fits[DeadBandKind.OFFSET], fits[DeadBandKind.THRESHOLD]
+        offset = self._moments[DeadBandKind.OFFSET].fit(self._is_linear)
+        threshold = self._moments[DeadBandKind.THRESHOLD].fit()
         self.value, self.variance = math.nan, math.inf
         self.reason = f"{self._axis}: too little motion"
         if offset is None or threshold is None or not offset.coefficients[0] > 0.0:
@@ -190,6 +193,16 @@ class DeadBandEstimator:
         there = band > max(SIGNIFICANT_SIGMAS * std, LEAST_BAND * self._largest)
         end = BoundedSearch("dead band", band, 0.0, self._largest, "", natural_low=True)
         self._judge(band, end.std(std), DeadBandKind.OFFSET, there)
+
+    def _is_linear(self, coefficients: Array) -> NDArray[np.bool_]:
+        """Return whether the offset at each width is near it, where the rows hold, (GRID,).
+
+        Far from it they may become those of a threshold.
+        """
+        gaps = np.diff(self._widths, append=2.0 * self._widths[-1] - self._widths[-2])
+        a, shift = coefficients[:, 0], coefficients[:, 2]
+        near: NDArray[np.bool_] = np.abs(shift) <= NEAR * gaps * np.abs(a)
+        return near
 
     def _possible(self, fit: GridFit) -> tuple[float, float]:
         """Return the range of possible thresholds; its upper end is infinite if it is not known."""
