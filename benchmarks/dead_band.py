@@ -14,8 +14,8 @@ recording   `identify` on both axes of each robot: coverage of the 95 % interval
             in %. `none`: robots without a dead band. `large`: with one, but no command below 60 %
             of the largest, so that no dead band may be reported.
 fits        the same for the fits alone, without the model checks, which take most of the time.
-driving     the same for the estimate together with sigma while driving, for offsets and for robots
-            without dead band.
+driving     the same for the estimate together with sigma while driving, for both kinds and for
+            robots without dead band.
 creep       average speed at very low commands: 0.01 m/s with a dead band of 0.05 m/s, 0.03 rad/s
             with 0.2 rad/s.
 path        rms error of the true position on a slow figure-8 (0.25 m, 50 s), without dead band,
@@ -263,7 +263,7 @@ def fits(robots: int, seed: int) -> None:
 
 def driving(robots: int, seed: int) -> None:
     """Print the coverage of the intervals while driving, and the error of sigma."""
-    for kind in (DeadBandKind.OFFSET, None):
+    for kind in (*DeadBandKind, None):
         inside, off, used = [], [], 0
         for number in range(robots):
             one = sample(seed, number, kind)
@@ -278,7 +278,8 @@ def driving(robots: int, seed: int) -> None:
                 held = tuple(command)
             half = NORMAL_95 * np.sqrt(fit.dead_band_variances)
             known = np.isfinite(half)
-            inside += (np.abs(fit.dead_band_values - one.bands) <= half)[known].tolist()
+            away = np.abs(fit.dead_band_values - one.bands)
+            inside += (away <= half + ROUNDING)[known].tolist()
             used += sum(band.width > 0.0 for band in fit.dead_band)
             off.append(np.abs(fit.values / one.sigma.as_array() - 1.0))
         name = "none" if kind is None else kind.value
