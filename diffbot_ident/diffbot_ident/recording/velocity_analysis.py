@@ -22,6 +22,7 @@ from scipy.signal import lfilter
 
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
+from diffbot_ident.recording.driver_limits import driver_limit
 from diffbot_ident.recording.samples import Array, Mask
 from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
@@ -383,6 +384,8 @@ def analyse_axis(
     """
     segments, notes = prepared(segments, refresh)
     try:
+        if _changes(segments) == 1:
+            return AxisAnalysis(_of_one_step(segments, subject, unit, longest_dead_time, notes))
         _check_excitation(segments, unit)
         plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
@@ -406,6 +409,10 @@ def analyse_axis(
         to_identify="command more steps, or sample faster",
     )
     verdict = replace(verdict, values=(*verdict.values, band))
+    if verdict.outcome is AnalysisOutcome.REFUSED:
+        limit = driver_limit(plain.segments, plain.fit)
+        if limit is not None:
+            verdict = replace(verdict, reason=f"{limit.text(unit)} ({verdict.reason})")
     return AxisAnalysis(verdict, scan_dead_times(found.segments, found.fit), found.prediction)
 
 
@@ -547,6 +554,39 @@ def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:
     return segments[0].period * samples / fresh if 0 < fresh < 0.9 * samples else 0.0
 
 
+def _changes(segments: Sequence[AxisSegment]) -> int:
+    """Return how often the command that was sent changes by more than rounding."""
+    size = float(np.ptp(np.concatenate([segment.sent_values for segment in segments] or [[0.0]])))
+    steps = [np.abs(np.diff(segment.sent_values)) for segment in segments]
+    return sum(int(np.count_nonzero(step > 1e-6 * size)) for step in steps)
+
+
+def _of_one_step(
+    segments: Sequence[AxisSegment], subject: str, unit: str, longest: float, notes: Sequence[str]
+) -> Verdict:
+    """Return what one step of the command tells: values that no held-out motion can test.
+
+    Raises:
+        ValueError: Nothing can be fitted.
+    """
+    fit = fit_dead_time(segments, longest)
+    values = values_of(fit, unit)
+    told = ", ".join(
+        f"{name} {value} {spread} {of}".strip()
+        for name, value, spread, of in (value.row() for value in values[2:4])
+    )
+    return Verdict(
+        subject,
+        AnalysisOutcome.NOT_EXCITED,
+        "the command has one step only, so that no other step is left to test the model on (held "
+        f"out); a fit to this one gives {told}; record two steps or more, of several sizes",
+        values=values,
+        r_squared_fit=fit.fit.r_squared,
+        error_unit=unit,
+        notes=tuple(notes),
+    )
+
+
 def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
     """Check that there are enough readings, and changes of the command, for a fit.
 
@@ -556,7 +596,7 @@ def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
     samples = sum(np.count_nonzero(segment.counts) for segment in segments)
     if samples < LEAST_SAMPLES:
         raise ValueError(f"{samples} readings of the velocity: must be at least {LEAST_SAMPLES}")
-    commands = [segment.command for segment in segments]
+    commands = [segment.sent_values for segment in segments]
     size = float(np.ptp(np.concatenate(commands)))
     steps = [np.abs(np.diff(command)) for command in commands]
     changes = sum(int(np.count_nonzero(step > 0.02 * size)) for step in steps)

@@ -37,7 +37,7 @@ from diffbot_ident.velocity.first_order import (
     OutputError,
     fit_at,
 )
-from diffbot_ident.velocity.sent_commands import levels_of
+from diffbot_ident.velocity.sent_commands import SAME_LEVEL, levels_of
 from diffbot_ident.velocity.smoothed_response import UNSMOOTHED, Smoothing
 
 LONGEST = 1.0
@@ -179,12 +179,16 @@ def _farthest(segments: Sequence[AxisSegment]) -> float:
     """Return the longest dead time that the segments can tell, s.
 
     The first samples of a segment, as many as the longest dead time, only serve as past commands: a
-    change of the command must remain.
+    change of the command must remain, also if velocities are means, which seem to precede it.
     """
+    period = segments[0].period
     most = max(len(segment.velocity) for segment in segments) // 3
-    changes = [np.flatnonzero(np.diff(segment.command)) for segment in segments]
-    last = max((int(found[-1]) for found in changes if len(found)), default=most)
-    return min(most, last) * segments[0].period
+    steps = [np.abs(np.diff(segment.command)) for segment in segments]
+    least = SAME_LEVEL * max((float(step.max(initial=0.0)) for step in steps), default=0.0)
+    changes = [np.flatnonzero(step > least) for step in steps]
+    last = max((int(found[-1]) for found in changes if len(found)), default=2 * most)
+    before = last - 2 - math.ceil(0.5 * LONGEST_WINDOW / period)
+    return max(min(most, before), 0) * period
 
 
 def _fit_within(
