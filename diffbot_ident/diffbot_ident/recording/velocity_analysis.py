@@ -409,11 +409,28 @@ def analyse_axis(
         to_identify="command more steps, or sample faster",
     )
     verdict = replace(verdict, values=(*verdict.values, band))
-    if verdict.outcome is AnalysisOutcome.REFUSED:
-        limit = driver_limit(plain.segments, plain.fit)
-        if limit is not None:
-            verdict = replace(verdict, reason=f"{limit.text(unit)} ({verdict.reason})")
+    verdict = _with_driver_limit(verdict, plain, found, unit)
     return AxisAnalysis(verdict, scan_dead_times(found.segments, found.fit), found.prediction)
+
+
+def _with_driver_limit(
+    verdict: Verdict, plain: CrossValidation, found: CrossValidation, unit: str
+) -> Verdict:
+    """Refuse the verdict, with its own reason, if a limit of the driver explains the motion best.
+
+    A plateau also looks like a power law of the command.
+    """
+    refused = verdict.outcome is AnalysisOutcome.REFUSED
+    if not refused and found.fit.exponent == 1.0:
+        return verdict
+    limit = driver_limit(plain.segments, plain.fit)
+    if limit is None:
+        return verdict
+    left = limit.remains * plain.fit.fit.residual_std**2
+    if not refused and not left < found.fit.fit.residual_std**2:
+        return verdict
+    reason = f"{limit.text(unit)} ({verdict.reason})" if verdict.reason else limit.text(unit)
+    return replace(verdict, outcome=AnalysisOutcome.REFUSED, reason=reason)
 
 
 def _best_model(
