@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of velocity robots that mislead: one step, two clocks, twists in another frame."""
 
-import json
 import math
 
 import numpy as np
@@ -11,7 +10,7 @@ from made_recordings.recorded_bag import RecordedBag
 
 from diffbot_ident.velocity.first_order import FirstOrder
 
-PERIOD = 0.02
+PERIOD, BEGIN = 0.02, 200.0  # s
 
 
 def moved(seed, tau, gain, seconds=30.0, dead_time=0.06, largest=0.6):
@@ -31,7 +30,7 @@ def write(folder, seed, of_world=False, clock=None, taus=(0.25, 0.15)):
     theta = 0.0
     with RecordedBag(folder) as bag:
         for k in range(len(forward[0])):
-            stamp = 1.0 + k * PERIOD
+            stamp = BEGIN + k * PERIOD
             v, w = forward[1][k], turning[1][k]
             noisy = (v + 0.004 * rng.standard_normal(), w + 0.008 * rng.standard_normal())
             bag.odometry("/odom", stamp, noisy, theta, of_world)
@@ -45,20 +44,18 @@ def write(folder, seed, of_world=False, clock=None, taus=(0.25, 0.15)):
                 bag.stamped_twist("/cmd_vel", stamp + 1e-4, asked, stamp + 1e-4 + clock)
 
 
-def parameters(folder):
-    return json.loads((folder / "summary.json").read_text())["axes"]["v"]["parameters"]
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, capsys, seed):
     found = {}
     for of_world in (True, False):
-        bag, out = tmp_path / f"bag{of_world}", tmp_path / f"out{of_world}"
-        write(bag, seed, of_world)
-        assert identify(bag, "--output", out, "--no-pictures") == 0
+        folder = tmp_path / str(of_world)
+        folder.mkdir()
+        write(folder / "bag", seed, of_world)
+        status, summary = identify(folder, folder / "bag")
+        assert status == 0
         said = capsys.readouterr().out
         assert ("in the frame of its pose" in said) is of_world
-        found[of_world] = parameters(out)
+        found[of_world] = summary["axes"]["v"]["parameters"]
     for name, true in (("time constant", 0.25), ("gain", 1.0)):
         value = found[True][name]
         assert abs(value["value"] - true) < max(4.0 * value["std"], 0.01 * true)
@@ -68,7 +65,7 @@ def test_a_twist_in_the_frame_of_the_pose_is_turned_into_the_robots(tmp_path, ca
 @pytest.mark.parametrize(("clock", "says"), [(-100.0, "before"), (3.0, "after"), (1.6e9, "after")])
 def test_two_clocks_are_named(tmp_path, capsys, clock, says):
     write(tmp_path / "bag", 3, clock=clock)
-    assert identify(tmp_path / "bag", "--output", tmp_path / "out", "--no-pictures") == 2
+    assert identify(tmp_path, tmp_path / "bag") == (2, None)
     said = capsys.readouterr().err
     assert "have two clocks" in said and f"s {says} /odom" in said
 
@@ -80,7 +77,7 @@ def test_tables_without_a_common_time_are_two_clocks(tmp_path, capsys):
         rows = [f"{since + t:.3f},{value:.6f}" for t, value in zip(times, values, strict=True)]
         (tmp_path / f"{name}.csv").write_text("\n".join([f"time,{name}", *rows]) + "\n")
     files = (tmp_path / "command_v.csv", tmp_path / "v.csv")
-    assert identify(*files, "--output", tmp_path / "out", "--no-pictures") == 2
+    assert identify(tmp_path, *files) == (2, None)
     said = capsys.readouterr().err
     assert "two clocks" in said
 
@@ -96,10 +93,10 @@ def test_one_step_gives_values_and_says_that_nothing_tests_them(tmp_path, capsys
     velocity += 0.004 * rng.standard_normal(len(times))
     rows = [f"{t:.4f},{u},{v:.6f}" for t, u, v in zip(times, asked, velocity, strict=True)]
     (tmp_path / "step.csv").write_text("\n".join(["time,command_v,v", *rows]) + "\n")
-    status = identify(tmp_path / "step.csv", "--output", tmp_path / "out", "--no-pictures")
+    status, summary = identify(tmp_path, tmp_path / "step.csv")
     assert status == 1  # nothing tested it, so nothing may be used
     assert "the command has one step only" in capsys.readouterr().out
     for name, true in (("time constant", tau), ("gain", gain)):
-        value = parameters(tmp_path / "out")[name]
+        value = summary["axes"]["v"]["parameters"][name]
         assert abs(value["value"] - true) < max(4.0 * value["std"], 0.002), name
         assert math.isfinite(value["std"])

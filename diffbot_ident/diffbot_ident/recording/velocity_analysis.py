@@ -573,7 +573,8 @@ def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:
 
 def _changes(segments: Sequence[AxisSegment]) -> int:
     """Return how often the command that was sent changes by more than rounding."""
-    size = float(np.ptp(np.concatenate([segment.sent_values for segment in segments] or [[0.0]])))
+    values = [np.zeros(0), *(segment.sent_values for segment in segments)]
+    size = float(np.ptp(np.concatenate(values))) if any(map(len, values)) else 0.0
     steps = [np.abs(np.diff(segment.sent_values)) for segment in segments]
     return sum(int(np.count_nonzero(step > 1e-6 * size)) for step in steps)
 

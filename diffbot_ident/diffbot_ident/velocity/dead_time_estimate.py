@@ -64,7 +64,7 @@ class DeadTimeEstimator:
 
     def __init__(self, axis: str, memory: float) -> None:
         self._axis, self._memory = axis, memory
-        self._grid: Array = STEP * np.arange(round(LONGEST / STEP) + 1)
+        self._grid: Array = np.float64(STEP) * np.arange(round(LONGEST / STEP) + 1)
         self.rate = self._period = 0.0
         self.begin_anew()
 
