@@ -73,6 +73,9 @@ EARLY, SIGNIFICANCE, PRACTICAL_SHARE = 0.05, 0.005, 0.002
 # A ramp has a dead time of its own if it differs from that of the fast tests by this number of
 # standard deviations, and by this time, s.
 OTHER_SIGMAS, OTHER_TIME = 5.0, 0.02
+# The fast tests have dead times of their own if the deviation of their mean is this number of times
+# that of a reading.
+DIFFERENT_ROWS = 5.0
 # Up to this length, s, a start is left out without a note: it is the filter's.
 SHORT = 0.03
 
@@ -216,9 +219,10 @@ def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _S
     late = fit.own_friction[:, 0] / [motions[name].slope for name in ramps]
     spread = fit.own_friction[:, 1] / [motions[name].slope for name in ramps]
     # How exactly a dead time is seen, even if those of the fast tests differ.
-    seen = min(delay.std, ROWS * _period(motions))
+    row = ROWS * _period(motions)
+    seen, differ = min(delay.std, row), delay.std > DIFFERENT_ROWS * row
     wrong = np.abs(late) > np.maximum(OTHER_SIGMAS * np.hypot(spread, seen), OTHER_TIME)
-    return (free, own_start) if wrong.any() else (motions, start)
+    return (free, own_start) if differ or wrong.any() else (motions, start)
 
 
 def _period(motions: Motions) -> float:
