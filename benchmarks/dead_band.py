@@ -6,13 +6,16 @@ Robots are drawn at random: time constants 0.1 to 2 s, drags 0.4 to 1.6, dead ti
 bands 4 to 30 % of the largest command, odometry at 20 to 100 Hz with 512 to 8192 counts or none and
 noise of 1 to 20 mm/s and 2 to 40 mrad/s, commands of random size held for 0.4 to 2 s, 60 s. Parts:
 
+sizes       `identify` on recordings whose commands have 2 to 8 sizes, sent at 5 to 20 Hz by a clock
+            of their own: coverage of the interval of the dead band, by kind, and its width over
+            the distance between the two commands next to the dead band.
 recording   `identify` on both axes of each robot: coverage of the 95 % intervals of dead band,
             inertia and drag, by kind of dead band, and the largest error of inertia and drag
             in %. `none`: robots without a dead band. `large`: with one, but no command below 60 %
             of the largest, so that no dead band may be reported.
 fits        the same for the fits alone, without the model checks, which take most of the time.
-driving     the same for the estimate together with sigma while driving, for offsets and for robots
-            without dead band.
+driving     the same for the estimate together with sigma while driving, for both kinds and for
+            robots without dead band.
 creep       average speed at very low commands: 0.01 m/s with a dead band of 0.05 m/s, 0.03 rad/s
             with 0.2 rad/s.
 path        rms error of the true position on a slow figure-8 (0.25 m, 50 s), without dead band,
@@ -33,17 +36,23 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from velocity_recordings import driven
 
 from arc_odometry import WheelGeometry
+from arc_odometry.odometry import Array
 from diffbot_controllers.velocity_tracking.dead_band_compensation import NO_DEAD_BANDS
 from diffbot_controllers.velocity_tracking.law import (
     TrackerSettings,
     VelocityLimits,
     VelocityTracker,
 )
-from diffbot_description.dead_band import DeadBand, DeadBandKind
+from diffbot_description.dead_band import DeadBand, DeadBandKind, passed_of
 from diffbot_description.dynamics import Sigma
 from diffbot_ident.recording.dead_band_analysis import NAME
+from diffbot_ident.recording.findings import analyse_axes
+from diffbot_ident.recording.identify import STILL
+from diffbot_ident.recording.samples import Block
+from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.velocity_analysis import analyse_axis
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_time import fit_dead_band
@@ -57,6 +66,7 @@ from pose2d_trajectories import Reference, Trajectory, make_trajectory
 DURATION = 60.0  # s
 LARGEST = np.array([0.5, 1.5])  # commands, m/s and rad/s
 LEAST_LARGE = 0.6
+ROUNDING = 1e-9
 BANDS = (0.05, 0.2)  # m/s, rad/s
 CREEP = (0.01, 0.03)  # m/s, rad/s
 NOISE, COUNTS = (0.002, 0.005), 2578
@@ -114,6 +124,77 @@ def sample(seed: int, number: int, kind: DeadBandKind | None, large: bool = Fals
         robot.step(command, period)
     columns = np.array(rows)
     return Sample(sigma, bands, dead_time, period, columns[:, :2], columns[:, 2:])
+
+
+def of_sizes(seed: int, number: int, kind: DeadBandKind) -> tuple[list[Segment], Array, Array]:
+    """Draw a robot and record it with commands of few sizes.
+
+    Returns:
+        Segments, the true dead bands, and the sizes of the commands, shape (2, sizes).
+    """
+    r = np.random.default_rng((seed, number, 7))
+    period, spacing = r.uniform(0.02, 0.1), r.uniform(0.05, 0.2)
+    tau, gain = 10.0 ** r.uniform(-1.2, -0.2, 2), r.uniform(0.8, 1.1, 2)
+    dead_time = r.uniform(0.0, 0.25)
+    bands = r.uniform(0.05, 0.4, 2) * LARGEST
+    sizes = np.sort(r.uniform(0.05, 1.0, (2, int(r.integers(1, 8)))), axis=1) * LARGEST[:, None]
+    # One size at least is above the dead band, one below: without, nothing can be told.
+    sizes = np.column_stack((r.uniform(0.2, 0.9, 2) * bands, sizes[:, :-1], LARGEST))
+    sent = r.uniform(0.0, spacing) + spacing * np.arange(int(DURATION / spacing))
+    times = period * np.arange(int(DURATION / period))
+    command = np.zeros((len(sent), 2))
+    until = 0.0
+    for k, t in enumerate(sent.tolist()):
+        command[k] = command[k - 1] if k else 0.0
+        if t >= until:
+            until = t + r.uniform(0.4, 2.0)
+            command[k] = [r.choice(own) for own in sizes] * r.choice([-1.0, 0.0, 1.0], 2)
+    noise = 10.0 ** r.uniform((-3.0, -2.7), (-2.0, -1.7))
+    measured = np.column_stack(
+        [
+            driven(
+                times, sent + dead_time, passed_of(command[:, i], bands[i], kind),
+                float(tau[i]), float(gain[i]),
+            )[1]
+            for i in range(2)
+        ]
+    )  # fmt: skip
+    measured += noise * r.standard_normal(measured.shape)
+    blocks = [
+        Block(times, {"v": measured[:, 0], "w": measured[:, 1]}),
+        Block(sent, {"command_v": command[:, 0], "command_w": command[:, 1]}),
+    ]
+    settings = SegmentSettings(still=STILL)
+    channels = ("command_v", "command_w", "v", "w")
+    return list(Segmenter(settings).segments(blocks, channels)), bands, sizes
+
+
+def sizes(robots: int, seed: int) -> None:
+    """Print coverage and widths of the dead band's intervals where commands have few sizes."""
+    for kind in DeadBandKind:
+        inside, shares, told, estimated, right = [], [], 0, 0, 0
+        for number in range(robots):
+            segments, bands, sent = of_sizes(seed, number, kind)
+            for axis, analysis in enumerate(analyse_axes(segments).values()):
+                verdict = analysis.verdict
+                estimated += verdict.usable
+                value = verdict.value(NAME) if verdict.usable else None
+                if value is None or not value.identifiable:
+                    continue
+                told += 1
+                right += analysis.fit.kind is kind
+                low, high = value.interval95
+                band = bands[axis]
+                inside.append(low - ROUNDING <= band <= high + ROUNDING)
+                above, below = sent[axis][sent[axis] > band], sent[axis][sent[axis] <= band]
+                shares.append((high - low) / (above.min() - below.max(initial=0.0)))
+        print(
+            f"sizes, {kind.value}, {robots} robots, 2 axes: estimated {estimated}, dead band told "
+            f"of {told}, of its kind {right}; intervals that hold the truth "
+            f"{100.0 * np.mean(inside):.1f} % of {len(inside)}; width over the distance between "
+            f"the commands next to it, median {np.median(shares):.3g}, largest {max(shares):.3g}",
+            flush=True,
+        )
 
 
 def recording(robots: int, seed: int) -> None:
@@ -182,12 +263,12 @@ def fits(robots: int, seed: int) -> None:
 
 def driving(robots: int, seed: int) -> None:
     """Print the coverage of the intervals while driving, and the error of sigma."""
-    for kind in (DeadBandKind.OFFSET, None):
+    for kind in (*DeadBandKind, None):
         inside, off, used = [], [], 0
         for number in range(robots):
             one = sample(seed, number, kind)
             fit = RecursiveFit(
-                Sigma(1.0, 1.0, 1.0, 1.0), None, RecursiveSettings(dead_time=one.dead_time)
+                Sigma(1.0, 1.0, 1.0, 1.0), None, RecursiveSettings(dead_time=(one.dead_time,) * 2)
             )
             held = (0.0, 0.0)
             for k, (command, velocity) in enumerate(
@@ -197,7 +278,8 @@ def driving(robots: int, seed: int) -> None:
                 held = tuple(command)
             half = NORMAL_95 * np.sqrt(fit.dead_band_variances)
             known = np.isfinite(half)
-            inside += (np.abs(fit.dead_band_values - one.bands) <= half)[known].tolist()
+            away = np.abs(fit.dead_band_values - one.bands)
+            inside += (away <= half + ROUNDING)[known].tolist()
             used += sum(band.width > 0.0 for band in fit.dead_band)
             off.append(np.abs(fit.values / one.sigma.as_array() - 1.0))
         name = "none" if kind is None else kind.value
@@ -300,7 +382,14 @@ def path(robots: int, seed: int) -> None:
             )
 
 
-PARTS = {"recording": recording, "fits": fits, "driving": driving, "creep": creep, "path": path}
+PARTS = {
+    "sizes": sizes,
+    "recording": recording,
+    "fits": fits,
+    "driving": driving,
+    "creep": creep,
+    "path": path,
+}
 
 
 def main() -> None:

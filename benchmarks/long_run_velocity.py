@@ -43,7 +43,8 @@ class Velocity:
         first = self.trajectory.at(0.0)
         self.robot.reset((first.x, first.y, first.theta))
         self.odometry = VelocityOdometry(self.robot, period, counts=COUNTS, seed=seed)
-        self.fit = RecursiveFit(TRUE, None, RecursiveSettings(dead_time=DEAD_TIME + 0.5 * period))
+        late = DEAD_TIME + 0.5 * period
+        self.fit = RecursiveFit(TRUE, None, RecursiveSettings(dead_time=(late, late)))
         settings = TrackerSettings(limits=TURTLEBOT_LIMITS, dead_time=DEAD_TIME)
         self.tracker = VelocityTracker(settings, TRUE, self.fit)
         self.stamps = OdometryStamps(0.5)

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 from made_recordings.sysid_logs import MadeDrivetrain, drawn, make_logs, repeated
 
-from diffbot_ident.recording.sysid_log import SysIdLog, read_sysid
+from diffbot_ident.recording.sysid_log import TESTS, SysIdLog, read_sysid
 from diffbot_ident.recording.verdict import Value, Verdict
 from diffbot_ident.recording.voltage_analysis import analyse_voltages
 from diffbot_ident.torque.estimate import NORMAL_95
@@ -48,6 +48,12 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--rigid", action="store_true", help="neither backlash nor slip")
+    parser.add_argument(
+        "--late", type=float, default=0.0, help="longest additional dead time of a robot, s"
+    )
+    parser.add_argument(
+        "--own", action="store_true", help="each test of a robot has such a dead time of its own"
+    )
     parser.add_argument("--unfiltered", action="store_true", help="velocities are not averaged")
     add_cluster_options(parser, limit=None)
     arguments = parser.parse_args()
@@ -57,8 +63,9 @@ def main() -> None:
         robots = [replace(robot, backlash=0.0, grip=math.inf) for robot in robots]
     if arguments.unfiltered:
         robots = [replace(robot, window=0.0) for robot in robots]
+    logs = late_logs(robots, rng, arguments)
     with Cluster(arguments.scheduler, arguments.workers) as cluster:
-        verdicts = cluster.map(analysed, make_logs(robots, arguments.seed))
+        verdicts = cluster.map(analysed, logs)
         accuracy(robots, verdicts)
         again = robots[: arguments.repeated]
         if not again:
@@ -68,6 +75,25 @@ def main() -> None:
             others = [repeated(robot, rng) for robot in again]
             runs.append(cluster.map(analysed, make_logs(others, arguments.seed + k)))
         repeats(runs)
+
+
+def late_logs(
+    robots: Sequence[MadeDrivetrain], rng: np.random.Generator, arguments: argparse.Namespace
+) -> list[Mapping[str, object]]:
+    """Return the logs, with additional dead times of each robot, or of each of its tests."""
+    if not arguments.late:
+        return list(make_logs(robots, arguments.seed))
+    logs: list[dict[str, object]] = [{} for _ in robots]
+    more = rng.uniform(0.0, arguments.late, (len(robots), len(TESTS)))
+    for k, test in enumerate(TESTS):
+        late = more[:, k if arguments.own else 0]
+        moved = [
+            replace(robot, dead_time=robot.dead_time + float(each))
+            for robot, each in zip(robots, late, strict=True)
+        ]
+        for log, made in zip(logs, make_logs(moved, arguments.seed), strict=True):
+            log.update(made if not log else {test: made[test]})
+    return list(logs)
 
 
 def analysed(log: Mapping[str, object]) -> dict[str, Verdict]:

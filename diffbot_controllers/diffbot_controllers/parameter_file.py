@@ -361,13 +361,13 @@ class IdentifiedSigma:
         sigma: Parameters of (3).
         variances: Variances of sigma1..sigma4, in the squares of their units; 0 where exact, NaN
             where unknown.
-        dead_time: Time from a command to its effect on v and on omega, s.
+        dead_time: Time from a command to its effect on v and on omega, s; None: not known.
         dead_band: Dead bands of the commands of v and of omega, m/s and rad/s.
     """
 
     sigma: Sigma
     variances: tuple[float, ...] = (math.nan,) * 4
-    dead_time: tuple[float, ...] = (0.0, 0.0)
+    dead_time: tuple[float, float] | None = None
     dead_band: tuple[DeadBand, DeadBand] = (NO_DEAD_BAND, NO_DEAD_BAND)
 
 
@@ -396,8 +396,9 @@ def read_sigma(path: str) -> IdentifiedSigma:
             known = replace(known, variances=_numbers(section, "covariance_diagonal", 4))
             _check_identified(known.variances)
         if "dead_time" in section:
-            known = replace(known, dead_time=_numbers(section, "dead_time", 2))
-            _check_dead_time(known.dead_time)
+            late = _numbers(section, "dead_time", 2)
+            _check_dead_time(late)
+            known = replace(known, dead_time=(late[0], late[1]))
         if "dead_band" in section:
             known = replace(known, dead_band=_dead_bands(section))
         return known

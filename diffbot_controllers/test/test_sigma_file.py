@@ -43,7 +43,7 @@ def test_dead_bands_arrive_with_their_kinds(tmp_path):
 def test_only_sigma_is_needed(tmp_path):
     known = read_sigma(write(tmp_path, covariance_diagonal=None, dead_time=None, robot=None))
     assert all(map(math.isnan, known.variances))
-    assert known.dead_time == (0.0, 0.0)
+    assert known.dead_time is None
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def test_late_odometry_and_a_reset_of_time_give_zero(make, capfd):
 def test_a_robot_of_another_kind_is_adapted_to(make):
     # A busy machine takes longer than the stamps do: the clock goes with them.
     given = {"sigma": "[0.5, 0.4, 0.5, 0.4]", "linear_velocity": 0.5, "use_sim_time": "true"}
-    graph = make(adaptive="true", **given)
+    graph = make(adaptive="true", dead_time=0.0, **given)
     graph.run(30)
     assert list(graph.status[-1].sigma) == [0.5, 0.4, 0.5, 0.4]
     for k in range(500):

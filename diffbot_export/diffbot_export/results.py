@@ -360,7 +360,8 @@ def _velocity_axis(path: Path, section: Mapping[str, Any], index: int) -> Veloci
             "its command follows a power law, which the exported files cannot represent"
         )
     late = number("dead_time", index, 0.0)
-    band = number("dead_band", index, math.nan)
+    # The estimate, which has an interval; dead_band is 0 where the model does without one.
+    band = number("dead_band_estimate", index, number("dead_band", index, math.nan))
     spread = number("dead_band_variance", index, math.nan)
     of_band = f"dead_band of {path.name}"
     unknown = not math.isfinite(band) or spread == math.inf
@@ -514,6 +515,17 @@ def _calibrated(
     return SourcedValue(value, unit, f"{name} of {path.name}", lower, upper)
 
 
+def _late(entry: Mapping[str, Any], source: str) -> SourcedValue:
+    """Return a dead time; one without a standard deviation is assumed to be 0."""
+    value, std = entry.get("value"), entry.get("std")
+    if value is None or std is None:
+        return SourcedValue(0.0, "s", f"dead time of {source}: not known, 0 assumed")
+    if std == 0.0:
+        return SourcedValue(float(value), "s", f"dead time of {source}, as given")
+    found = SourcedValue.normal(float(value), float(std), "s", f"dead time of {source}")
+    return found.at_least(0.0)
+
+
 def _read_summary(path: Path, results: Results) -> None:
     """Read sigma that a run of launch siwek estimated while driving."""
     summary = _summary(path)
@@ -535,7 +547,7 @@ def _read_summary(path: Path, results: Results) -> None:
             )
         source = f"{name} of {path.name}"
         sigma.append(SourcedValue.normal(entry["value"], entry["std"], unit, source))
-    bands = controller.get("dead_band") or {}
+    bands, lates = controller.get("dead_band") or {}, controller.get("dead_time") or {}
     axes = {}
     for index, (axis, unit) in enumerate(zip(AXES, AXIS_UNITS, strict=True)):
         band = bands.get(axis) or {}
@@ -545,10 +557,11 @@ def _read_summary(path: Path, results: Results) -> None:
         axes[axis] = VelocityAxis(
             sigma[index],
             sigma[index + 2],
-            SourcedValue(0.0, "s", "dead time: not estimated while driving"),
+            _late(lates.get(axis) or {}, f"{axis} of {path.name}"),
             dead_band and dead_band.at_least(0.0),
         )
-        results.missing.append(f"dead time of {axis}: not estimated while driving, 0 assumed")
+        if not axes[axis].dead_time.identified:
+            results.missing.append(f"dead time of {axis}: not identified while driving")
     results.velocity = axes
     results.robot = str(summary.get("robot") or "") or results.robot
 

@@ -47,7 +47,7 @@ def test_the_range_of_a_threshold_ends_where_commands_did_and_did_not_move_the_a
     sizes = np.unique(np.abs(segment.command))
     below, above = sizes[sizes <= 0.15].max(), sizes[sizes > 0.15].min()
     assert found.dead_band == pytest.approx(0.5 * (below + above), abs=1e-8)
-    assert NORMAL_95 * found.dead_band_std == pytest.approx(0.475 * (above - below), rel=1e-6)
+    assert NORMAL_95 * found.dead_band_std == pytest.approx(0.5 * (above - below), rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", DeadBandKind)

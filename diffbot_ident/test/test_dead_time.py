@@ -27,7 +27,7 @@ def test_the_dead_time_is_found_in_fractions_of_a_sample(dead_time):
     found = fit_dead_time([recording(np.random.default_rng(1), dead_time, noise=0.0)])
     assert found.dead_time == pytest.approx(dead_time, abs=1e-3)
     assert found.fit.model.inertia == pytest.approx(TRUE.inertia, rel=0.01)
-    assert not found.at_end
+    assert found.dead_time_search.inside
 
 
 def test_intervals_of_dead_time_and_inertia_cover_together():
@@ -45,8 +45,10 @@ def test_intervals_of_dead_time_and_inertia_cover_together():
     assert (hits >= 34).all(), hits
 
 
-def test_a_dead_time_beyond_the_scan_is_told():
-    assert fit_dead_time([recording(np.random.default_rng(3), 0.9)], longest=0.4).at_end
+def test_a_dead_time_beyond_the_scan_is_searched_further():
+    found = fit_dead_time([recording(np.random.default_rng(3), 0.9)], longest=0.4)
+    assert found.dead_time_search.inside and found.longest > 0.9
+    assert abs(found.dead_time - 0.9) < 4.0 * found.dead_time_std < 0.05
 
 
 def test_the_exponent_of_a_power_law_is_found_with_its_interval():

@@ -171,3 +171,16 @@ def test_what_is_no_log_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(RecordingError, match=r"log\.json"):
         read_sysid(path)
+
+
+def test_renamed_tests_are_listed_beside_the_expected_names(tmp_path):
+    path = tmp_path / "log.json"
+    rows = [[0.01 * k, *[0.0] * 8] for k in range(50)]
+    path.write_text(
+        json.dumps(
+            {"sysid": True, "test": "Drivetrain", "units": "Meters", "unitsPerRotation": 1.0}
+            | {"ramp-ahead": rows, "jump-ahead": rows}
+        )
+    )
+    with pytest.raises(RecordingError, match="slow-forward.*its entries are .*ramp-ahead, jump"):
+        read_sysid(path)

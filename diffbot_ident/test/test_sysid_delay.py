@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from diffbot_ident.recording.sysid_delay import (
+    LONGEST,
     SysIdDelay,
     dead_time_of,
     delay_from_rest,
@@ -77,4 +78,5 @@ def test_the_earlier_of_both_counts():
 def test_without_motion_there_is_no_dead_time():
     assert seen_dead_time(np.full(50, VOLTS), np.zeros(50), PERIOD) is None
     assert not dead_time_of([], PERIOD).identifiable
-    assert not dead_time_of([0.5], PERIOD).identifiable
+    assert dead_time_of([0.5], PERIOD).identifiable
+    assert not dead_time_of([0.5, LONGEST + 0.5], PERIOD).identifiable

@@ -99,13 +99,23 @@ def test_an_axis_of_another_kind_is_refused_as_not_first_order(kind):
     rng, command = commands(11)
     verdict = analysed(command, REFUSED[kind](command), rng).verdict
     assert verdict.outcome is AnalysisOutcome.REFUSED, verdict.summary()
-    assert verdict.reason.startswith("not first order: ")
+    assert "not first order: " in verdict.reason
+    # What has a name of its own comes first.
+    named = {"saturation": "commands beyond about"}.get(kind, "not first order: ")
+    assert verdict.reason.startswith(named)
     assert any(item.passed is False for item in verdict.evidence)
 
 
-def test_a_dead_time_beyond_the_scan_is_refused():
+def test_a_dead_time_beyond_the_first_scan_is_searched_further():
     rng, command = commands(12)
-    velocity = TRUE.simulate(command, T, 0.0, 0.9)
+    verdict = analysed(command, TRUE.simulate(command, T, 0.0, 0.9), rng, longest=0.3).verdict
+    found = verdict.value("dead time")
+    assert verdict.usable and abs(found.value - 0.9) < 4.0 * found.std
+
+
+def test_a_dead_time_beyond_every_search_is_refused():
+    rng, command = commands(12)
+    velocity = TRUE.simulate(command, T, 0.0, 5.5)
     verdict = analysed(command, velocity, rng, longest=0.3).verdict
     assert verdict.outcome is AnalysisOutcome.REFUSED
     assert "dead time" in verdict.reason

@@ -172,7 +172,7 @@ def drive(
     if adaptive:
         # Velocities from encoders are means over the previous period: half a period late.
         late = dead + (0.5 * conditions.period if conditions.laboratory else 0.0)
-        estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=late))
+        estimator = RecursiveFit(start, covariance, RecursiveSettings(dead_time=(late, late)))
     settings = TrackerSettings(limits=conditions.limits, dead_time=dead, published=published)
     return simulate_velocity_drive(
         robot,

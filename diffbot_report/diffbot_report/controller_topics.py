@@ -139,6 +139,8 @@ CONTROLLERS = {
             "dead_band": 2,
             "dead_band_estimate": 2,
             "dead_band_variance": 2,
+            "dead_time": 2,
+            "dead_time_variance": 2,
         },
     ),
 }

@@ -186,6 +186,7 @@ def controller_keys(node: str, results: DriveResults, gains: Mapping[str, Any]) 
     if run.commanded is VELOCITY:
         keys["parameters"] = {**sigma_keys(run), **source}
         keys["dead_band"] = dead_band_keys(run)
+        keys["dead_time"] = dead_time_keys(run)
         keys["velocity_limits"] = list(results.recording.limits)
         return keys
     names = TORQUE.parameters
@@ -244,6 +245,27 @@ def dead_band_keys(run: DriveRun) -> dict[str, Any]:
             "identifiable": sure,
         }
     return keys
+
+
+def dead_time_keys(run: DriveRun) -> dict[str, Any]:
+    """Return the dead times in use at the end, of v and omega.
+
+    Returns:
+        For `v` and `omega`: `value`, s, and `std`, s, 0 where it was given; both None while it is
+        not known. Empty if nothing was driven.
+    """
+    if not len(run):
+        return {}
+    known = run.is_whole(float(run.time[-1]))
+    late, variance = (run.extra[name][-1] for name in ("dead_time", "dead_time_variance"))
+    sure = known & np.isfinite(variance) & (variance >= 0.0)
+    return {
+        name: {
+            "value": float(late[k]) if sure[k] else None,
+            "std": math.sqrt(variance[k]) if sure[k] else None,
+        }
+        for k, name in enumerate(("v", "omega"))
+    }
 
 
 def adaptation_keys(

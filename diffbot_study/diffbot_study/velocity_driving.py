@@ -122,7 +122,6 @@ def simulate_velocity_drive(
     sensor = VelocityOdometry(
         robot, period, counts=encoder_counts, velocity_noise=velocity_noise, seed=seed
     )
-    ahead = tracker.settings.dead_time
     rows: list[tuple[float, ...]] = []
     for k in range(periods_in("duration", duration, period)):
         t = k * period
@@ -130,7 +129,9 @@ def simulate_velocity_drive(
             robot.sigma, new_sigma = new_sigma[1], None
         wanted = trajectory.at(t)
         pose, velocity = sensor.read()
-        command = tracker.update(t, wanted, pose, velocity, ahead=trajectory.at(t + ahead))
+        command = tracker.update(
+            t, wanted, pose, velocity, ahead=trajectory.at(t + tracker.dead_time)
+        )
         sigma = tracker.sigma.as_array()
         rows.append(
             (t, *robot.pose(), *pose, *robot.velocity(), *velocity, *command)

@@ -81,10 +81,24 @@ class RecordedBag:
         twist = _geometry("Twist", *_twist(velocity))
         self._write(topic, "geometry_msgs/msg/TwistStamped", logged, _header(stamp), twist)
 
-    def odometry(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
-        """Write an Odometry of (v, omega), m/s and rad/s; its pose stays 0."""
-        pose = _geometry("PoseWithCovariance", _pose((0.0, 0.0, 0.0)), np.zeros(36))
-        twist = _geometry("Twist", *_twist(velocity))
+    def odometry(
+        self,
+        topic: str,
+        stamp: float,
+        velocity: tuple[float, float],
+        theta: float = 0.0,
+        of_world: bool = False,
+    ) -> None:
+        """Write an Odometry of (v, omega), m/s and rad/s, with heading (rad); its place stays 0.
+
+        `of_world`: the twist is in the frame of the pose.
+        """
+        pose = _geometry("PoseWithCovariance", _pose((0.0, 0.0, theta)), np.zeros(36))
+        linear, angular = _twist(velocity)
+        if of_world:
+            x, y = velocity[0] * np.cos(theta), velocity[0] * np.sin(theta)
+            linear = _geometry("Vector3", float(x), float(y), 0.0)
+        twist = _geometry("Twist", linear, angular)
         moving = _geometry("TwistWithCovariance", twist, np.zeros(36))
         header = _header(stamp)
         self._write(topic, "nav_msgs/msg/Odometry", stamp, header, "base_link", pose, moving)

@@ -122,3 +122,31 @@ def test_logs_of_different_units_are_refused(tmp_path):
     other = read(tmp_path, {**data, "units": "Rotations"})
     with pytest.raises(ValueError, match="different units"):
         analyse_voltages([one, other])
+
+
+@pytest.mark.parametrize("late", [0.3, 0.55])
+def test_a_long_dead_time_is_no_inertia(tmp_path, late):
+    robot = MadeDrivetrain(dead_time=late, window=0.02, noise=0.004, ramp=0.5)
+    verdict = verdicts(read(tmp_path, make_logs([robot], 31)[0]))["left side"]
+    assert verdict.usable, verdict.summary()
+    for name in ("ks", "kv", "ka"):
+        value, true = verdict.value(name), getattr(robot, name)[0]
+        assert abs(value.value - true) < 4.0 * value.std < 0.3 * true, name
+    dead_time = verdict.value("dead time")
+    assert abs(dead_time.value - late) < 4.0 * dead_time.std
+
+
+def test_tests_with_a_dead_time_each(tmp_path):
+    robot = MadeDrivetrain(window=0.02, noise=0.004, ramp=0.5)
+    lates = {"slow-forward": 0.4, "slow-backward": 0.1, "fast-forward": 0.05, "fast-backward": 0.2}
+    data = {}
+    for test, late in lates.items():
+        made = make_logs([replace(robot, dead_time=late)], 32)[0]
+        data = {**(data or made), test: made[test]}
+    verdict = verdicts(read(tmp_path, data))["left side"]
+    assert verdict.usable, verdict.summary()
+    for name in ("ks", "kv", "ka"):
+        value, true = verdict.value(name), getattr(robot, name)[0]
+        assert abs(value.value - true) < 3.5 * value.std, name
+    note = next(note for note in verdict.notes if "dead times of their own" in note)
+    assert "slow-forward" in note and "slow-backward" in note

@@ -62,6 +62,9 @@ from diffbot_description.dead_band import DeadBandKind
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import check_reference
 
+# Longest dead time that an estimator may find, s.
+LONGEST_DEAD_TIME = 1.0
+
 
 class PoseError(NamedTuple):
     """The error (9) in the robot's frame.
@@ -284,14 +287,14 @@ def _braking(
 
 
 class DeadTimePredictor:
-    """Stores the commands of the last dead time and predicts their effect.
+    """Stores the newest commands and predicts the effect of those that have none yet.
 
     Args:
-        dead_time: Time from a command to its effect, s, >= 0.
+        longest: Longest dead time that is predicted over, s, >= 0.
     """
 
-    def __init__(self, dead_time: float) -> None:
-        self._dead_time = dead_time
+    def __init__(self, longest: float) -> None:
+        self._longest = longest
         self.reset()
 
     def reset(self) -> None:
@@ -301,23 +304,34 @@ class DeadTimePredictor:
     def hold(self, start: float, end: float, command: Velocity) -> None:
         """Store the newest command, which was held between two stamps, s."""
         self._held.append((start, end, command))
-        while self._held and self._held[0][1] <= end - self._dead_time:
+        while self._held and self._held[0][1] <= end - self._longest:
             self._held.popleft()
 
-    def predict(self, pose: Pose, velocity: Velocity, sigma: Sigma) -> tuple[Pose, Velocity]:
+    def predict(
+        self, pose: Pose, velocity: Velocity, sigma: Sigma, dead_time: float
+    ) -> tuple[Pose, Velocity]:
         """Predict pose and velocity at the time when the next command will act.
 
         The velocity follows (3) exactly; the path of each command is the arc of its mean velocity.
+
+        Args:
+            pose: Pose now, m and rad.
+            velocity: Velocity now, m/s and rad/s.
+            sigma: Parameters of (3).
+            dead_time: Time from a command to its effect, s, >= 0.
         """
+        dead_time = min(dead_time, self._longest)
         if not self._held:
-            return self._moved(pose, velocity, REST, self._dead_time, sigma)
+            return self._moved(pose, velocity, REST, dead_time, sigma)
         now = self._held[-1][1]
-        begin = now - self._dead_time
+        begin = now - dead_time
         before = self._held[0][0] - begin
         if before > 0.0:
             pose, velocity = self._moved(pose, velocity, REST, before, sigma)
         for start, end, command in self._held:
             duration = end - max(start, begin)
+            if duration <= 0.0:
+                continue
             pose, velocity = self._moved(pose, velocity, command, duration, sigma)
         return pose, velocity
 
@@ -342,6 +356,10 @@ class SigmaSource(Protocol):
     def dead_band(self) -> BandPair:
         """Dead bands of the commands that belong to this sigma."""
 
+    @property
+    def dead_time(self) -> tuple[float, float]:
+        """Dead times of v and omega, s: the newest that may be used."""
+
     def update(
         self, stamp: float, velocity: tuple[float, float], command: tuple[float, float]
     ) -> None:
@@ -360,7 +378,8 @@ class TrackerSettings:
         floor: Minimum natural frequency of the kinematic law, rad/s, >= 0.
         limits: Limits of commands and accelerations.
         dead_time: Time from a command to its effect, s, >= 0. The law then uses the state predicted
-            from its earlier commands, so that the delay does not cause oscillations.
+            from its earlier commands, so that the delay does not cause oscillations. An estimator
+            has dead times of its own, to start with this one.
         dead_band: Dead bands of the commands of (v, omega), below their limits; with an estimator,
             those to start with.
         published: Whether to use (10) and (11) as printed, which diverge; for comparison only.
@@ -446,7 +465,7 @@ class VelocityTracker:
         self.settings = settings
         self._sigma = sigma
         self._estimator = estimator
-        self._predictor = DeadTimePredictor(settings.dead_time)
+        self._predictor = DeadTimePredictor(max(settings.dead_time, LONGEST_DEAD_TIME))
         self._compensation = DeadBandCompensation()
         self.reset()
 
@@ -459,6 +478,13 @@ class VelocityTracker:
     def dead_band(self) -> BandPair:
         """Dead bands in use."""
         return self.settings.dead_band if self._estimator is None else self._estimator.dead_band
+
+    @property
+    def dead_time(self) -> float:
+        """Dead time in use, s, one for both axes: their mean."""
+        if self._estimator is None:
+            return self.settings.dead_time
+        return 0.5 * sum(self._estimator.dead_time)
 
     def reset(self) -> None:
         """Forget the stored commands, as after a stop; the estimate stays."""
@@ -499,9 +525,9 @@ class VelocityTracker:
         error = pose_error(reference, pose)
         velocity_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
         sigma, bands, settings = self.sigma, self.dead_band, self.settings
-        if settings.dead_time > 0.0:
-            pose, velocity = self._predictor.predict(pose, velocity, sigma)
-            reference = ahead or reference.after(settings.dead_time)
+        if (dead_time := self.dead_time) > 0.0:
+            pose, velocity = self._predictor.predict(pose, velocity, sigma, dead_time)
+            reference = ahead or reference.after(dead_time)
         if settings.published:
             wanted = published_velocity(pose_error(reference, pose), velocity, settings.gains)
         else:

@@ -60,6 +60,8 @@ from pose2d_trajectories import Reference
 FROM_PARAMETER = "sigma"
 NO_ROBOT = "none"
 DEFAULTS = TrackerSettings()
+# Dead time that differs by more from the assumed one is told, s.
+WRONG_DEAD_TIME = 0.02
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class TrackingParameters(ReferenceParameters):
     k_w: float = parameter(DEFAULTS.k_w, "k_omega of (12), 1/s", above=0.0)
     dead_time: float = parameter(
         -1.0,
-        "time from a command to its effect, s; negative: that of the file of `parameters`, else 0",
+        "time from a command to its effect, s; negative: that of the file of `parameters`, else "
+        "identified while driving if adaptive, else 0",
         maximum=1.0,
     )
     dead_band: tuple[float, ...] = parameter(
@@ -142,6 +145,15 @@ def known_rims(robot: str) -> RimLimit:
     return UNLIMITED_RIMS if robot == NO_ROBOT else load_robot(robot).rim_limit
 
 
+def known_dead_time(
+    values: TrackingParameters, known: IdentifiedSigma
+) -> tuple[float, float] | None:
+    """Return the dead times of v and omega as given by the parameters, s; None: not known."""
+    if values.dead_time >= 0.0:
+        return values.dead_time, values.dead_time
+    return known.dead_time
+
+
 def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> TrackerSettings:
     """Return the settings of the tracker.
 
@@ -149,7 +161,7 @@ def tracker_settings(values: TrackingParameters, known: IdentifiedSigma) -> Trac
         values: The node's parameters.
         known: Properties of the robot. The law predicts over one dead time, the mean of both axes.
     """
-    dead_time = values.dead_time if values.dead_time >= 0.0 else 0.5 * sum(known.dead_time)
+    dead_time = 0.5 * sum(known_dead_time(values, known) or (0.0, 0.0))
     rims = known_rims(values.robot)
     if len(values.dead_band) != 2:
         raise ValueError(f"parameter 'dead_band' = {list(values.dead_band)}: must be 2 numbers")
@@ -194,7 +206,9 @@ def fastest(values: TrackingParameters, known: IdentifiedSigma) -> Velocity:
     )
 
 
-def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit:
+def estimator(
+    values: TrackingParameters, known: IdentifiedSigma, settings: TrackerSettings
+) -> RecursiveFit:
     """Return the estimator that identifies sigma while driving, starting from known values."""
     variances = np.array(known.variances)
     sure = bool((np.isfinite(variances) & (variances > 0.0)).all())
@@ -202,7 +216,7 @@ def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit
         known.sigma,
         np.diag(variances) if sure else None,
         RecursiveSettings(
-            dead_time=settings.dead_time,
+            dead_time=known_dead_time(values, known),
             longest_gap=settings.longest_gap,
             dead_band=settings.dead_band,
             # With a dead band of at most a third of its largest command, a robot can still move.
@@ -214,16 +228,20 @@ def estimator(known: IdentifiedSigma, settings: TrackerSettings) -> RecursiveFit
     )
 
 
-class BandEstimate(NamedTuple):
-    """Estimate of the dead bands of (v, omega) while driving.
+class CommandEstimate(NamedTuple):
+    """Estimates of what happens to the commands of (v, omega) while driving.
 
     Attributes:
-        values: Dead bands, m/s and rad/s; NaN where nothing is identified.
-        variances: Their variances; NaN likewise, infinite where not identifiable.
+        bands: Dead bands, m/s and rad/s; NaN where nothing is identified.
+        band_variances: Their variances; NaN likewise, infinite where not identifiable.
+        dead_times: Dead times in use, s.
+        dead_time_variances: Their variances; 0 where given, NaN or infinite where not known.
     """
 
-    values: tuple[float, ...] = (math.nan, math.nan)
-    variances: tuple[float, ...] = (math.nan, math.nan)
+    bands: tuple[float, ...]
+    band_variances: tuple[float, ...]
+    dead_times: tuple[float, ...]
+    dead_time_variances: tuple[float, ...]
 
 
 class TrackingTelemetry:
@@ -252,7 +270,6 @@ class TrackingTelemetry:
         status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]
         self._parameters = VelocityParameters()
         self._parameters.header.frame_id = "base_link"
-        self._parameters.dead_time[:] = [float(settings.dead_time)] * 2
         resume = node.resume if node.values.wait_for_reference else None
         self.status_topic = KeptTopic(node, VelocityTrackingStatus, "~/status", resume)
         self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
@@ -265,7 +282,7 @@ class TrackingTelemetry:
         record: TrackerRecord,
         command: tuple[float, float],
         variances: Sequence[float],
-        band: BandEstimate,
+        found: CommandEstimate,
         time_step: float,
     ) -> None:
         """Publish all variables of the tracker.
@@ -276,7 +293,7 @@ class TrackingTelemetry:
             record: Record of the tracker's update.
             command: Command as sent, m/s and rad/s.
             variances: Variances of sigma1..sigma4; NaN where unknown.
-            band: Estimate of the dead bands.
+            found: Estimates of dead bands and dead times.
             time_step: Time since the previous sample, s.
         """
         status = self._status
@@ -296,8 +313,10 @@ class TrackingTelemetry:
         status.sigma[:] = record.sigma.as_array()
         status.sigma_variance[:] = variances
         status.dead_band[:] = [float(known.width) for known in record.dead_band]
-        status.dead_band_estimate[:] = band.values
-        status.dead_band_variance[:] = band.variances
+        status.dead_band_estimate[:] = found.bands
+        status.dead_band_variance[:] = found.band_variances
+        status.dead_time[:] = found.dead_times
+        status.dead_time_variance[:] = found.dead_time_variances
         status.time_step = float(time_step)
         self.status_topic.publish(status)
 
@@ -309,7 +328,7 @@ class TrackingTelemetry:
         sigma: Sigma,
         variances: Sequence[float],
         bands: BandPair,
-        band: BandEstimate,
+        found: CommandEstimate,
     ) -> None:
         """Publish `state` with stamp (s), phase and message, and sigma and dead bands in use."""
         self.state.header.stamp = self._parameters.header.stamp = to_stamp(stamp)
@@ -319,7 +338,9 @@ class TrackingTelemetry:
         self._parameters.sigma[:] = sigma.as_array()
         self._parameters.covariance_diagonal[:] = variances
         self._parameters.dead_band[:] = [float(known.width) for known in bands]
-        self._parameters.dead_band_variance[:] = band.variances
+        self._parameters.dead_band_variance[:] = found.band_variances
+        self._parameters.dead_time[:] = found.dead_times
+        self._parameters.dead_time_variance[:] = found.dead_time_variances
         self._parameters_topic.publish(self._parameters)
 
 
@@ -394,11 +415,14 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         values = self.values
         self._known = identified(values)
         self._settings = tracker_settings(values, self._known)
-        self._estimator = estimator(self._known, self._settings) if values.adaptive else None
+        self._estimator = (
+            estimator(values, self._known, self._settings) if values.adaptive else None
+        )
         self._tracker = VelocityTracker(self._settings, self._known.sigma, self._estimator)
         self._stamps = OdometryStamps(values.input_timeout)
         self._continuity = PoseContinuity(fastest(values, self._known))
         self._reference: Reference | None = None  # reference of the tracker's last update
+        self._warned = False
         self._answered: float | None = None  # stamp of the last answered sample, s
         self._telemetry = TrackingTelemetry(self, values.odom_frame, self._settings)
         state = self._telemetry.state
@@ -456,9 +480,14 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
         bands = f"{bands}({omega.kind.value}), " if v.width or omega.width else ""
         rims = limits.rims.speed
         wheels = f", and {rims:.3g} m/s at the rim of each wheel" if rims < math.inf else ""
+        late = f"{self._tracker.dead_time:g} s"
+        if self._estimator is not None and not all(
+            map(math.isfinite, self._estimator.dead_time_variances)
+        ):
+            late = "not known"
         self.get_logger().info(
             f"driving with {self.law_name} {sigma} from {self.values.parameters}, dead time "
-            f"{self._settings.dead_time:g} s, {bands}at most {limits.linear_velocity:g} m/s and "
+            f"{late}, {bands}at most {limits.linear_velocity:g} m/s and "
             f"{limits.angular_velocity:g} rad/s{wheels}"
         )
 
@@ -475,10 +504,11 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
                 record,
                 command,
                 self._variances(),
-                self._band_estimate(),
+                self._command_estimate(),
                 step,
             )
         self._answered = sample.stamp
+        self._warn_of_dead_time()
         self.run.tell_state(sample.stamp)
 
     def on_refused(self, sample: OdometrySample) -> None:
@@ -507,13 +537,30 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             return self._known.variances
         return tuple(self._estimator.covariance.diagonal().tolist())
 
-    def _band_estimate(self) -> BandEstimate:
-        if self._estimator is None:
-            return BandEstimate()
-        found = self._estimator
-        return BandEstimate(
-            tuple(found.dead_band_values.tolist()), tuple(found.dead_band_variances.tolist())
+    def _command_estimate(self) -> CommandEstimate:
+        if (found := self._estimator) is None:
+            nothing = (math.nan, math.nan)
+            late = known_dead_time(self.values, self._known)
+            spread = nothing if late is None else (0.0, 0.0)
+            return CommandEstimate(nothing, nothing, late or (0.0, 0.0), spread)
+        return CommandEstimate(
+            tuple(found.dead_band_values.tolist()),
+            tuple(found.dead_band_variances.tolist()),
+            found.dead_time,
+            tuple(found.dead_time_variances.tolist()),
         )
+
+    def _warn_of_dead_time(self) -> None:
+        """Warn once if a given dead time, or 0, proves to be wrong."""
+        if self._estimator is None or self._warned:
+            return
+        assumed, found = self._settings.dead_time, self._tracker.dead_time
+        if abs(found - assumed) > WRONG_DEAD_TIME:
+            self._warned = True
+            self.get_logger().warning(
+                f"the robot's dead time is {found:.3f} s, not {assumed:g} s: it is used from now "
+                "on; set dead_time (known_dead_time of launch siwek) to begin with it"
+            )
 
     def publish_state(self, stamp: float, phase: int, message: str) -> None:
         """Publish the node's phase with the parameters in use."""
@@ -526,5 +573,5 @@ class VelocityTrackingNode(ReferenceNode[TrackingParameters]):
             self._tracker.sigma,
             self._variances(),
             self._tracker.dead_band,
-            self._band_estimate(),
+            self._command_estimate(),
         )

@@ -10,10 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from diffbot_ident.recording.bag_topics import stamp_of
-
-# Minimum z component of a pose's own z axis for its sensor to count as upright.
-UPRIGHT = 0.9
+from diffbot_ident.recording.bag_topics import stamp_of, upright_yaw
 
 
 def frames_of(text: str) -> tuple[str, str]:
@@ -29,15 +26,6 @@ def frames_of(text: str) -> tuple[str, str]:
             "base_link'"
         )
     return words[0], words[1]
-
-
-def upright_yaw(q: Any) -> float:
-    """Return the yaw of a quaternion, rad; NaN if it is not upright, or no rotation."""
-    if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
-        return math.nan
-    if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
-        return math.nan
-    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
 
 
 def planar_pose(message: Any) -> tuple[float, float, float]:

@@ -26,6 +26,7 @@ from diffbot_ident.recording.bag_topics import (
     candidates,
     choose,
     find_wheels,
+    is_of_world,
     joined,
     joint_channels,
     joints,
@@ -33,6 +34,7 @@ from diffbot_ident.recording.bag_topics import (
     stamp_of,
     torques,
     twist,
+    twist_of_world,
 )
 from diffbot_ident.recording.options import (
     AUTO,
@@ -270,12 +272,21 @@ def _motor(bags: Sequence[Bag], columns: Mapping[str, Column], options: Options)
 def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
     sources: list[Source] = []
     samples, of_wheels = 0, False
+    notes = [_note(VELOCITY, options)]
     for bag in bags:
         commands = choose(bag.topics, ROLES["cmd_vel"], options.topics["cmd_vel"])
         driven = Feed(commands, ("command_v", "command_w"), twist)
         if _has_odometry(bag, options):
             odometry = choose(bag.topics, ROLES["odom"], options.topics["odom"])
-            measured = Feed(odometry, ("v", "w"), twist)
+            with closing(bag.peek(odometry)) as messages:
+                of_world = is_of_world(islice(messages, TORQUES))
+            if of_world:
+                notes.append(
+                    f"{bag.path.name}: the twist of {odometry.name} is in the frame of its pose "
+                    "(linear.y is not 0), not in the robot's: the velocity forward is computed "
+                    "with the heading of each pose"
+                )
+            measured = Feed(odometry, ("v", "w"), twist_of_world if of_world else twist)
         else:
             found = _joints(bag, options)
             needed_geometry(options, "to turn wheel speeds into motion")
@@ -291,7 +302,7 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
         geometry=geometry_of(options),
         samples=samples,
         from_wheels=("v", "w") if of_wheels else (),
-        notes=[_note(VELOCITY, options)],
+        notes=notes,
     )
 
 

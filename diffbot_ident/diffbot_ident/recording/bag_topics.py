@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from arc_odometry.joints import SideWheels
 from diffbot_ident.recording.samples import RecordingError
 
@@ -31,6 +33,10 @@ TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 SIDES = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 # Last parts of topic names that are never used: only a simulator knows the ground truth.
 NEVER = ("ground_truth",)
+# Minimum z component of a pose's own z axis for its sensor to count as upright.
+UPRIGHT = 0.9
+# Share of the power of velocities that is sideways in a frame other than the robot's.
+SIDEWAYS = 0.05
 # Given as a topic: do not use such a sensor.
 NO_TOPIC = "none"
 
@@ -239,6 +245,45 @@ def signs_of(sides: Sides, robot: Robot | None) -> tuple[tuple[int, ...], tuple[
     known = dict(zip(described.names, described.directions, strict=True)) if described else {}
     left, right = (tuple(known.get(name, 1) for name in side) for side in sides)
     return left, right
+
+
+def upright_yaw(q: Any) -> float:
+    """Return the yaw of a quaternion, rad; NaN if it is not upright, or no rotation."""
+    if not q.x**2 + q.y**2 + q.z**2 + q.w**2 > 0.5:
+        return math.nan
+    if 1.0 - 2.0 * (q.x**2 + q.y**2) < UPRIGHT:
+        return math.nan
+    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y**2 + q.z**2))
+
+
+def twist_of_world(message: Any) -> Values:
+    """Return [v in m/s, omega in rad/s] of an Odometry whose twist is in the frame of its pose."""
+    theta = upright_yaw(message.pose.pose.orientation)
+    moving = message.twist.twist
+    forward = math.cos(theta) * moving.linear.x + math.sin(theta) * moving.linear.y
+    return forward, float(moving.angular.z)
+
+
+def is_of_world(messages: Iterable[Any]) -> bool:
+    """Whether the twists of Odometry messages are in the frame of their poses, not of the robot.
+
+    A robot with two driven wheels does not move sideways: its twist has linear.y = 0 in its own
+    frame, and in no other one unless it always drives along x.
+    """
+    rows = np.array(
+        [
+            (
+                message.twist.twist.linear.x,
+                message.twist.twist.linear.y,
+                upright_yaw(message.pose.pose.orientation),
+            )
+            for message in messages
+        ]
+    ).reshape(-1, 3)
+    x, y, theta = rows[np.isfinite(rows).all(axis=1)].T
+    total = float(np.sum(x * x + y * y))
+    own, world = float(y @ y), float(np.sum((np.cos(theta) * y - np.sin(theta) * x) ** 2))
+    return own > SIDEWAYS * total and world < SIDEWAYS * total
 
 
 def torques(sides: Sides, robot: Robot | None) -> MessageReader:

@@ -26,7 +26,8 @@ from diffbot_ident.recording.verdict import Value
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_ident.velocity.dead_band_estimate import BANDS, LEAST_SHARE, SMALL
 from diffbot_ident.velocity.dead_time import DeadTimeFit, fit_dead_band
-from diffbot_ident.velocity.first_order import AxisSegment
+from diffbot_ident.velocity.first_order import Array, AxisSegment
+from diffbot_ident.velocity.sent_commands import levels_of
 
 NAME = "smallest command that moves the robot"
 # Minimum number of samples with small commands.
@@ -37,6 +38,12 @@ SIGNIFICANT_SIGMAS, LEAST_BAND = 4.0, 0.01
 # Largest half width of the 95 % interval of an identifiable dead band, as a share of the largest
 # command.
 WIDEST = 0.25
+# Sizes of commands that must move the axis to tell an offset from a threshold.
+LEAST_SIZES = 2
+ONE_SIZE = (
+    "; warning: commands of one size only moved the robot, so that the gain holds for that size, "
+    "and larger commands may act in full or reduced: send commands of more sizes"
+)
 
 
 @dataclass(frozen=True)
@@ -71,9 +78,12 @@ def find_dead_band(
         fit_dead_band(segments, longest, kind, plain=plain)
         for kind in (DeadBandKind.OFFSET, DeadBandKind.THRESHOLD)
     )
-    largest = max(float(np.abs(segment.command).max()) for segment in segments)
+    levels = levels_of(np.concatenate([segment.sent_values for segment in segments]))
+    largest = float(levels[-1])
     samples = sum(int(np.count_nonzero(segment.counts)) for segment in segments)
-    surely = [fit for fit in (offset, threshold) if _sure(fit, plain, largest, samples)]
+    sizes = _acting_sizes(offset, levels)
+    told = (offset, threshold) if sizes >= LEAST_SIZES else (threshold,)
+    surely = [fit for fit in told if _sure(fit, plain, largest, samples)]
     found = min(surely, key=lambda fit: fit.fit.residual_std, default=offset)
     half = NORMAL_95 * found.dead_band_std
     if not _small_commands(segments, max(SMALL * largest, BANDS * found.dead_band)):
@@ -84,14 +94,34 @@ def find_dead_band(
                 f"{SMALL * largest:.2g} {unit}"
             ),
         )
-    elif not half <= WIDEST * largest:
+    elif found.kind is DeadBandKind.OFFSET and sizes < LEAST_SIZES:
+        value, note = not_identifiable(
+            unit, "commands of one size only moved the robot; send some of other sizes"
+        )
+    elif found.kind is DeadBandKind.OFFSET and not half <= WIDEST * largest:
         value, note = not_identifiable(
             unit, f"it is known to {half:.2g} {unit} only; drive for longer"
         )
     else:
         value = Value(NAME, max(found.dead_band, 0.0), found.dead_band_std, unit)
-        note = _kind_note(found, unit) if surely else "no dead band of the command beyond doubt"
+        note = "no dead band of the command beyond doubt"
+        if surely:
+            note = _kind_note(found, levels, unit) + _other_kind(surely, found, samples)
+        if surely and sizes < LEAST_SIZES:
+            note += ONE_SIZE
     return DeadBandFinding(found, value, note, bool(surely))
+
+
+def _acting_sizes(offset: DeadTimeFit, levels: Array) -> int:
+    """Return how many sizes of commands surely move the axis if the dead band is an offset.
+
+    A line through one point has any slope: with fewer than two, the offset may have any width up to
+    the command that moves the axis.
+    """
+    if not math.isfinite(offset.dead_band_std):
+        return 0
+    least = max(SIGNIFICANT_SIGMAS * offset.dead_band_std, LEAST_BAND * float(levels[-1]))
+    return int(np.count_nonzero(levels > offset.dead_band + least))
 
 
 def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
@@ -100,8 +130,8 @@ def not_identifiable(unit: str, reason: str) -> tuple[Value, str]:
 
 
 def _sure(fit: DeadTimeFit, plain: DeadTimeFit, largest: float, samples: int) -> bool:
-    # A threshold's deviation stands for the whole range of possible values: it must be above 0.
-    deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else NORMAL_95 / 0.95
+    # A threshold's interval is the whole range of possible values: it must be above 0.
+    deviations = SIGNIFICANT_SIGMAS if fit.kind is DeadBandKind.OFFSET else 0.999 * NORMAL_95
     least = max(deviations * fit.dead_band_std, LEAST_BAND * largest)
     gained = (plain.fit.residual_std / fit.fit.residual_std) ** 2 - 1.0
     return fit.dead_band > least and gained * samples > SIGNIFICANT_SIGMAS**2
@@ -121,8 +151,29 @@ def _small_commands(segments: Sequence[AxisSegment], limit: float) -> bool:
     return small >= max(LEAST_SAMPLES, LEAST_SHARE * total)
 
 
-def _kind_note(found: DeadTimeFit, unit: str) -> str:
-    width = f"{found.dead_band:.3g} {unit}"
-    if found.kind is DeadBandKind.THRESHOLD:
-        return f"commands up to {width} move nothing, larger ones act in full (threshold)"
-    return f"commands up to {width} move nothing, and so much is lost of larger ones (offset)"
+def _kind_note(found: DeadTimeFit, levels: Array, unit: str) -> str:
+    if found.kind is DeadBandKind.OFFSET:
+        width = f"{found.dead_band:.3g} {unit}"
+        return f"commands up to {width} move nothing, and so much is lost of larger ones (offset)"
+    half = NORMAL_95 * found.dead_band_std
+    below = levels[levels <= found.dead_band - 0.99 * half][-1:]
+    above = levels[levels >= found.dead_band + 0.99 * half][:1]
+    text = "larger ones act in full (threshold)"
+    if not (len(below) and len(above)):
+        return f"commands up to {found.dead_band:.3g} {unit} move nothing, {text}"
+    return (
+        f"commands up to {below[0]:.3g} {unit} move nothing, those from {above[0]:.3g} {unit} on "
+        "act in full (threshold); send some in between to know it more exactly"
+    )
+
+
+def _other_kind(surely: Sequence[DeadTimeFit], found: DeadTimeFit, samples: int) -> str:
+    """Return a warning if the other kind of dead band explains the motion as well."""
+    for other in surely:
+        worse = (other.fit.residual_std / found.fit.residual_std) ** 2 - 1.0
+        if other is not found and worse * samples <= SIGNIFICANT_SIGMAS**2:
+            return (
+                f"; warning: {other.kind.value} explains the motion as well, with gain "
+                f"{other.fit.model.gain:.3g}: send commands of more sizes"
+            )
+    return ""

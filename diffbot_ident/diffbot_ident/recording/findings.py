@@ -78,7 +78,8 @@ VELOCITY_HEADER = """\
 # sigma in [s, s, 1, 1], covariance_diagonal their variances, dead_time of [v, w] in s.
 # each command being sign(u) |u|^exponent where its exponent is not 1, and
 #   sign(u) max(|u| - dead_band, 0), or with dead_band_kind threshold u above dead_band and else 0.
-# dead_band of [v, w] in m/s, rad/s (0: none in the model), dead_band_variance its variances.
+# dead_band of [v, w] in m/s, rad/s (0: none in the model); dead_band_estimate is the smallest
+# command that moves the robot as the recording tells it, with dead_band_variance.
 # .nan and .inf: refused, or not identifiable. To drive with it: launch siwek parameters:=FILE.
 """
 VOLTAGE_HEADER = """\
@@ -416,7 +417,7 @@ def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
     fresh = channels[FRESH] > 0.0 if slow else None
     command = f"command_{axis}"
     return AxisSegment(
-        segment.period, channels[command], channels[axis], fresh, segment.parts.get(command)
+        segment.period, channels[command], channels[axis], fresh, segment.sent.get(command)
     )
 
 
@@ -453,12 +454,12 @@ def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
 
     Sigma [s, s, 1, 1], covariance_diagonal, dead_time in s, exponent, and dead band with variance
     and kind. A refused axis has NaN, variances inf, and exponent 1. A dead band of 0 means that
-    sigma belongs to a model without one; the variance is then that of the dead band that was looked
-    for, infinite if it is not identifiable.
+    sigma belongs to a model without one; estimate and variance are then those of the dead band that
+    was looked for, NaN and infinite if it is not identifiable.
     """
     sigma, variances = [math.nan] * 4, [math.inf] * 4
     dead, exponents = [math.nan] * 2, [1.0] * 2
-    bands, band_variances = [math.nan] * 2, [math.inf] * 2
+    bands, estimates, band_variances = [math.nan] * 2, [math.nan] * 2, [math.inf] * 2
     kinds = [DeadBandKind.OFFSET] * 2
     for i, axis in enumerate(("v", "w")):
         analysis = axes.get(axis)
@@ -469,6 +470,7 @@ def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
             sigma[k], variances[k] = float(value(name).value), float(value(name).std ** 2)
         dead[i], exponents[i] = float(value("dead time").value), float(fit.exponent)
         bands[i], kinds[i] = float(fit.dead_band), fit.kind
+        estimates[i] = float(value(DEAD_BAND).value)
         band_variances[i] = float(value(DEAD_BAND).std ** 2)
     return {
         "sigma": sigma,
@@ -476,6 +478,7 @@ def _velocity_parameters(axes: Mapping[str, AxisAnalysis]) -> dict[str, Any]:
         "dead_time": dead,
         "exponent": exponents,
         "dead_band": bands,
+        "dead_band_estimate": estimates,
         "dead_band_variance": band_variances,
         "dead_band_kind": [kind.value for kind in kinds],
     }

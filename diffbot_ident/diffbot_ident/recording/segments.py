@@ -33,6 +33,7 @@ from diffbot_ident.recording.samples import (
     body_velocity,
     newest_by,
 )
+from diffbot_ident.velocity.sent_commands import SentCommands
 
 # Maximum number of resampled samples for each recorded one: more add no information.
 FINEST = 20
@@ -41,14 +42,9 @@ ENOUGH_SAMPLES = 200
 # Whether a wheel turns at an instant is judged over AROUND before and after it, s. Position changes
 # up to FLICKER (rad) may be an encoder that flickers between two counts.
 AROUND, FLICKER = 0.25, 0.05
-# Number of parts of a period of which the means of a command are kept: a command that changes
-# between two samples, blurred over the period, makes a time constant too small.
-PARTS = 4
 # A time of some whole periods is longer than a limit beyond this share of it, and an instant is
 # within one by this share of the period: rounding errors of stamps must not decide.
 LONGER, WITHIN = 1.01, 0.25
-# Commands closer to an instant than this share of the period change there.
-ALIGNED = 1e-3
 # Share of repeated samples above which a sensor is slower than its recording.
 REPEATED = 0.3
 
@@ -97,16 +93,15 @@ class Segment:
         period: Spacing of the instants, s; their median spacing if they are not equally spaced.
         channels: Values at these instants, shape (n,) each. A command's value is its mean over the
             period that begins there; the last one repeats the one before.
-        parts: Means of commands over PARTS equal parts of each of these periods, shape (n, PARTS);
-            empty if none changes within a period, or the instants are not equally spaced.
         run: Name of the recording it belongs to; None: there is only one.
+        sent: Commands as they were sent; empty if the instants are not equally spaced.
     """
 
     times: Array
     period: float
     channels: Mapping[str, Array]
     run: str | None = None
-    parts: Mapping[str, Array] = field(default_factory=dict)
+    sent: Mapping[str, SentCommands] = field(default_factory=dict)
 
     @property
     def duration(self) -> float:
@@ -283,10 +278,10 @@ class Segmenter:
         channels: dict[str, Array] = {}
         for stream in self._streams.values():
             channels |= stream.at(times, self._settings.nearest)
-        fine: dict[str, Array] = {}
+        sent: dict[str, SentCommands] = {}
         if self._settings.uniform:
             for stream in self._streams.values():
-                fine |= stream.parts(times, self.period)
+                sent |= stream.sent()
         moved = moving_parts(times, channels, self._settings.still, self._settings.rest)
         whole = times[-1] - times[0]
         moving = sum(float(times[b - 1] - times[a]) for a, b in moved)
@@ -306,7 +301,12 @@ class Segmenter:
                     self.period,
                     {name: values[piece].copy() for name, values in channels.items()},
                     self._run,
-                    {name: values[piece].copy() for name, values in fine.items()},
+                    {
+                        name: each.between(
+                            float(times[start]), float(times[piece][-1]) + self.period
+                        )
+                        for name, each in sent.items()
+                    },
                 )
 
     def _instants(self, begin: float, end: float) -> Array:
@@ -435,26 +435,11 @@ class _Stream:
                 found[name] = np.interp(instants, self.times, values)
         return found
 
-    def parts(self, instants: Array, period: float) -> dict[str, Array]:
-        """Return the means of commands over parts of the periods, see Segment.
-
-        Nothing is returned for commands that change only at the instants.
-        """
-        if not self.is_command or not self._changes_between(instants, period):
+    def sent(self) -> dict[str, SentCommands]:
+        """Return the commands with their times, s; nothing for measured channels."""
+        if not self.is_command:
             return {}
-        inside = np.float64(period) * np.arange(PARTS) / PARTS
-        fine = (instants[:, None] + inside).ravel()
-        return {name: self._means(name, fine).reshape(-1, PARTS) for name in self._columns}
-
-    def _changes_between(self, instants: Array, period: float) -> bool:
-        """Whether a command changes between two instants, by more than a rounding error."""
-        begin, end = np.searchsorted(self.times, (instants[0], instants[-1]))
-        late = np.remainder(self.times[begin:end] - instants[0], period)
-        inside = np.minimum(late, period - late) > ALIGNED * period
-        changes = np.zeros(len(inside), bool)
-        for values in self._columns.values():
-            changes |= np.diff(values[:end], prepend=values[:1])[begin:] != 0.0
-        return bool(np.any(inside & changes))
+        return {name: SentCommands(self.times, values) for name, values in self._columns.items()}
 
     @cached_property
     def _slow(self) -> set[str]:
@@ -489,6 +474,11 @@ class _Stream:
         knots, total = np.append(self.times, last), np.append(integral, end)
         means = np.diff(np.interp(instants, knots, total)) / np.diff(instants)
         return np.append(means, means[-1])
+
+
+def _between(sent: Mapping[str, SentCommands], begin: float, end: float) -> dict[str, SentCommands]:
+    """Return the commands that hold between two times, s."""
+    return {name: each.between(begin, end) for name, each in sent.items()}
 
 
 def common(each: Sequence[Intervals]) -> Intervals:

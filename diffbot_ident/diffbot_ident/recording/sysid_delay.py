@@ -24,11 +24,12 @@ import numpy as np
 
 from diffbot_ident.recording.samples import Array
 from diffbot_ident.recording.verdict import Value
+from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.first_order import AxisSegment
 from diffbot_ident.velocity.voltage_gains import VoltageGains
 
-# Longest plausible delay, s.
-LONGEST = 0.3
+# Longest delay that is searched, s.
+LONGEST = 1.0
 # Rows from the first motion to the row in which it is visible, since it begins slowly; and the
 # standard deviation of that number.
 SEEN_LATE, ROWS = 0.75, 0.6
@@ -41,9 +42,8 @@ FILTER, FILTER_STD = 0.005, 0.003
 # With positions: share of a filter's delay that is not yet in the time to the first visible motion,
 # and standard deviations of that share, and of the delay found from positions, s.
 AFTER, AFTER_STD, POSITIONS_STD = 0.6, 0.1, 0.0005
-# Longest plausible delay of a filter, s; relative error allowed between velocities and changes of
-# position; minimum number of rows.
-LONGEST_FILTER, SCALE, LEAST_ROWS = 0.1, 0.05, 20
+# Relative error allowed between velocities and changes of position; minimum number of rows.
+SCALE, LEAST_ROWS = 0.05, 20
 # Standard deviation of a delay found from the motion from rest, s.
 FROM_REST_STD = 0.002
 
@@ -106,11 +106,19 @@ def step_row(voltage: Array) -> int:
 
 def dead_time_of(found: Sequence[float], period: float) -> Value:
     """Return the mean dead time of fast tests, s; not identifiable if none or too long."""
-    if not found or max(found) > LONGEST:
+    if not found or not all(each.inside for each in searched(found)):
         return Value("dead time", math.nan, math.inf, "s")
     own = ROWS * period / math.sqrt(len(found))
     std = math.hypot(own, deviation_of_mean(found))
     return Value("dead time", float(np.mean(found)), std, "s")
+
+
+def searched(found: Sequence[float]) -> list[BoundedSearch]:
+    """Return how the searches of dead times, s, ended; those beyond the longest are no result."""
+    return [
+        BoundedSearch("dead time", min(each, LONGEST), 0.0, LONGEST, natural_low=True)
+        for each in found
+    ]
 
 
 def filter_delay(velocity: Array, position: Array, period: float) -> float | None:
@@ -121,7 +129,7 @@ def filter_delay(velocity: Array, position: Array, period: float) -> float | Non
     way = np.concatenate(([0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1])))) * period
     columns = np.column_stack((way, velocity, np.ones_like(velocity)))
     scale, late, _ = np.linalg.lstsq(columns, position, rcond=None)[0].tolist()
-    if abs(scale - 1.0) > SCALE or not -period <= late <= LONGEST_FILTER:
+    if abs(scale - 1.0) > SCALE or not late >= -period:
         return None
     return max(float(late), 0.0)
 

@@ -106,7 +106,8 @@ def read_sysid(path: Path) -> SysIdLog:
     }
     if not tests:
         raise RecordingError(
-            f"{path.name}: holds none of the tests {', '.join(TESTS)}; record at least two"
+            f"{path.name}: holds rows of none of the tests {', '.join(TESTS)}; its entries are "
+            f"{', '.join(map(str, data))[:300] or 'none'}; rename them, or record two tests or more"
         )
     return SysIdLog(path.name, str(kind), unit, tests)
 

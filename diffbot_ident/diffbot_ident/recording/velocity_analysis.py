@@ -22,8 +22,9 @@ from scipy.signal import lfilter
 
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_ident.recording.dead_band_analysis import find_dead_band, not_identifiable
+from diffbot_ident.recording.driver_limits import driver_limit
 from diffbot_ident.recording.samples import Array, Mask
-from diffbot_ident.recording.segments import PARTS, new_readings
+from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.velocity.dead_time import (
     LONGEST,
@@ -181,8 +182,13 @@ def tests_of_first_order(found: CrossValidation) -> list[Evidence]:
             f">= {least:g}",
             explained >= least,
         ),
-        Evidence(
-            "dead time", fit.dead_time, f"< {fit.longest:g} s, the longest tried", not fit.at_end
+        *(
+            Evidence(
+                each.name, each.value, f"< {each.high:.3g} {each.unit}, the longest tried", good
+            )
+            for each in fit.searches
+            # Only the dead time is told of if its search ended well.
+            if not (good := not each.at_high) or each is fit.dead_time_search
         ),
     ]
     if not (fit.fit.model.gain > 0.0):
@@ -215,7 +221,7 @@ def _halves(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> list[Evidence]
     halves: tuple[list[AxisSegment], list[AxisSegment]] = ([], [])
     passed = 0.0
     for segment in segments:
-        bent = fit.bent(segment.command)
+        bent = fit.acting(segment).command
         cut = round((0.5 * total - passed) / segment.period)
         cut = min(max(cut, 0), len(bent))
         for part, half in zip((slice(0, cut), slice(cut, None)), halves, strict=True):
@@ -257,7 +263,7 @@ def input_correlation(segments: Sequence[AxisSegment], fit: DeadTimeFit) -> floa
     sums = np.zeros((len(lags), 3))
     for segment in segments:
         error = segment.velocity - fit.simulate(segment)
-        u = fit.bent(segment.command)
+        u = fit.acting(segment).command
         for i, lag in enumerate(lags):
             k = np.flatnonzero(segment.counts[lag:])
             e, c = error[lag:][k], u[k]
@@ -290,7 +296,7 @@ def _responses(segment: AxisSegment, fit: DeadTimeFit) -> dict[str, Array]:
     """Return the responses that each alternative adds, shape (n, columns) each."""
     period, model = segment.period, fit.fit.model
     tau, gain = model.time_constant, model.gain
-    u = _delayed(fit.bent(segment.command), round(fit.dead_time / period))
+    u = _delayed(fit.acting(segment).command, round(fit.dead_time / period))
     v = fit.simulate(segment)
     a = math.exp(-period / tau)
 
@@ -329,8 +335,11 @@ LEAST_CHANGES, LEAST_SAMPLES = 2, 60
 POWER_LAW_SHARE = 0.7
 # Plausible exponents; others indicate another nonlinearity, such as saturation or a dead band.
 PLAUSIBLE = (0.5, 2.0)
-# Changes of a command within a period up to this share of the largest are rounding errors.
-BETWEEN = 1e-6
+# Number of parts of a period, of which each has a command of its own: one that changes between two
+# samples, blurred over the period, makes a time constant too small.
+PARTS = 4
+# Commands closer to a sample than this share of the period change there.
+ALIGNED = 1e-3
 # Within shorter periods, s, the instants of commands do not matter.
 SHORT_PERIOD = 0.015
 # A velocity is smoothed beyond the usual if it surely is over this number of readings.
@@ -375,6 +384,8 @@ def analyse_axis(
     """
     segments, notes = prepared(segments, refresh)
     try:
+        if _changes(segments) == 1:
+            return AxisAnalysis(_of_one_step(segments, subject, unit, longest_dead_time, notes))
         _check_excitation(segments, unit)
         plain = CrossValidation(segments, longest_dead_time)
     except ValueError as error:
@@ -398,7 +409,28 @@ def analyse_axis(
         to_identify="command more steps, or sample faster",
     )
     verdict = replace(verdict, values=(*verdict.values, band))
+    verdict = _with_driver_limit(verdict, plain, found, unit)
     return AxisAnalysis(verdict, scan_dead_times(found.segments, found.fit), found.prediction)
+
+
+def _with_driver_limit(
+    verdict: Verdict, plain: CrossValidation, found: CrossValidation, unit: str
+) -> Verdict:
+    """Refuse the verdict, with its own reason, if a limit of the driver explains the motion best.
+
+    A plateau also looks like a power law of the command.
+    """
+    refused = verdict.outcome is AnalysisOutcome.REFUSED
+    if not refused and found.fit.exponent == 1.0:
+        return verdict
+    limit = driver_limit(plain.segments, plain.fit)
+    if limit is None:
+        return verdict
+    left = limit.remains * plain.fit.fit.residual_std**2
+    if not refused and not left < found.fit.fit.residual_std**2:
+        return verdict
+    reason = f"{limit.text(unit)} ({verdict.reason})" if verdict.reason else limit.text(unit)
+    return replace(verdict, outcome=AnalysisOutcome.REFUSED, reason=reason)
 
 
 def _best_model(
@@ -502,11 +534,10 @@ def prepared(
 
 
 def _changes_between(segment: AxisSegment) -> bool:
-    """Whether the command changes between two samples, by more than resampling's rounding."""
-    if segment.parts is None or segment.period < SHORT_PERIOD:
+    """Whether the command changes between two samples, so that its instants matter."""
+    if segment.sent is None or segment.period < SHORT_PERIOD:
         return False
-    inside = float(np.ptp(segment.parts, axis=1).max(initial=0.0))
-    return inside > BETWEEN * float(np.abs(segment.parts).max(initial=0.0))
+    return segment.sent.changes_between(segment.period, ALIGNED)
 
 
 def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
@@ -540,6 +571,40 @@ def _hold(segments: Sequence[AxisSegment], masks: Sequence[Mask]) -> float:
     return segments[0].period * samples / fresh if 0 < fresh < 0.9 * samples else 0.0
 
 
+def _changes(segments: Sequence[AxisSegment]) -> int:
+    """Return how often the command that was sent changes by more than rounding."""
+    values = [np.zeros(0), *(segment.sent_values for segment in segments)]
+    size = float(np.ptp(np.concatenate(values))) if any(map(len, values)) else 0.0
+    steps = [np.abs(np.diff(segment.sent_values)) for segment in segments]
+    return sum(int(np.count_nonzero(step > 1e-6 * size)) for step in steps)
+
+
+def _of_one_step(
+    segments: Sequence[AxisSegment], subject: str, unit: str, longest: float, notes: Sequence[str]
+) -> Verdict:
+    """Return what one step of the command tells: values that no held-out motion can test.
+
+    Raises:
+        ValueError: Nothing can be fitted.
+    """
+    fit = fit_dead_time(segments, longest)
+    values = values_of(fit, unit)
+    told = ", ".join(
+        f"{name} {value} {spread} {of}".strip()
+        for name, value, spread, of in (value.row() for value in values[2:4])
+    )
+    return Verdict(
+        subject,
+        AnalysisOutcome.NOT_EXCITED,
+        "the command has one step only, so that no other step is left to test the model on (held "
+        f"out); a fit to this one gives {told}; record two steps or more, of several sizes",
+        values=values,
+        r_squared_fit=fit.fit.r_squared,
+        error_unit=unit,
+        notes=tuple(notes),
+    )
+
+
 def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
     """Check that there are enough readings, and changes of the command, for a fit.
 
@@ -549,7 +614,7 @@ def _check_excitation(segments: Sequence[AxisSegment], unit: str) -> None:
     samples = sum(np.count_nonzero(segment.counts) for segment in segments)
     if samples < LEAST_SAMPLES:
         raise ValueError(f"{samples} readings of the velocity: must be at least {LEAST_SAMPLES}")
-    commands = [segment.command for segment in segments]
+    commands = [segment.sent_values for segment in segments]
     size = float(np.ptp(np.concatenate(commands)))
     steps = [np.abs(np.diff(command)) for command in commands]
     changes = sum(int(np.count_nonzero(step > 0.02 * size)) for step in steps)

@@ -14,6 +14,10 @@ the rest is fitted equally well (`_after_the_start`). The velocity at the start 
 assumed, neither in the fit nor when a test is predicted by a fit to the others. The worst test
 decides.
 
+Tests may have a dead time each. That of a step is seen; that of a ramp adds to its friction. If the
+friction of a ramp contradicts that of the steps and their dead times, each ramp has a friction of
+its own, and ks is that of the steps.
+
 With voltage as effort this is the torque-driven model, back-EMF being viscous friction:
 
     dv/dt = K7 (V_left + V_right) - ..., K7 = 1 / (2 ka);     dw/dt = K8 (V_right - V_left) - ...,
@@ -34,6 +38,7 @@ from diffbot_ident.recording.samples import Array, Mask, RecordingError
 from diffbot_ident.recording.segments import new_readings
 from diffbot_ident.recording.sysid_delay import (
     LONGEST,
+    ROWS,
     SysIdDelay,
     dead_time_of,
     delay_from_rest,
@@ -65,6 +70,12 @@ SETTLE = 0.25
 # Time after the start that must be fitted as well as the rest, s; the probability that noise alone
 # fails this test; and the share of the largest velocity below which an error does not matter.
 EARLY, SIGNIFICANCE, PRACTICAL_SHARE = 0.05, 0.005, 0.002
+# A ramp has a dead time of its own if it differs from that of the fast tests by this number of
+# standard deviations, and by this time, s.
+OTHER_SIGMAS, OTHER_TIME = 5.0, 0.02
+# The fast tests have dead times of their own if the deviation of their mean is this number of times
+# that of a reading.
+DIFFERENT_ROWS = 5.0
 # Up to this length, s, a start is left out without a note: it is the filter's.
 SHORT = 0.03
 
@@ -78,12 +89,16 @@ class VoltageMotion:
         fast: Whether the voltage is a step; otherwise it is a ramp.
         log: Name of the file; empty if there is only one.
         since: Time from the voltage's step, if it is one, to the first motion, s.
+        slope: Mean change of the voltage's size, V/s.
+        own: Group of a friction of its own; None: it has the friction ks.
     """
 
     segments: tuple[AxisSegment, ...]
     fast: bool
     log: str
     since: float = 0.0
+    slope: float = 0.0
+    own: int | None = None
 
     def after(self, cut: float) -> tuple[AxisSegment, ...]:
         """Return the segments without the first `cut` s of the motion; empty if nothing is left."""
@@ -170,7 +185,7 @@ def _analyse(
         return VoltageAnalysis(replace(unknown, reason=why))
     delay = _seen_delay(tests, motions, subject, sign)
     try:
-        start = _after_the_start(motions, delay)
+        motions, start = _with_own_friction(motions, delay)
         delay = delay.from_rest(_from_rest(motions, start, delay))
         fit = _fitted(start.motions.values(), delay)
     except ValueError as error:
@@ -179,6 +194,40 @@ def _analyse(
     verdict = _verdict(subject, unit, start, fit, delay, predictions)
     segments = {name: motion.segments for name, motion in start.motions.items()}
     return VoltageAnalysis(verdict, fit, segments, predictions)
+
+
+def _with_own_friction(motions: Motions, delay: SysIdDelay) -> tuple[Motions, _Start]:
+    """Return the motions, with frictions of their own for ramps that need one, and their start.
+
+    Raises:
+        ValueError: Nothing could be fitted.
+    """
+    start = _after_the_start(motions, delay)
+    ramps = [name for name, motion in motions.items() if not motion.fast and motion.slope > 0.0]
+    # The ramps of several logs may differ by the load, which is told as such.
+    several = len({motion.log for motion in motions.values()}) > 1
+    if several or not ramps or len(ramps) == len(motions):
+        return motions, start
+    free = {
+        name: replace(motion, own=ramps.index(name) if name in ramps else None)
+        for name, motion in motions.items()
+    }
+    own_start = _after_the_start(free, delay)
+    if set(own_start.motions) != set(free):
+        return motions, start
+    fit = _fitted(own_start.motions.values(), delay)
+    late = fit.own_friction[:, 0] / [motions[name].slope for name in ramps]
+    spread = fit.own_friction[:, 1] / [motions[name].slope for name in ramps]
+    # How exactly a dead time is seen, even if those of the fast tests differ.
+    row = ROWS * _period(motions)
+    seen, differ = min(delay.std, row), delay.std > DIFFERENT_ROWS * row
+    wrong = np.abs(late) > np.maximum(OTHER_SIGMAS * np.hypot(spread, seen), OTHER_TIME)
+    return (free, own_start) if differ or wrong.any() else (motions, start)
+
+
+def _period(motions: Motions) -> float:
+    """Return the period of the rows, s, which is one for all tests."""
+    return next(iter(motions.values())).segments[0].period
 
 
 @dataclass(frozen=True)
@@ -295,16 +344,20 @@ def _fitted(
     near: VoltageGains | None = None,
 ) -> VoltageGains:
     """Fit the gains; a quick fit omits the delay's part in the intervals."""
-    segments = [segment for motion in motions for segment in motion.segments]
+    pairs = [(segment, motion.own) for motion in motions for segment in motion.segments]
+    segments, own = [segment for segment, _ in pairs], [group for _, group in pairs]
     tau = None if near is None else near.ka / near.kv
-    return fit_voltage_gains(segments, delay.total, 0.0 if quick else delay.std, tau)
+    return fit_voltage_gains(segments, delay.total, 0.0 if quick else delay.std, tau, own)
 
 
 def _predictions(start: _Start, whole: VoltageGains, delay: SysIdDelay) -> dict[str, Prediction]:
     """Predict each test by a fit to all others, if these include one of its kind (slow, fast)."""
     found = {}
     for name, motion in start.motions.items():
+        # What is predicted keeps a friction of its own, which no other test tells.
         others = [other for each, other in start.motions.items() if each != name]
+        if motion.own is not None:
+            continue
         if not any(other.fast == motion.fast for other in others):
             continue
         try:
@@ -386,7 +439,7 @@ def _verdict(
         error_held_out=math.nan if unseen is None else unseen.error,
         error_unit=unit,
         evidence=tuple(evidence),
-        notes=(*_start_notes(start), *repeats),
+        notes=(*_start_notes(start), *_own_notes(start, fit), *repeats),
     ).judged(
         refusal="the tests do not fit one set of gains: ",
         needed="",
@@ -396,7 +449,24 @@ def _verdict(
 
 
 def _simulated(motion: VoltageMotion, fit: VoltageGains) -> Prediction:
-    return Prediction(motion.segments, tuple(fit.simulate(part) for part in motion.segments))
+    more = 0.0 if motion.own is None else float(fit.own_friction[motion.own, 0])
+    return Prediction(motion.segments, tuple(fit.simulate(part, more) for part in motion.segments))
+
+
+def _own_notes(start: _Start, fit: VoltageGains) -> list[str]:
+    """Return what the frictions of ramps tell of their dead times."""
+    own = {name: motion for name, motion in start.motions.items() if motion.own is not None}
+    if not own:
+        return []
+    late = [
+        f"{name} {fit.own_friction[motion.own, 0] / motion.slope:+.2g} ± "
+        f"{NORMAL_95 * fit.own_friction[motion.own, 1] / motion.slope:.1g} s"
+        for name, motion in own.items()
+    ]
+    return [
+        "the slow tests have dead times of their own, which differ from those of the fast tests by "
+        f"{', '.join(late)}; ks is that of the fast tests"
+    ]
 
 
 def _start_notes(start: _Start) -> list[str]:
@@ -499,11 +569,13 @@ def motions_of(tests: Mapping[str, SysIdTest], subject: str, sign: float) -> Mot
         segments = tuple(_segment(test, voltage, velocity, fresh, piece) for piece in pieces)
         if segments:
             rows = pieces[0].start - step_row(voltage)
+            rise = np.abs(voltage[pieces[0].stop - 1]) - np.abs(voltage[pieces[0].start])
             motions[name] = VoltageMotion(
                 segments,
                 test.name.startswith("fast"),
                 name.partition(" of ")[2],
                 rows * segments[0].period,
+                float(rise) / max(segments[0].duration, segments[0].period),
             )
     # One mean period for all tests, whose clocks differ by a few parts in a thousand.
     periods = [s.period for motion in motions.values() for s in motion.segments]

@@ -96,7 +96,8 @@ def read_wpilog(path: Path) -> SysIdLog:
     if not tests:
         raise RecordingError(
             f"{path.name}: {state.name} names no test that lasts {LEAST_RECORDS} records of the "
-            f"voltage; it holds {', '.join(dict.fromkeys(map(str, state.values)))}"
+            f"voltage: its states are {', '.join(dict.fromkeys(map(str, state.values)))}, those of "
+            f"tests must be {', '.join(STATES)}; rename them"
         )
     return SysIdLog(path.name, _kind(tests), unit[1], tests)
 

@@ -9,11 +9,13 @@ For a width b_k near b, p(u; b) = p(u; b_k) - (b - b_k) sign(u) where |u| > b_k,
 
     v(t) = v(t0) + a int p(u; b_k) ds - c int v ds - a (b - b_k) int sign(u) [|u| > b_k] ds
 
-The moments of these rows are stored block by block for a grid of b_k. The b_k with the smallest sum
-of squares gives a, c and b = b_k + the ratio of the last coefficient to a, by least squares. No
-initial value and no iterative search is needed. Integrals of measured velocities contain their
-noise, and the residuals drift: the covariance is computed from the disagreement of the blocks
-(Liang and Zeger, 1986), and is never below that of independent residuals.
+The moments of these rows are stored block by block for a grid of b_k, see block_moments.py. The b_k
+with the smallest sum of squares gives a, c and b = b_k + the ratio of the last coefficient to a.
+
+A threshold acts in full above b. Its sum of squares changes only where b passes the size of a
+command that was sent. So every b_k of the grid is judged: it is impossible if another one is better
+beyond the noise. The interval of b goes from the largest command that did not move the axis to
+the smallest that did. If the two kinds cannot be told apart, it is that of both.
 
 int v is a sum of trapezoids. A command that starts to act between two samples, a share f of the
 period T after the first, changes the slope of v there; the trapezoids overestimate the integral by
@@ -28,9 +30,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from diffbot_description.dead_band import passed_of
+from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95, Array
+from diffbot_ident.velocity.block_moments import BlockMoments, GridFit
+from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_ident.velocity.held_commands import integral_of_velocity
 
 # Number of widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5
@@ -42,18 +48,23 @@ BINS = 80
 LEAST_SECONDS, LEAST_SHARE = 1.0, 0.02
 # Standard deviations beyond which a dead band is significant, and its minimum share of the largest.
 SIGNIFICANT_SIGMAS, LEAST_BAND = 5.0, 0.02
-# Minimum number of blocks for an estimate, and maximum number of blocks stored separately.
-LEAST_BLOCKS, MOST_BLOCKS = 6, 64
+# A point of the grid is impossible if its sum of squares exceeds the least one by this number of
+# variances of a residual, as independent ones count.
+EXCESS = 10.0
+# Distance of an offset from a width of the grid up to which its rows are linear, in gaps.
+NEAR = 1.0
+# A standard deviation as a share of the width of an interval with certain ends.
+RANGE_STD = 0.5 / NORMAL_95
 
 
 class DeadBandEstimator:
-    """Estimates the offset of one axis, block by block.
+    """Estimates the dead band of one axis, block by block.
 
     Args:
         axis: Name of the axis, for messages.
         largest: Largest possible width, m/s or rad/s, > 0.
         memory: Time constant of forgetting, s; math.inf: never.
-        start: Width that is used until there is a precise estimate, m/s or rad/s.
+        start: Dead band that is used until there is a precise estimate.
         precision: Half width of the 95 % interval, relative to the width, from which on the
             estimate is used.
 
@@ -61,11 +72,11 @@ class DeadBandEstimator:
         value: Estimate, m/s or rad/s; of any sign; NaN before there is one.
         variance: Variance of the estimate; infinite if it is not identifiable.
         reason: Why it is not identifiable; None if it is.
-        trusted: Width to be used, m/s or rad/s, >= 0.
+        trusted: Dead band to be used.
     """
 
     def __init__(
-        self, axis: str, largest: float, memory: float, start: float, precision: float
+        self, axis: str, largest: float, memory: float, start: DeadBand, precision: float
     ) -> None:
         self._axis, self._largest, self._memory = axis, largest, memory
         self._start, self._precision = start, precision
@@ -74,11 +85,11 @@ class DeadBandEstimator:
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Forget everything except the trusted width, as for another robot."""
-        # Moments of each block, weighted by its age, (GRID, 4, 4), and the weighted samples.
-        self._blocks: list[Array] = []
-        self._samples = 0.0
+        """Forget everything except the trusted dead band, as for another robot."""
+        self._moments = {kind: BlockMoments(self._memory) for kind in DeadBandKind}
         self._seconds: Array = np.zeros(BINS + 1)
+        # Sizes of commands between two widths of the grid: the least and the largest.
+        self._least, self._most = np.full(GRID, math.inf), np.zeros(GRID)
         self._rate = 0.0  # c, 1/s
         self.value, self.variance = math.nan, math.inf
         self.reason: str | None = f"{self._axis}: too little motion"
@@ -97,96 +108,141 @@ class DeadBandEstimator:
                 (m,).
             dead_time: Time from a command to its effect, s.
         """
-        rows = self._rows(times, velocities, stamps, commands, dead_time)
-        keep = math.exp(-float(times[-1] - times[0]) / self._memory)
-        with np.errstate(over="ignore", invalid="ignore"):
-            moments = np.einsum("kin,kjn->kij", rows, rows)
-        if not np.isfinite(moments).all():
-            return  # unusable velocities, which the fit of sigma refuses
-        self._blocks = [keep * block for block in self._blocks]
-        self._blocks.append(moments)
-        if len(self._blocks) > MOST_BLOCKS:
-            self._blocks[:2] = [self._blocks[0] + self._blocks[1]]
-        self._samples = keep * self._samples + len(times) - 1
-        self._note_sizes(np.diff(stamps), np.abs(commands[1:]), keep)
-        self._estimate()
+        seconds = float(times[-1] - times[0])
+        added = [
+            self._moments[kind].add(
+                self._rows(kind, times, velocities, stamps, commands, dead_time), seconds
+            )
+            for kind in DeadBandKind
+        ]
+        if all(added):
+            keep = math.exp(-seconds / self._memory)
+            self._note_sizes(np.diff(stamps), np.abs(commands[1:]), keep)
+            self._estimate()
 
     def _rows(
-        self, times: Array, velocities: Array, stamps: Array, commands: Array, dead_time: float
+        self,
+        kind: DeadBandKind,
+        times: Array,
+        velocities: Array,
+        stamps: Array,
+        commands: Array,
+        dead_time: float,
     ) -> Array:
-        """Return [int p, -int v, -int sign, v] less their means for each width, (GRID, 4, n)."""
+        """Return rows for each width less their means: (GRID, 4, n), of a threshold (GRID, 3, n).
+
+        Columns are int p, -int v, for an offset -int sign, and v.
+        """
         # Only integrals within the block matter: earlier parts are constant and part of the mean.
         steps = np.diff(stamps)
         held = commands[1:]
-        acting = passed_of(held[None, :], self._widths[:, None])
-        beyond = np.where(np.abs(held)[None, :] > self._widths[:, None], np.sign(held), 0.0)
+        columns = [passed_of(held[None, :], self._widths[:, None], kind)]
+        if kind is DeadBandKind.OFFSET:
+            beyond = np.abs(held)[None, :] > self._widths[:, None]
+            columns.append(np.where(beyond, -np.sign(held), 0.0))
         late = times - dead_time
         index = np.clip(np.searchsorted(stamps, late, side="right") - 1, 0, len(steps) - 1)
         part = np.minimum(late - stamps[index], steps[index])
         bends = self._rate * _bends(late, stamps[:-1])
-        rows = np.empty((GRID, 4, len(times)))
-        for column, values in ((0, acting), (2, -beyond)):
+        rows = []
+        for values in columns:
             whole = np.cumsum(values * steps, axis=1)
             begun = np.where(index > 0, whole[:, index - 1], 0.0)
             jumps = np.diff(values, axis=1, prepend=values[:, :1])
             bent = np.cumsum(jumps * bends, axis=1)
-            rows[:, column] = begun + values[:, index] * part + bent[:, index]
-        means = 0.5 * np.diff(times) * (velocities[1:] + velocities[:-1])
-        rows[:, 1] = -np.concatenate(([0.0], np.cumsum(means)))
-        rows[:, 3] = velocities
-        return np.asarray(rows - rows.mean(axis=2, keepdims=True))
+            rows.append(begun + values[:, index] * part + bent[:, index])
+        driven = np.broadcast_to(-integral_of_velocity(times, velocities), rows[0].shape)
+        rows[1:1] = [driven]
+        rows.append(np.broadcast_to(velocities, rows[0].shape))
+        found = np.stack(rows, axis=1)
+        return np.asarray(found - found.mean(axis=2, keepdims=True))
 
     def _note_sizes(self, durations: Array, sizes: Array, keep: float) -> None:
         bins = np.minimum((sizes / (2.0 * self._largest) * BINS).astype(int) + 1, BINS)
         bins[sizes == 0.0] = 0
         self._seconds = keep * self._seconds + np.bincount(bins, durations, BINS + 1)
+        # Cell k holds the sizes above width k, up to the next width.
+        cells = np.searchsorted(self._widths, sizes, side="left") - 1
+        sent = cells >= 0
+        np.minimum.at(self._least, cells[sent], sizes[sent])
+        np.maximum.at(self._most, cells[sent], sizes[sent])
 
     def _estimate(self) -> None:
-        blocks = np.array(self._blocks)
-        moments = blocks.sum(axis=0)
-        scale = np.sqrt(np.maximum(np.einsum("kii->ki", moments[:, :3, :3]), 1e-300))
-        scaled = moments[:, :3, :3] / (scale[:, :, None] * scale[:, None, :]) + 1e-12 * np.eye(3)
-        products = moments[:, :3, 3]
-        theta = np.linalg.solve(scaled, (products / scale)[:, :, None])[:, :, 0] / scale
-        squares = moments[:, 3, 3] - np.einsum("ki,ki->k", theta, products)
-        best = int(np.argmin(squares))
-        a, c, shift = theta[best].tolist()
-        free = self._samples - 3.0 - len(blocks)
+        offset = self._moments[DeadBandKind.OFFSET].fit(self._is_linear)
+        threshold = self._moments[DeadBandKind.THRESHOLD].fit()
         self.value, self.variance = math.nan, math.inf
-        if len(blocks) < LEAST_BLOCKS or free < 1.0 or not a > 0.0:
-            self.reason = f"{self._axis}: too little motion"
+        self.reason = f"{self._axis}: too little motion"
+        if offset is None or threshold is None or not offset.coefficients[0] > 0.0:
             return
-        self._rate = max(c, 0.0)
-        inverse = np.linalg.inv(scaled[best]) / np.outer(scale[best], scale[best])
-        noise = max(float(squares[best]), 0.0) / free
+        self._rate = max(float(offset.coefficients[1]), 0.0)
+        a, _, shift = offset.coefficients.tolist()
+        band = float(self._widths[offset.best]) + shift / a
         slope = np.array([-shift / a**2, 0.0, 1.0 / a])
-        # Influence of each block on the estimate.
-        pulls = (blocks[:, best, :3, 3] - blocks[:, best, :3, :3] @ theta[best]) @ inverse @ slope
-        apart = len(blocks) - 3.0
-        few = (1.0 + 1.21 / apart) ** 2 * len(blocks) / apart
-        self.value = float(self._widths[best]) + shift / a
-        self.variance = max(few * float(pulls @ pulls), noise * float(slope @ inverse @ slope))
-        self._judge()
+        std = math.sqrt(max(offset.variance_of(slope), 0.0))
+        low, high = self._possible(threshold)
+        worse = _excess(offset, offset.best, threshold, threshold.best)
+        if worse > 1.0:  # an offset is impossible
+            band, std = 0.5 * (low + high), RANGE_STD * (high - low)
+            self._judge(band, std, DeadBandKind.THRESHOLD, low > 0.0)
+            return
+        if _excess(threshold, threshold.best, offset, offset.best) <= 1.0:
+            # Both are possible.
+            half = NORMAL_95 * std
+            low, high = min(low, band - half), max(high, band + half)
+            band, std = 0.5 * (low + high), RANGE_STD * (high - low)
+        there = band > max(SIGNIFICANT_SIGMAS * std, LEAST_BAND * self._largest)
+        end = BoundedSearch("dead band", band, 0.0, self._largest, "", natural_low=True)
+        self._judge(band, end.std(std), DeadBandKind.OFFSET, there)
 
-    def _judge(self) -> None:
+    def _is_linear(self, coefficients: Array) -> NDArray[np.bool_]:
+        """Return whether the offset at each width is near it, where the rows hold, (GRID,).
+
+        Far from it they may become those of a threshold.
+        """
+        gaps = np.diff(self._widths, append=2.0 * self._widths[-1] - self._widths[-2])
+        a, shift = coefficients[:, 0], coefficients[:, 2]
+        near: NDArray[np.bool_] = np.abs(shift) <= NEAR * gaps * np.abs(a)
+        return near
+
+    def _possible(self, fit: GridFit) -> tuple[float, float]:
+        """Return the range of possible thresholds; its upper end is infinite if it is not known."""
+        possible = np.flatnonzero([_excess(fit, k, fit, fit.best) <= 1.0 for k in range(GRID)])
+        first, last = int(possible[0]), int(possible[-1])
+        # Impossible widths exclude all those up to the next command that was sent.
+        low = 0.0 if first == 0 else float(np.min(self._least[first - 1 :]))
+        high = math.inf if last == GRID - 1 else float(np.max(self._most[: last + 1]))
+        return low, max(high, low)
+
+    def _judge(self, band: float, deviation: float, kind: DeadBandKind, there: bool) -> None:
         """Decide whether the estimate is identifiable, and whether it is used."""
         used = np.flatnonzero(self._seconds[1:])
         size = 2.0 * self._largest / BINS
         most = size * (float(used[-1]) + 1.0) if len(used) else 0.0
-        limit = max(SMALL * most, BANDS * self.value)
+        self.value = band if math.isfinite(band) else math.nan
+        limit = max(SMALL * most, BANDS * band if math.isfinite(band) else 0.0)
         small = float(np.sum(self._seconds[1 : 1 + int(limit / size)]))
         if small < max(LEAST_SECONDS, LEAST_SHARE * float(np.sum(self._seconds))):
-            self.variance = math.inf
             self.reason = f"{self._axis}: no small commands, of up to {limit:.2g}, were sent"
             return
-        deviation = math.sqrt(max(self.variance, 0.0))
-        there = self.value > max(SIGNIFICANT_SIGMAS * deviation, LEAST_BAND * self._largest)
-        self.reason = None
-        if NORMAL_95 * deviation > 0.5 * self._largest:
-            self.variance = math.inf
-            self.reason = f"{self._axis}: dead band known to {NORMAL_95 * deviation:.2g} only"
-        elif NORMAL_95 * deviation <= self._precision * max(self.value, self._start):
-            self.trusted = min(self.value, self._largest) if there else 0.0
+        half = NORMAL_95 * deviation
+        if not half <= 0.5 * self._largest:
+            self.reason = f"{self._axis}: dead band known to {half:.2g} only"
+            return
+        self.variance, self.reason = deviation**2, None
+        known = self._start.width if self._start.kind is kind else 0.0
+        threshold = kind is self.trusted.kind is DeadBandKind.THRESHOLD
+        if threshold and abs(self.trusted.width - band) <= half:
+            return  # nothing contradicts it
+        # A threshold beyond doubt biases sigma, whatever its width.
+        sure = there and kind is DeadBandKind.THRESHOLD
+        if sure or half <= self._precision * max(band, known):
+            self.trusted = DeadBand(min(band, self._largest), kind) if there else NO_DEAD_BAND
+
+
+def _excess(fit: GridFit, at: int, other: GridFit, other_at: int) -> float:
+    """Return how much worse a point explains the blocks than another; above 1: beyond doubt."""
+    more = float(fit.squares[at] - other.squares[other_at])
+    return more / max(EXCESS * other.colour * other.noise, 1e-300)
 
 
 def _bends(late: Array, begins: Array) -> Array:

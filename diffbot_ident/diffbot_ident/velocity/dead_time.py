@@ -11,8 +11,11 @@ parameters are fitted together. The residuals of all d use the same samples: tho
 command is known as far back as the longest dead time. The intervals of all parameters are joint.
 
 The residuals of a threshold are piecewise constant in b: they change only where b passes the size
-of a command that was given. So b is scanned as well, and is only known to lie between the largest
-command that did not move the axis and the smallest that did.
+of a command that was sent. So b is scanned as well, and is only known to lie between the largest
+command that did not move the axis and the smallest that did. What acts is computed from the
+commands as they were sent, before their means over the periods are taken.
+
+Each search has a range, and a result at its end is none; see bounded_search.py.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from scipy.optimize import least_squares, leastsq
 
 from diffbot_description.dead_band import DeadBandKind, passed_of
 from diffbot_ident.torque.estimate import NORMAL_95
+from diffbot_ident.velocity.bounded_search import BoundedSearch, search_further
 from diffbot_ident.velocity.first_order import (
     Array,
     AxisSegment,
@@ -33,10 +37,13 @@ from diffbot_ident.velocity.first_order import (
     OutputError,
     fit_at,
 )
+from diffbot_ident.velocity.sent_commands import SAME_LEVEL, levels_of
 from diffbot_ident.velocity.smoothed_response import UNSMOOTHED, Smoothing
 
 LONGEST = 1.0
-"""Dead times up to this are tried, s."""
+"""Dead times up to this are tried first, s."""
+FURTHEST = 4.0
+"""Longer ones up to this are tried if the best is the longest tried, s."""
 
 # Steps of the derivatives by the dead time, in samples, and by the exponent.
 DEAD_TIME_STEP, EXPONENT_STEP = 0.2, 0.01
@@ -44,13 +51,13 @@ DEAD_TIME_STEP, EXPONENT_STEP = 0.2, 0.01
 EXPONENTS, LOWEST, HIGHEST = (0.6, 1.5, 2.0), 0.3, 4.0
 # Initial dead bands, and the step of the derivative, as shares of the largest command.
 BANDS, BAND_STEP = (0.0, 0.05, 0.12, 0.25, 0.45), 0.01
-# Largest dead band that can be fitted, as a share of the largest command.
+# Largest offset that can be fitted, as a share of the largest command.
 MOST_BAND = 0.8
 # Number of thresholds tried per round, and number of rounds.
 THRESHOLDS, ROUNDS = 16, 3
-# Standard deviation stated for a uniform distribution, as a share of its width: NORMAL_95 of
-# it on either side are 95 % of that width.
-UNIFORM_STD = 0.5 * 0.95 / NORMAL_95
+# Standard deviation stated for a range between two commands, as a share of its width: the interval
+# is the whole range.
+RANGE_STD = 0.5 / NORMAL_95
 # A threshold is possible up to this excess of the sum of squares, in residual variances.
 POSSIBLE_EXCESS = 4.0
 # Longest time over which a reading is a mean: in readings, and s.
@@ -61,6 +68,8 @@ LAG_SQUARE = 12.0
 SHAPE_SHARE = 0.4
 # Step of the derivative by the square of that time, in readings^2.
 WINDOW_STEP = 0.25
+# Names of the searches besides that of the dead time.
+WINDOW, BAND = "time over which a reading is smoothed", "dead band"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
 TOLERANCE = 1e-4
 
@@ -76,7 +85,7 @@ class DeadTimeFit:
         exponent_std: Standard deviation of the exponent; 0 if it was not estimated.
         scanned: Dead times tried, shape (m,), s.
         errors: Root mean square of the residuals at each of them, shape (m,).
-        longest: End of the scan, s.
+        searches: How the searches ended: of the dead time, and of others whose end is no result.
         scan_best: Best theta = [log tau, gain] of the scan, shape (2,), and its dead time in
             samples.
         dead_band: b, in the command's unit; 0: unchanged command. An offset may have any sign.
@@ -92,7 +101,7 @@ class DeadTimeFit:
     exponent_std: float
     scanned: Array
     errors: Array
-    longest: float
+    searches: tuple[BoundedSearch, ...]
     scan_best: tuple[Array, float]
     dead_band: float = 0.0
     dead_band_std: float = 0.0
@@ -106,21 +115,24 @@ class DeadTimeFit:
         return self.fit.dead_time
 
     @property
-    def at_end(self) -> bool:
-        """Whether the best dead time is the longest tried: it may be longer still."""
-        return self.dead_time > self.longest - 1e-6 or int(np.argmin(self.errors)) + 1 == len(
-            self.errors
-        )
+    def dead_time_search(self) -> BoundedSearch:
+        """How the search of the dead time ended."""
+        return self.searches[0]
 
-    def bent(self, command: Array) -> Array:
-        """Return the acting part of commands, shape (n,)."""
+    @property
+    def longest(self) -> float:
+        """End of the dead time's scan, s."""
+        return self.dead_time_search.high
+
+    def acting(self, segment: AxisSegment) -> AxisSegment:
+        """Return a segment with the commands that act."""
         if self.dead_band != 0.0:
-            return passed_of(command, self.dead_band, self.kind)
-        return power_law(command, self.exponent)
+            return _with_band(self.kind)(segment, self.dead_band)
+        return _bent(segment, self.exponent)
 
     def simulate(self, segment: AxisSegment) -> Array:
         """Simulate the velocity by commands alone, from the first measured sample, shape (n,)."""
-        command = self.bent(segment.command)
+        command = self.acting(segment).command
         start = float(segment.velocity[0])
         return self.fit.model.simulate(
             command, segment.period, start, self.dead_time, self.smoothing
@@ -138,7 +150,9 @@ def fit_dead_time(
 
     Args:
         segments: At least one segment, all with the same period.
-        longest: End of the scan, s, >= 0; limited to a third of the longest segment.
+        longest: End of the scan, s, >= 0; limited to a third of the longest segment, and to the
+            time before the last change of the command. If the best dead time is there, longer ones
+            up to FURTHEST are tried, unless `plain` is given.
         with_exponent: Whether the exponent p is also fitted.
         every: Samples between the dead times of the scan.
         plain: Fit of the same segments without an exponent, with the same scan, which is then not
@@ -151,9 +165,42 @@ def fit_dead_time(
         raise ValueError(f"longest = {longest}: must be finite and >= 0 s")
     if not segments:
         raise ValueError("segments is empty: must hold at least one")
+    if plain is not None:
+        return _fit_within(segments, plain.longest, with_exponent, every, plain)
+    return search_further(
+        lambda reach: _fit_within(segments, reach, with_exponent, every, None),
+        lambda found: found.dead_time_search,
+        longest,
+        min(max(longest, FURTHEST), _farthest(segments)),
+    )
+
+
+def _farthest(segments: Sequence[AxisSegment]) -> float:
+    """Return the longest dead time that the segments can tell, s.
+
+    The first samples of a segment, as many as the longest dead time, only serve as past commands: a
+    change of the command must remain, also if velocities are means, which seem to precede it.
+    """
     period = segments[0].period
     most = max(len(segment.velocity) for segment in segments) // 3
-    samples = min(int(longest / period + 1e-9), most)
+    steps = [np.abs(np.diff(segment.command)) for segment in segments]
+    least = SAME_LEVEL * max((float(step.max(initial=0.0)) for step in steps), default=0.0)
+    changes = [np.flatnonzero(step > least) for step in steps]
+    last = max((int(found[-1]) for found in changes if len(found)), default=2 * most)
+    before = last - 2 - math.ceil(0.5 * LONGEST_WINDOW / period)
+    return max(min(most, before), 0) * period
+
+
+def _fit_within(
+    segments: Sequence[AxisSegment],
+    longest: float,
+    with_exponent: bool,
+    every: int,
+    plain: DeadTimeFit | None,
+) -> DeadTimeFit:
+    """Return the fit with the best dead time up to `longest`; see fit_dead_time."""
+    period = segments[0].period
+    samples = int(min(longest, _farthest(segments)) / period + 1e-9)
     search = _DeadTimeSearch(segments, samples * period, _bent, (LOWEST, HIGHEST), EXPONENT_STEP)
     every *= segments[0].every
     if plain is None:
@@ -169,6 +216,7 @@ def fit_dead_time(
         exponent = min(tried, key=lambda p: float(tried[p][0].min()))
         _, theta, late = tried[exponent]
     found = search.solve(theta, late, exponent if with_exponent else None)
+    scanned = np.float64(period) * np.arange(0, samples + 1, every)
     return DeadTimeFit(
         fit=found.fit,
         dead_time_std=found.dead_time_std,
@@ -176,11 +224,24 @@ def fit_dead_time(
         exponent_std=found.more_std,
         smoothing=found.smoothing,
         smoothing_range=found.smoothing_range,
-        scanned=np.float64(period) * np.arange(0, samples + 1, every),
+        scanned=scanned,
         errors=errors,
-        longest=search.lead,
+        searches=_searches(found, search.lead, int(np.argmin(errors)) + 1 == len(errors)),
         scan_best=scan_best,
     )
+
+
+def _searches(found: _Solution, lead: float, scan_ended: bool = False) -> tuple[BoundedSearch, ...]:
+    """Return how the searches of a solution ended.
+
+    Args:
+        found: Solution from the best point of the scan.
+        lead: Longest dead time tried, s.
+        scan_ended: Whether that point was the last one, which is no result either.
+    """
+    late = lead if scan_ended else found.fit.dead_time
+    dead_time = BoundedSearch("dead time", late, 0.0, lead, natural_low=True)
+    return (dead_time, found.fit.search, found.window_search, *found.more_search)
 
 
 def fit_dead_band(
@@ -200,8 +261,8 @@ def fit_dead_band(
         plain: Fit of the same segments without a dead band; None: it is computed here.
 
     Returns:
-        The fit. The interval of an offset is that of its estimate; that of a threshold is 95 % of
-        the range between the commands that did and did not move the axis.
+        The fit. The interval of an offset is that of its estimate; that of a threshold is the range
+        between the commands that did and did not move the axis.
 
     Raises:
         ValueError: A fit is impossible, see fit_first_order.
@@ -209,11 +270,12 @@ def fit_dead_band(
     if plain is None:
         plain = fit_dead_time(segments, longest, every=every)
     late = round(plain.dead_time / segments[0].period)
-    most = max(float(np.abs(s.command).max(initial=0.0)) for s in segments)
+    most = max(float(np.abs(s.sent_values).max(initial=0.0)) for s in segments)
     if kind is DeadBandKind.THRESHOLD:
         return _fit_threshold(segments, plain, late)
     step = BAND_STEP * most
-    search = _DeadTimeSearch(segments, plain.longest, _with_offset, (-most, MOST_BAND * most), step)
+    banded = _with_band(kind)
+    search = _DeadTimeSearch(segments, plain.longest, banded, (-most, MOST_BAND * most), step, BAND)
     lates = sorted({0, late // 2, late})
     tried = {share * most: search.scan(lates, share * most) for share in BANDS}
     band = min(tried, key=lambda width: float(tried[width][0].min()))
@@ -227,17 +289,16 @@ def fit_dead_band(
         dead_band_std=found.more_std,
         smoothing=found.smoothing,
         smoothing_range=found.smoothing_range,
+        searches=_searches(found, plain.longest),
     )
 
 
 def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: int) -> DeadTimeFit:
     """Return the fit with the best threshold between the sizes of the commands given."""
-    search = _DeadTimeSearch(segments, plain.longest, _with_threshold)
-    sizes = np.concatenate([np.zeros(1), *(np.abs(s.command) for s in segments)])
-    # Resampling leaves rounding errors: levels closer than those are equal.
-    levels = np.unique(sizes.round(9))
+    banded = _with_band(DeadBandKind.THRESHOLD)
+    search = _DeadTimeSearch(segments, plain.longest, banded)
+    levels = levels_of(np.concatenate([np.zeros(1), *(s.sent_values for s in segments)]))
     widths = 0.5 * (levels[1:] + levels[:-1])
-    widths = widths[widths <= MOST_BAND * levels[-1]]
     if not len(widths):
         raise ValueError("all commands are of one size: record smaller ones, too")
     tried: dict[int, tuple[float, Array]] = {}
@@ -255,7 +316,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         low = max((index for index in tried if index < possible[0]), default=possible[0])
         high = min((index for index in tried if index > possible[-1]), default=possible[-1])
     first, last = float(levels[possible[0]]), float(levels[possible[-1] + 1])
-    bent = [_with_threshold(segment, float(widths[best])) for segment in segments]
+    bent = [banded(segment, float(widths[best])) for segment in segments]
     found = _DeadTimeSearch(bent, plain.longest, _bent).solve(tried[best][1], float(late))
     return replace(
         plain,
@@ -263,8 +324,9 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
         dead_time_std=found.dead_time_std,
         smoothing=found.smoothing,
         smoothing_range=found.smoothing_range,
+        searches=_searches(found, plain.longest),
         dead_band=0.5 * (first + last),
-        dead_band_std=UNIFORM_STD * (last - first),
+        dead_band_std=RANGE_STD * (last - first),
         kind=DeadBandKind.THRESHOLD,
     )
 
@@ -273,8 +335,8 @@ def scan_dead_times(segments: Sequence[AxisSegment], found: DeadTimeFit) -> Dead
     """Return the fit with the errors of all dead times at its exponent or dead band, for plots."""
     if found.exponent == 1.0 and found.dead_band == 0.0:
         return found
-    bent = [replace(segment, command=found.bent(segment.command)) for segment in segments]
-    search = _DeadTimeSearch(bent, found.longest, _bent)
+    acting = [found.acting(segment) for segment in segments]
+    search = _DeadTimeSearch(acting, found.longest, _bent)
     lates = range(0, round(found.longest / segments[0].period) + 1, segments[0].every)
     return replace(found, errors=search.scan(lates)[0])
 
@@ -285,18 +347,18 @@ def power_law(command: Array, exponent: float) -> Array:
 
 
 def _bent(segment: AxisSegment, exponent: float) -> AxisSegment:
-    return replace(segment, command=power_law(segment.command, exponent))
+    if exponent == 1.0:
+        return segment
+    return segment.acting(lambda command: power_law(command, exponent))
 
 
-def _with_offset(segment: AxisSegment, width: float) -> AxisSegment:
-    """Return a segment whose commands are reduced by a dead band's offset."""
-    return replace(segment, command=passed_of(segment.command, width))
+def _with_band(kind: DeadBandKind) -> Callable[[AxisSegment, float], AxisSegment]:
+    """Return the function that applies a dead band of this kind to a segment's commands."""
 
+    def banded(segment: AxisSegment, width: float) -> AxisSegment:
+        return segment.acting(lambda command: passed_of(command, width, kind))
 
-def _with_threshold(segment: AxisSegment, width: float) -> AxisSegment:
-    """Return a segment with 0 for the commands that do not exceed a threshold."""
-    passed = passed_of(segment.command, width, DeadBandKind.THRESHOLD)
-    return replace(segment, command=passed)
+    return banded
 
 
 @dataclass(frozen=True)
@@ -307,8 +369,10 @@ class _Solution:
     dead_time_std: float
     smoothing: Smoothing
     smoothing_range: tuple[float, float]
+    window_search: BoundedSearch
     more: float = math.nan
     more_std: float = 0.0
+    more_search: tuple[BoundedSearch, ...] = ()
 
 
 class _DeadTimeSearch:
@@ -324,6 +388,7 @@ class _DeadTimeSearch:
         changed: Function that applies the additional parameter to a segment.
         bounds: Bounds of the additional parameter.
         step: Step of the derivative by it.
+        name: Name of it.
     """
 
     def __init__(
@@ -333,8 +398,9 @@ class _DeadTimeSearch:
         changed: Callable[[AxisSegment, float], AxisSegment],
         bounds: tuple[float, float] = (-math.inf, math.inf),
         step: float = EXPONENT_STEP,
+        name: str = "exponent",
     ) -> None:
-        self._segments = segments
+        self._segments, self._name = segments, name
         self._changed, self._steps = changed, (DEAD_TIME_STEP, WINDOW_STEP, step)
         self._period = segments[0].period
         self._reading = reading_spacing(segments)
@@ -426,14 +492,27 @@ class _DeadTimeSearch:
         half = NORMAL_95 * float(stds[1])
         squares = [min(max(x[3] + side * half, 0.0), self._bounds[1][1]) for side in (-1.0, 1.0)]
         low, high = (self._smoothing(square) for square in squares)
-        more = len(x) > 4
-        return _Solution(
+        widest = self._smoothing(self._bounds[1][1]).width
+        # A window that the samples cannot tell has no effect on the other parameters.
+        window = BoundedSearch(
+            WINDOW, self._smoothing(x[3]).width, 0.0, widest, natural_low=True,
+            natural_high=not math.isfinite(stds[1]),
+        )  # fmt: skip
+        solution = _Solution(
             fit=fit,
             dead_time_std=late_std if late_std < max(self.lead, self._period) else math.inf,
             smoothing=self._smoothing(x[3]),
             smoothing_range=(low.width, high.width),
-            more=float(x[4]) if more else math.nan,
-            more_std=float(stds[2]) if more else 0.0,
+            window_search=window,
+        )
+        if len(x) == 4:
+            return solution
+        more = BoundedSearch(self._name, float(x[4]), *self._bounds[2], "")
+        return replace(
+            solution,
+            more=more.value,
+            more_std=more.std(float(stds[2])),
+            more_search=(more,),
         )
 
     def _smoothing(self, square: float) -> Smoothing:

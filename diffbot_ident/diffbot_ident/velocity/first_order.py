@@ -30,8 +30,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -41,6 +41,8 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 from arc_odometry.odometry import Array as Array
+from diffbot_ident.velocity.bounded_search import BoundedSearch
+from diffbot_ident.velocity.sent_commands import SentCommands
 from diffbot_ident.velocity.smoothed_response import (
     UNSMOOTHED,
     Drive,
@@ -79,8 +81,8 @@ class AxisSegment:
         command: Command held from sample k to k+1, shape (n,); m/s, rad/s or the axis's own unit.
         velocity: Velocity measured at sample k, shape (n,); m/s or rad/s.
         fresh: Whether the velocity is a new reading, shape (n,); None: all are.
-        parts: Means of the command over m equal parts of each period, shape (n, m); None: the
-            command is held. See `refined`.
+        sent: Commands as they were sent, of which `command` is the mean over each period; None: the
+            command is what was sent, at the samples.
         every: Number of samples from which on a dead time is another, for a coarse search.
 
     Raises:
@@ -91,7 +93,7 @@ class AxisSegment:
     command: Array
     velocity: Array
     fresh: Mask | None = None
-    parts: Array | None = None
+    sent: SentCommands | None = None
     every: int = 1
 
     def __post_init__(self) -> None:
@@ -117,17 +119,32 @@ class AxisSegment:
         """Time from the first sample to the last, s."""
         return self.period * max(len(self.velocity) - 1, 0)
 
+    @property
+    def sent_values(self) -> Array:
+        """All commands that were sent, shape (m,)."""
+        return self.command if self.sent is None else self.sent.values
+
+    def acting(self, function: Callable[[Array], Array]) -> AxisSegment:
+        """Return a segment whose commands are those that `function` makes of the sent ones."""
+        if self.sent is None:
+            return replace(self, command=function(self.command))
+        sent = self.sent.changed(function)
+        return replace(self, command=sent.means(self.period, len(self.velocity)), sent=sent)
+
     def refined(self, parts: int) -> AxisSegment:
         """Return a segment of a sample for each of m parts, of which the first is a reading."""
         count = len(self.velocity)
-        held = np.repeat(self.command, parts)
         fresh = np.zeros((count, parts), bool)
         fresh[:, 0] = self.counts
+        period = self.period / parts
         return AxisSegment(
-            self.period / parts,
-            held if self.parts is None else np.ravel(self.parts),
+            period,
+            np.repeat(self.command, parts)
+            if self.sent is None
+            else self.sent.means(period, count * parts),
             np.repeat(self.velocity, parts),
             fresh.ravel(),
+            self.sent,
             every=parts,
         )
 
@@ -210,6 +227,7 @@ class FirstOrderFit:
         residual_std: Standard deviation of measured minus simulated velocity.
         r_squared: 1 - SSE / SST of the free simulation, at most 1; NaN for a constant velocity.
         dead_time: Dead time as given, s.
+        search: How the search of the time constant ended; its deviation is infinite at an end.
     """
 
     model: FirstOrder
@@ -219,6 +237,7 @@ class FirstOrderFit:
     residual_std: float
     r_squared: float
     dead_time: float
+    search: BoundedSearch
 
     @property
     def std(self) -> tuple[float, float]:
@@ -282,7 +301,8 @@ def fit_at(
     with np.errstate(invalid="ignore"):
         of_model = turn @ of_all[:2, :2] @ turn.T
     of_model[np.isnan(of_model)] = math.inf
-    if tau < FAST * problem.period:
+    search = problem.time_constant_search(theta)
+    if tau < FAST * problem.period or not search.inside:
         of_all[0, 0] = of_model[0, 0] = math.inf
     deviations = np.sqrt(np.diag(of_all))
     tau_std, gain_std = deviations[:2].tolist()
@@ -300,6 +320,7 @@ def fit_at(
         residual_std=float(np.sqrt(np.mean(residuals**2))),
         r_squared=1.0 - float(residuals @ residuals) / float(total @ total),
         dead_time=problem.dead_time,
+        search=search,
     )
     return fit, deviations[2:]
 
@@ -436,6 +457,16 @@ class OutputError:
         """Return the time constant of theta, limited to what the samples can determine, s."""
         low, high = math.log(FASTEST * self.period), math.log(self._slowest)
         return math.exp(min(max(theta[0], low), high))
+
+    def time_constant_search(self, theta: Array) -> BoundedSearch:
+        """Return how a search that ended at theta ended.
+
+        A lower end is natural: a faster axis cannot be told from one that follows at once.
+        """
+        low, high = FASTEST * self.period, self._slowest
+        return BoundedSearch(
+            "time constant", self.time_constant(theta), low, high, natural_low=True
+        )
 
     def residuals(self, theta: Array) -> Array:
         """Return measured minus simulated velocity at all samples that count, shape (n,)."""

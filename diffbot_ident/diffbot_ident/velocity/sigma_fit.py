@@ -28,7 +28,13 @@ until the next block: only a new load persists until then. A controller uses onl
 which an axis is updated when its interval is narrow and its signs are right.
 
 A known dead band is removed from the commands first; while driving it is identified from the same
-blocks, see dead_band_estimate.py.
+blocks, see dead_band_estimate.py. So is the dead time, see dead_time_estimate.py. An error of the
+dead time is one of a and c; its variance enters theirs, with the slope s of theta by it:
+
+    covariance of theta = P + s s' var(d)
+
+While the dead time is not known, neither are a and c. When dead time or dead band prove to be
+others than assumed, the stored newest blocks are processed again.
 
 The node imports this: nothing here may import SciPy, which doubles the time in which it starts.
 """
@@ -41,11 +47,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
+from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand
 from diffbot_description.dynamics import AXES, Sigma
 from diffbot_ident.torque.estimate import NORMAL_95, Array
+from diffbot_ident.velocity.block_moments import at_least
 from diffbot_ident.velocity.dead_band_estimate import DeadBandEstimator
+from diffbot_ident.velocity.dead_time_estimate import LONGEST, STEP, DeadTimeEstimator
+from diffbot_ident.velocity.held_commands import HeldCommands, integral_of_velocity
 
+# Longest dead time that may be assumed, s.
+MOST_DEAD_TIME = 1.0
 # Minimum number of samples of a block.
 LEAST_SAMPLES = 8
 # Weight of the assumed noise, in samples.
@@ -59,9 +70,16 @@ SETTLED_SAMPLES = 500.0
 SPIKE = 20.0
 # Initial standard deviation of unknown parameters, over the larger of 1 / inertia, drag / inertia.
 UNKNOWN = 10.0
-# Relative change of the dead band after which earlier results are forgotten, and half width of its
-# 95 % interval, relative to it, from which on it is used.
-NEW_DEAD_BAND, BAND_PRECISION = 0.05, 0.1
+# Half width of a dead band's 95 % interval, relative to it, from which on it is used.
+BAND_PRECISION = 0.1
+# An assumed dead time is wrong if the identified one differs by this number of standard deviations,
+# and by this time, s; a change of an identified one by NEW_DEAD_TIME, s, is not linear.
+WRONG_SIGMAS, WRONG_TIME, NEW_DEAD_TIME = 5.0, 0.01, 0.5 * STEP
+# Integrals are approximations where commands act between samples: their relative error, and the
+# largest ratio of period and time constant for which it holds.
+APPROXIMATE, COARSE = 0.002, 0.35
+# Number of blocks that are stored to be processed again.
+STORED = 16
 # Relative standard deviation that is added to a and c when a new load is detected.
 REOPENED = 0.5
 
@@ -71,7 +89,8 @@ class RecursiveSettings:
     """Settings of the online fit; pairs are of (v, omega).
 
     Attributes:
-        dead_time: Time from a command to its effect, s, >= 0.
+        dead_time: Times from a command of (v, omega) to its effect, s, >= 0; None: not known. One
+            that the motion contradicts is replaced.
         block: Duration of motion of one update, s, > 0. The first block is a sixteenth of it and
             each following one twice as long, so that a bad start is corrected soon.
         memory: Time constant of forgetting, s of excited motion, > 0; math.inf: never.
@@ -90,7 +109,7 @@ class RecursiveSettings:
         ValueError: A setting is outside its limits.
     """
 
-    dead_time: float = 0.0
+    dead_time: tuple[float, float] | None = (0.0, 0.0)
     block: float = 4.0
     memory: float = 60.0
     noise: tuple[float, float] = (0.01, 0.02)
@@ -105,9 +124,9 @@ class RecursiveSettings:
         for name in ("block", "memory", "precision", "rate", "longest_gap"):
             if not getattr(self, name) > 0.0:
                 raise ValueError(f"recursive fit: {name} = {getattr(self, name)}: must be > 0")
-        if not 0.0 <= self.dead_time < math.inf:
+        if not all(0.0 <= value <= MOST_DEAD_TIME for value in self.dead_time or ()):
             raise ValueError(
-                f"recursive fit: dead_time = {self.dead_time} s: must be finite and >= 0"
+                f"recursive fit: dead_time = {self.dead_time} s: must be 0 to {MOST_DEAD_TIME:g} s"
             )
         for name in ("noise", "excitation", "largest_dead_band"):
             if not all(0.0 < value < math.inf for value in getattr(self, name)):
@@ -131,44 +150,57 @@ class RecursiveFit:
         settings: RecursiveSettings = RecursiveSettings(),
     ) -> None:
         self.settings = settings
-        self._axes = [
-            _RecursiveAxis(
-                start.axis(index),
-                None if covariance is None else covariance[index::2, index::2],
-                settings.noise[index],
-                settings.memory,
-                settings.excitation[index],
-            )
-            for index in range(2)
-        ]
+        self._start, self._covariance = start, covariance
+        self._axes = [self._new_axis(index) for index in range(2)]
         self._trusted = [start.axis(index) for index in range(2)]
         self._bands = [
             DeadBandEstimator(
                 AXES[index],
                 max(settings.largest_dead_band[index], settings.dead_band[index].width),
                 settings.memory,
-                settings.dead_band[index].width,
+                settings.dead_band[index],
                 min(BAND_PRECISION, settings.precision),
             )
             for index in range(2)
         ]
+        self._delays = [DeadTimeEstimator(AXES[index], settings.memory) for index in range(2)]
+        assumed = settings.dead_time
+        # Dead times that the fits of sigma assume, and whether these are given ones.
+        self._dead_time = [0.0, 0.0] if assumed is None else [*assumed]
+        self._given = [assumed is not None] * 2
+        # Whether velocities are means over a period, where that is known.
+        self._averaged = [False, False]
         self._dead_band = settings.dead_band
+        self._stored: deque[_RawBlock] = deque(maxlen=STORED)
         self._length = settings.block / 16.0
         self.blocks = 0
         self.interrupt()
 
+    def _new_axis(self, index: int) -> _RecursiveAxis:
+        settings = self.settings
+        return _RecursiveAxis(
+            self._start.axis(index),
+            None if self._covariance is None else self._covariance[index::2, index::2],
+            settings.noise[index],
+            settings.memory,
+            settings.excitation[index],
+        )
+
     @property
     def values(self) -> Array:
         """Estimate of [sigma1, sigma2, sigma3, sigma4], shape (4,), trusted or not."""
-        (s1, s3), (s2, s4) = (axis.values for axis in self._axes)
+        (s1, s3), (s2, s4) = (self._values_of(index) for index in range(2))
         return np.array([s1, s2, s3, s4])
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the estimate, shape (4, 4); the axes are independent."""
+        """Covariance of the estimate, shape (4, 4); the axes are independent.
+
+        Variances are infinite while the dead time of an axis is not known.
+        """
         covariance = np.zeros((4, 4))
-        for index, axis in enumerate(self._axes):
-            covariance[index::2, index::2] = axis.covariance
+        for index in range(2):
+            covariance[index::2, index::2] = self._covariance_of(index)
         return covariance
 
     @property
@@ -196,6 +228,50 @@ class RecursiveFit:
         return self._bands[0].reason, self._bands[1].reason
 
     @property
+    def dead_time(self) -> tuple[float, float]:
+        """Dead times that `trusted` assumes, s: identified, or as given, or 0 while not known."""
+        v, omega = (self._dead_time_of(index)[0] for index in range(2))
+        return v, omega
+
+    @property
+    def dead_time_variances(self) -> Array:
+        """Variances of `dead_time`, s^2, shape (2,); 0 where given, infinite where not known."""
+        return np.array([self._dead_time_of(index)[1] for index in range(2)])
+
+    def dead_time_reasons(self) -> tuple[str | None, str | None]:
+        """Return why the dead time of each axis is not known; None where it is."""
+        v, omega = (
+            None if given else delay.reason
+            for given, delay in zip(self._given, self._delays, strict=True)
+        )
+        return v, omega
+
+    def _dead_time_of(self, index: int) -> tuple[float, float]:
+        """Return the dead time of an axis and its variance."""
+        delay = self._delays[index]
+        if self._given[index] or not delay.known:
+            return self._dead_time[index], 0.0 if self._given[index] else math.inf
+        return delay.value, delay.variance
+
+    def _theta_of(self, index: int) -> Array:
+        """Return [a, c] of an axis at its dead time, near which it is linear."""
+        shift = self._dead_time_of(index)[0] - self._dead_time[index]
+        return self._axes[index].theta + shift * self._delays[index].sensitivity
+
+    def _values_of(self, index: int) -> tuple[float, float]:
+        return self._axes[index].values_of(self._theta_of(index))
+
+    def _covariance_of(self, index: int) -> Array:
+        variance = self._dead_time_of(index)[1]
+        theta, axis, delay = self._theta_of(index), self._axes[index], self._delays[index]
+        if not math.isfinite(variance) or axis.too_fast:
+            return np.diag([math.inf, math.inf])
+        found = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
+        if not self._given[index]:
+            found = at_least(found, delay.covariance) + np.diag((APPROXIMATE * theta) ** 2)
+        return covariance_of_sigma(theta, found)
+
+    @property
     def surprises(self) -> tuple[int, int]:
         """Number of new loads detected on each axis."""
         return self._axes[0].surprises, self._axes[1].surprises
@@ -204,9 +280,7 @@ class RecursiveFit:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._times: list[float] = []
         self._velocities: list[tuple[float, float]] = []
-        # Integral of the commands at each stamp, back to the dead time before the block.
-        self._asked: deque[tuple[float, float, float]] = deque()
-        # Commands as sent, each held until its stamp.
+        # Commands as sent, each held until its stamp, back to the longest dead time before.
         self._sent: deque[tuple[float, float, float]] = deque()
 
     def update(
@@ -224,15 +298,11 @@ class RecursiveFit:
         """
         if not all(map(math.isfinite, (stamp, *velocity, *command))):
             raise ValueError(f"stamp {stamp}, velocity {velocity}, command {command}: not finite")
-        since = stamp - self._asked[-1][0] if self._asked else 0.0
-        if self._asked and not 0.0 < since <= self.settings.longest_gap:
+        since = stamp - self._sent[-1][0] if self._sent else 0.0
+        if self._sent and not 0.0 < since <= self.settings.longest_gap:
             self.interrupt()
-            since = 0.0
-        _, v, omega = self._asked[-1] if self._asked else (stamp, 0.0, 0.0)
-        acting = [b.passed(c) for b, c in zip(self._dead_band, command, strict=True)]
-        self._asked.append((stamp, v + since * acting[0], omega + since * acting[1]))
         self._sent.append((stamp, *command))
-        if stamp - self.settings.dead_time < self._asked[0][0]:
+        if stamp - max(self._dead_time) < self._sent[0][0]:
             return  # the command that acts now was sent before the first sample
         self._times.append(stamp)
         self._velocities.append((float(velocity[0]), float(velocity[1])))
@@ -249,13 +319,16 @@ class RecursiveFit:
         times, velocities = np.array(self._times[:-1]), np.array(self._velocities)
         for index, axis in enumerate(self._axes):
             velocities[:, index] = axis.without_spikes(velocities[:, index])
-            self._update_band(index, times, velocities[:-1, index])
-        asked = np.array(self._asked)
-        for index, axis in enumerate(self._axes):
-            late = np.interp(times - self.settings.dead_time, asked[:, 0], asked[:, 1 + index])
-            axis.update(_Block(times, late - late[0], velocities[:-1, index]))
+        sent = np.array(self._sent)
+        raw = _RawBlock(times, velocities[:-1], sent[:, 0], sent[:, 1:])
+        for index in range(2):
+            if self._assumes_otherwise(index, raw):
+                self._process_again(index)
+            self._take(index, raw)
+        self._stored.append(raw)
+        for index in range(2):
             if self._judge(index) is None:
-                inertia, drag = axis.values
+                inertia, drag = self._values_of(index)
                 # The estimate of a drag near 0 may be negative.
                 self._trusted[index] = inertia, max(drag, 0.0)
         self.blocks += 1
@@ -263,35 +336,75 @@ class RecursiveFit:
         # The last sample of this block is the first of the next one.
         del self._times[:-2], self._velocities[:-2]
         self._velocities[0] = tuple(velocities[-2].tolist())
-        while len(self._asked) > 2 and self._asked[1][0] <= times[-1] - self.settings.dead_time:
-            self._asked.popleft()
+        history = max(LONGEST + STEP, *self._dead_time)
+        while len(self._sent) > 2 and self._sent[1][0] <= times[-1] - history:
             self._sent.popleft()
 
-    def _update_band(self, index: int, times: Array, velocities: Array) -> None:
-        """Update an axis's dead band from a block, and use its trusted value."""
+    def _assumes_otherwise(self, index: int, raw: _RawBlock) -> bool:
+        """Identify dead band and dead time; return whether what the fit assumes has changed."""
+        band, delay = self._bands[index], self._delays[index]
+        stamps, sent, velocities = raw.stamps, raw.sent[:, index], raw.velocities[:, index]
+        band.update(raw.times, velocities, stamps, sent, self._dead_time[index])
         known = self._dead_band[index]
-        if known.kind is not DeadBandKind.OFFSET:
+        if band.trusted != known:
+            self._dead_band = (
+                (band.trusted, self._dead_band[1]) if index == 0 else
+                (self._dead_band[0], band.trusted)
+            )  # fmt: skip
+        acting = self._dead_band[index].passed_of(sent)
+        delay.update(raw.times, velocities, stamps, acting)
+        if delay.known and delay.rate_changed:
+            # Once more with the rate, which corrects the integrals.
+            delay.begin_anew()
+            for old in (*self._stored, raw):
+                acting = self._dead_band[index].passed_of(old.sent[:, index])
+                delay.update(old.times, old.velocities[:, index], old.stamps, acting)
+        if delay.known:
+            off = abs(delay.value - self._dead_time[index])
+            wrong = max(WRONG_SIGMAS * math.sqrt(delay.variance), WRONG_TIME)
+            if off > (wrong if self._given[index] else NEW_DEAD_TIME):
+                self._given[index], self._dead_time[index] = False, delay.value
+                self._averaged[index] = delay.averaged
+                return True
+            if not self._given[index] and self._averaged[index] != delay.averaged:
+                self._averaged[index] = delay.averaged
+                return True
+        return self._dead_band[index] != known
+
+    def _process_again(self, index: int) -> None:
+        """Begin anew with the stored blocks, by what is known of dead time and dead band now."""
+        old, self._axes[index] = self._axes[index], self._new_axis(index)
+        self._axes[index].surprises = old.surprises
+        for raw in self._stored:
+            self._take(index, raw)
+
+    def _take(self, index: int, raw: _RawBlock) -> None:
+        acting = self._dead_band[index].passed_of(raw.sent[:, index])
+        axis, noticed = self._axes[index], self._axes[index].surprises
+        late, window = self._dead_time[index], raw.period if self._averaged[index] else 0.0
+        # Without the samples whose commands were sent before the first one that is known.
+        known = raw.times - late - window >= raw.stamps[0]
+        times, velocity = raw.times[known], raw.velocities[known, index]
+        if len(times) < LEAST_SAMPLES:
             return
-        estimator, sent = self._bands[index], np.array(self._sent)
-        dead_time = self.settings.dead_time
-        estimator.update(times, velocities, sent[:, 0], sent[:, 1 + index], dead_time)
-        if estimator.trusted == known.width:
-            return
-        bands = list(self._dead_band)
-        bands[index] = DeadBand(estimator.trusted)
-        self._dead_band = (bands[0], bands[1])
-        sent = np.array(self._sent)
-        acting = np.column_stack([bands[i].passed_of(sent[1:, 1 + i]) for i in range(2)])
-        asked = np.cumsum(np.diff(sent[:, 0])[:, None] * acting, axis=0)
-        rows = np.column_stack((sent[:, 0], np.vstack((np.zeros(2), asked))))
-        self._asked = deque((t, v, omega) for t, v, omega in rows.tolist())
-        before, now = known.width, estimator.trusted
-        if abs(now - before) > NEW_DEAD_BAND * max(now, before):
-            self._axes[index].forget()
+        commands, rate = HeldCommands(raw.stamps, acting), self._delays[index].rate
+        asked = commands.asked(times, np.array([late]), window, rate)[0]
+        axis.update(_Block(times, asked - asked[0], velocity))
+        if axis.surprises > noticed:
+            # Blocks with the load before do not belong to those with it.
+            self._delays[index].begin_anew()
+            self._stored.clear()
 
     def _judge(self, index: int) -> str | None:
         """Return why an axis is not trusted; None if it is."""
-        (inertia, drag), covariance = self._axes[index].values, self._axes[index].covariance
+        (inertia, drag), covariance = self._values_of(index), self._covariance_of(index)
+        if (unknown := self.dead_time_reasons()[index]) is not None:
+            return unknown
+        if self._axes[index].too_fast:
+            return (
+                f"{AXES[index]}: odometry every {self._axes[index].period:.2g} s is too slow for "
+                f"the time constant {inertia / drag:.2g} s; publish it more often"
+            )
         if not (0.0 < inertia < math.inf and math.isfinite(drag)):
             return f"{AXES[index]}: inertia = {inertia:.3g} s: must be finite and > 0"
         # An error of the drag acts like an error of the inertia times the rate of the motion.
@@ -306,6 +419,28 @@ class RecursiveFit:
                     f"{100.0 * self.settings.precision:g} %; drive with more change of speed"
                 )
         return None
+
+
+@dataclass(frozen=True)
+class _RawBlock:
+    """n samples of both axes between two instants, and the m commands that act meanwhile.
+
+    Attributes:
+        times: Stamps, s, increasing, shape (n,).
+        velocities: Measured velocities without spikes, m/s and rad/s, shape (n, 2).
+        stamps: Ends of the commands, s, shape (m,).
+        sent: Commands as sent, each held since the previous stamp, shape (m, 2).
+    """
+
+    times: Array
+    velocities: Array
+    stamps: Array
+    sent: Array
+
+    @property
+    def period(self) -> float:
+        """Mean time between two samples, s."""
+        return float(self.times[-1] - self.times[0]) / (len(self.times) - 1)
 
 
 @dataclass(frozen=True)
@@ -324,10 +459,19 @@ class _Block:
 
     def regression(self) -> tuple[Array, Array]:
         """Return regressors [int command, -int v], shape (n, 2), and v, both less their mean."""
-        steps = 0.5 * np.diff(self.time) * (self.velocity[1:] + self.velocity[:-1])
-        driven = np.concatenate(([0.0], np.cumsum(steps)))
+        driven = integral_of_velocity(self.time, self.velocity)
         phi = np.column_stack((self.asked, -driven))
         return phi - phi.mean(axis=0), self.velocity - self.velocity.mean()
+
+
+def covariance_of_sigma(theta: Array, covariance: Array) -> Array:
+    """Return the covariance of [inertia in s, drag], shape (2, 2), from that of [a, c]."""
+    a, c = theta
+    if a == 0.0:
+        return np.full((2, 2), math.inf)
+    slope = np.array([[-1.0 / a**2, 0.0], [-c / a**2, 1.0 / a]])
+    found: Array = slope @ covariance @ slope.T
+    return found
 
 
 class _RecursiveAxis:
@@ -369,28 +513,33 @@ class _RecursiveAxis:
         return self._squares / self._samples
 
     @property
-    def covariance(self) -> Array:
-        """Covariance of [inertia in s, drag], shape (2, 2), for residuals correlated in time.
+    def period(self) -> float:
+        """Time between two samples of the newest block, s; 0 before."""
+        return self._period
+
+    @property
+    def too_fast(self) -> bool:
+        """Whether the axis changes too much between two samples."""
+        return bool(self._period * self.theta[1] > COARSE)
+
+    @property
+    def spread(self) -> Array:
+        """Covariance of [a, c], shape (2, 2), for residuals correlated in time.
 
         A correlation r of neighbouring residuals increases it by (1 + r) / (1 - r), as for an
         autoregressive process and slowly changing regressors.
         """
         r = min(max(self._products / max(self._squares, 1e-300), 0.0), 0.98)
-        a, c = self.theta
-        if a == 0.0:
-            return np.full((2, 2), math.inf)
-        slope = np.array([[-1.0 / a**2, 0.0], [-c / a**2, 1.0 / a]])
-        found: Array = slope @ self.p @ slope.T * (1.0 + r) / (1.0 - r)
+        found: Array = self.p * ((1.0 + r) / (1.0 - r))
         return found
 
-    @property
-    def values(self) -> tuple[float, float]:
-        """Inertia in s and drag; of any sign, infinite if a is 0.
+    def values_of(self, theta: Array) -> tuple[float, float]:
+        """Return inertia in s and drag of [a, c]; of any sign, infinite if a is 0.
 
         The integrals of v are trapezoidal sums. For a held command these are exact with
         c = (2 / T) tanh(T / (2 tau)), which is solved for tau here.
         """
-        a, c = self.theta.tolist()
+        a, c = theta.tolist()
         if a == 0.0:
             return math.inf, math.inf
         x = 0.5 * self._period * c
@@ -425,12 +574,6 @@ class _RecursiveAxis:
                 self.p = self.p + np.diag((REOPENED * self.theta) ** 2)
             self._take(aside)
             self._take(block)
-
-    def forget(self) -> None:
-        """Restart from the current values, as earlier blocks used commands that did not act."""
-        self.p = np.eye(2) * (UNKNOWN * np.abs(self.theta).max()) ** 2
-        self._squares, self._products = self._assumed_noise**2 * PRIOR_SAMPLES, 0.0
-        self._samples, self._aside = PRIOR_SAMPLES, None
 
     def _explains(self, phi: Array, y: Array) -> bool:
         """Whether the current estimate explains a block."""
@@ -482,7 +625,8 @@ class _RecursiveAxis:
         self.p = 0.5 * (p + p.T)
 
     def _learn_noise(self, residual: Array, all_known: bool) -> None:
-        if not all_known:
+        less = float(residual @ residual) < self.noise_variance * len(residual)
+        if not all_known and not less:
             return  # an error in a direction without excitation is no noise
         # Changes of the noise level are tracked over some thousand samples.
         keep = 1.0 if self._samples < 5000.0 else 0.95

@@ -12,20 +12,23 @@ first sample that counts. So the result does not depend on how a segment began: 
 a wheel may cross its backlash or slip, or a filter may still be filling.
 
 In a step of constant voltage, tau is determined by the approach of the velocity to its final value.
-The dead time is not observable in it, and in a ramp it only adds to ks. It is treated as known,
-with a deviation that is included in the intervals of all three gains.
+The dead time is not observable in it, and in a ramp of r V/s a dead time that is t longer only adds
+r t to ks. It is treated as known, with a deviation that is included in the intervals of all three
+gains. If ramps may have dead times of their own, each has a friction of its own: then ks is that of
+the steps, and the differences tell the dead times.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
+from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_ident.velocity.first_order import Array, AxisSegment, correlated_covariance
 
 # Search range of the time constant, as multiples of a period and of the longest segment, and number
@@ -33,6 +36,8 @@ from diffbot_ident.velocity.first_order import Array, AxisSegment, correlated_co
 FASTEST, SLOWEST, GRID = 0.5, 3.0, 12
 # Half width of the search around a given time constant, in log tau.
 REACH = 1.0
+# A search ends at its end within this distance, in log tau.
+END = 1e-2
 # Step of the derivative by log tau.
 STEP = 1e-3
 # Relative standard deviation of a gain beyond which it is not identifiable.
@@ -53,6 +58,8 @@ class VoltageGains:
             identifiable.
         dead_time: Dead time as given, s.
         residuals: Measured minus fitted velocity of each segment, for the samples that count.
+        own_friction: By how much the friction of each group of segments that has its own exceeds
+            ks, V, with standard deviations, shape (groups, 2).
     """
 
     ks: float
@@ -61,6 +68,7 @@ class VoltageGains:
     covariance: Array
     dead_time: float
     residuals: tuple[Array, ...]
+    own_friction: Array = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def std(self) -> tuple[float, float, float]:
@@ -68,14 +76,18 @@ class VoltageGains:
         ks, kv, ka = np.sqrt(np.diag(self.covariance)).tolist()
         return ks, kv, ka
 
-    def simulate(self, segment: AxisSegment) -> Array:
+    def simulate(self, segment: AxisSegment, more_friction: float = 0.0) -> Array:
         """Simulate the velocity by the voltage, from the best initial velocity, shape (n,).
 
         Samples before the first one that counts are 0 and have no meaning.
+
+        Args:
+            segment: Segment to simulate.
+            more_friction: By how much its friction exceeds ks, V.
         """
         stretch = _CountedSegment(segment, self.dead_time)
         columns, decay = stretch.columns(max(self.ka / self.kv, 1e-9))
-        forced = columns @ np.array([1.0 / self.kv, self.ks / self.kv])
+        forced = columns @ np.array([1.0 / self.kv, (self.ks + more_friction) / self.kv])
         missed = stretch.velocity - forced
         chosen = stretch.counts
         power = float(decay[chosen] @ decay[chosen])
@@ -90,6 +102,7 @@ def fit_voltage_gains(
     dead_time: float = 0.0,
     dead_time_std: float = 0.0,
     near: float | None = None,
+    own: Sequence[int | None] | None = None,
 ) -> VoltageGains:
     """Fit ks, kv and ka.
 
@@ -100,22 +113,30 @@ def fit_voltage_gains(
         dead_time_std: Standard deviation of the dead time, s.
         near: Approximate time constant ka / kv, s, e.g. of another fit to mostly the same data;
             None: the whole range is searched.
+        own: For each segment the group, 0, 1, ..., with which it shares a friction of its own; None
+            for those with friction ks, or for all.
 
     Raises:
         ValueError: No segment is long enough.
     """
-    fit = _Fit(segments, dead_time, near)
+    fit = _Fit(segments, dead_time, near, own)
     gains, covariance = fit.gains()
     if dead_time_std > 0.0:
-        other, _ = _Fit(segments, dead_time + dead_time_std, float(gains[2] / gains[1])).gains()
+        tau = float(gains[2] / gains[1])
+        other, _ = _Fit(segments, dead_time + dead_time_std, tau, own).gains()
         shift = other - gains
         covariance = covariance + np.outer(shift, shift)
+    if not fit.time_constant.inside:
+        covariance[2] = covariance[:, 2] = 0.0
+        covariance[2, 2] = math.inf
+    more = np.column_stack((gains[3:], np.sqrt(np.diag(covariance)[3:])))
+    gains, covariance = gains[:3], covariance[:3, :3]
     vague = ~(np.sqrt(np.diag(covariance)) < LARGEST_RELATIVE_STD * np.abs(gains))
     for i in (1, 2):
         if vague[i]:
             covariance[i, i] = math.inf
     ks, kv, ka = gains.tolist()
-    return VoltageGains(ks, kv, ka, covariance, dead_time, fit.residuals)
+    return VoltageGains(ks, kv, ka, covariance, dead_time, fit.residuals, more)
 
 
 class _CountedSegment:
@@ -132,6 +153,13 @@ class _CountedSegment:
         self.drive: Array = np.column_stack((voltage, -sign))[self.first :]
         self.velocity: Array = segment.velocity[self.first :]
         self.counts = counts[self.first :]
+
+    def driven(self, group: int | None, groups: int) -> Array:
+        """Return the drive with a column for the friction of each group, shape (n, 2 + groups)."""
+        own = np.zeros((len(self.drive), groups))
+        if group is not None:
+            own[:, group] = self.drive[:, 1]
+        return np.column_stack((self.drive, own))
 
     def columns(self, tau: float) -> tuple[Array, Array]:
         """Return the responses to voltage and friction, (n, 2), and to the first velocity, (n,)."""
@@ -153,13 +181,24 @@ class _Fit:
         segments: Segments as in fit_voltage_gains.
         dead_time: Dead time, s.
         near: Approximate time constant as in fit_voltage_gains.
+        own: Groups with frictions of their own as in fit_voltage_gains.
     """
 
     def __init__(
-        self, segments: Sequence[AxisSegment], dead_time: float, near: float | None
+        self,
+        segments: Sequence[AxisSegment],
+        dead_time: float,
+        near: float | None,
+        own: Sequence[int | None] | None,
     ) -> None:
-        found = [_CountedSegment(segment, dead_time) for segment in segments]
-        stretches = [s for s in found if np.count_nonzero(s.counts) >= LEAST_SAMPLES]
+        counted = [_CountedSegment(segment, dead_time) for segment in segments]
+        groups = [None] * len(counted) if own is None else own
+        pairs = [
+            (stretch, group)
+            for stretch, group in zip(counted, groups, strict=True)
+            if np.count_nonzero(stretch.counts) >= LEAST_SAMPLES
+        ]
+        stretches = [stretch for stretch, _ in pairs]
         if not stretches:
             raise ValueError(
                 f"no stretch of motion has {LEAST_SAMPLES} readings: record for longer"
@@ -168,21 +207,41 @@ class _Fit:
         longest = period * max(len(s.velocity) for s in stretches)
         # All are filtered as one series: the response that one leaves in the next decays like the
         # next one's first velocity, and is eliminated with it.
-        self._drive = np.concatenate([s.drive for s in stretches])
+        count = 1 + max((group for _, group in pairs if group is not None), default=-1)
+        self._drive = np.concatenate([s.driven(group, count) for s, group in pairs])
         self._use = np.concatenate([s.counts for s in stretches])
         self._velocity = np.concatenate([s.velocity for s in stretches])[self._use]
         self._since = np.concatenate([np.flatnonzero(s.counts) for s in stretches])
         self._lengths = [int(np.count_nonzero(s.counts)) for s in stretches]
         self._firsts = np.cumsum([0, *self._lengths[:-1]])
         self._bounds = math.log(FASTEST * period), math.log(SLOWEST * longest)
-        bounds = self._around(near) if near is not None and near > 0.0 else self._best_of_grid()
-        found = minimize_scalar(
-            self._error, bounds=bounds, method="bounded", options={"xatol": 1e-4}
+        self._log_tau = self._searched(near)
+        low, high = (math.exp(bound) for bound in self._bounds)
+        self.time_constant = BoundedSearch(
+            "time constant",
+            math.exp(self._log_tau),
+            low,
+            high,
+            margin=END * math.exp(self._log_tau),
         )
-        self._log_tau = float(found.x)
         self._linear = self._solve(self._log_tau)
         error = self._missed(self._log_tau, self._linear)
         self.residuals: tuple[Array, ...] = tuple(np.split(error, self._firsts[1:]))
+
+    def _searched(self, near: float | None) -> float:
+        """Return the best log tau: around a given one, or of all if that search ends at its end."""
+        if near is not None and near > 0.0:
+            low, high = self._around(near)
+            found = self._minimum((low, high))
+            if BoundedSearch("log tau", found, low, high, "", margin=END).inside:
+                return found
+        return self._minimum(self._best_of_grid())
+
+    def _minimum(self, bounds: tuple[float, float]) -> float:
+        found = minimize_scalar(
+            self._error, bounds=bounds, method="bounded", options={"xatol": 1e-4}
+        )
+        return float(found.x)
 
     def _around(self, near: float) -> tuple[float, float]:
         low, high = self._bounds
@@ -196,20 +255,20 @@ class _Fit:
         return float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
 
     def gains(self) -> tuple[Array, Array]:
-        """Return [ks, kv, ka] and their covariance, for residuals correlated in time."""
-        (gain, friction), tau = self._linear.tolist(), math.exp(self._log_tau)
+        """Return [ks, kv, ka, own frictions] and covariance, for residuals correlated in time."""
+        (gain, friction, *own), tau = self._linear.tolist(), math.exp(self._log_tau)
         higher, lower = (self._missed(self._log_tau + step, self._linear) for step in (STEP, -STEP))
         jacobian = np.column_stack(((higher - lower) / (2.0 * STEP), -self._projected(tau)[0]))
         residuals = np.concatenate(self.residuals)
         of_theta = correlated_covariance(jacobian, residuals, self._lengths)
-        values = np.array([friction / gain, 1.0 / gain, tau / gain])
-        turn = np.array(
-            [
-                [0.0, -friction / gain**2, 1.0 / gain],
-                [0.0, -1.0 / gain**2, 0.0],
-                [tau / gain, -tau / gain**2, 0.0],
-            ]
-        )
+        more = [each / gain for each in own]
+        values = np.array([friction / gain, 1.0 / gain, tau / gain, *more])
+        turn = np.zeros((len(values), len(values)))
+        turn[0, 1:3] = -friction / gain**2, 1.0 / gain
+        turn[1, 1] = -1.0 / gain**2
+        turn[2, :2] = tau / gain, -tau / gain**2
+        for i, each in enumerate(own, 3):
+            turn[i, 1], turn[i, i] = -each / gain**2, 1.0 / gain
         with np.errstate(invalid="ignore"):
             covariance = turn @ of_theta @ turn.T
         covariance[np.isnan(covariance)] = math.inf
@@ -223,10 +282,10 @@ class _Fit:
         power = np.add.reduceat(decay * decay, self._firsts)
         shares = np.add.reduceat(x * decay, self._firsts, axis=1) / power
         x -= np.repeat(shares, self._lengths, axis=1) * decay
-        return x[:2].T, x[2]
+        return x[:-1].T, x[-1]
 
     def _solve(self, log_tau: float) -> Array:
-        """Return the best [gain, gain times friction]."""
+        """Return the best [gain, gain times frictions]."""
         columns, velocity = self._projected(math.exp(log_tau))
         return _least_squares(columns, velocity)
 
@@ -242,7 +301,7 @@ class _Fit:
 
 
 def _least_squares(columns: Array, values: Array) -> Array:
-    """Return the coefficients, shape (2,); by scaled normal equations, as there are only two."""
+    """Return the coefficients, shape (k,); by scaled normal equations, as there are only few."""
     gram, right = columns.T @ columns, columns.T @ values
     scale = np.sqrt(np.diag(gram))
     scale[scale == 0.0] = 1.0

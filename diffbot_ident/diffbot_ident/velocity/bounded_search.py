@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of searches within a range, which know whether the search ended at an end of it.
+
+A minimum at the end of a range says only that the range is too short: it is no result. An end that
+is a limit of the quantity itself, such as a dead time of 0, is `natural`: there the result counts.
+
+    found = BoundedSearch("dead time", value, 0.0, 1.0, natural_low=True)
+    found.inside          whether the value is a result
+    found.std(deviation)  its standard deviation, infinite where it is none
+    search_further(...)   repeats a search with a longer range until it ends inside
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# A value closer to an end than this share of the range lies at that end.
+AT_END = 1e-6
+
+
+@dataclass(frozen=True)
+class BoundedSearch:
+    """Result of a search.
+
+    Attributes:
+        name: Quantity that was searched.
+        value: Where the search ended.
+        low: Lower end of the range.
+        high: Upper end of the range.
+        unit: Unit of all three, for texts.
+        natural_low: Whether the quantity itself cannot be below `low`.
+        natural_high: Whether the quantity itself cannot be above `high`.
+        margin: Distance from an end within which the value counts as at that end, such as one step
+            of a grid.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str = "s"
+    natural_low: bool = False
+    natural_high: bool = False
+    margin: float = 0.0
+
+    @property
+    def inside(self) -> bool:
+        """Whether the value is a result: inside the range, or at an end that is natural."""
+        return not (self.at_low or self.at_high)
+
+    @property
+    def at_low(self) -> bool:
+        """Whether the search ended at a lower end that is not natural."""
+        return not self.natural_low and not self.value > self.low + self._near
+
+    @property
+    def at_high(self) -> bool:
+        """Whether the search ended at an upper end that is not natural."""
+        return not self.natural_high and not self.value < self.high - self._near
+
+    @property
+    def _near(self) -> float:
+        # Half a margin less than a step: the last but one point of a grid is inside.
+        return max(0.999 * self.margin, AT_END * (self.high - self.low))
+
+    def std(self, deviation: float) -> float:
+        """Return the standard deviation of the value: as given, or infinite if it is no result."""
+        return deviation if self.inside else math.inf
+
+    def __str__(self) -> str:
+        end = self.low if self.at_low else self.high
+        where = "" if self.inside else f", at the end of the search, {end:.3g} {self.unit}"
+        return f"{self.name} {self.value:.3g} {self.unit}{where}"
+
+
+def search_further(
+    search: Callable[[float], T],
+    result: Callable[[T], BoundedSearch],
+    reach: float,
+    most: float,
+    factor: float = 2.0,
+) -> T:
+    """Repeat a search with a longer range until it does not end at the range's upper end.
+
+    Args:
+        search: Search up to a given reach.
+        result: Returns how the search ended.
+        reach: First reach, >= 0.
+        most: Longest reach.
+        factor: Factor from one reach to the next, > 1.
+
+    Returns:
+        The last search; it may still have ended at its upper end.
+    """
+    found = search(reach)
+    while result(found).at_high and reach < most:
+        reach = min(factor * reach, most) if reach > 0.0 else most
+        found = search(reach)
+    return found
