@@ -32,9 +32,9 @@ def test_a_plain_urdf_is_read_as_it_is(tmp_path):
     assert read_urdf(path) == robot()
 
 
-def test_a_urdf_that_holds_xacro_is_expanded(tmp_path):
+def test_a_file_that_ends_in_xacro_is_expanded(tmp_path):
     content = '<xacro:arg name="prefix" default=""/><link name="$(arg prefix)base"/>'
-    path = xacro(tmp_path, content, "r.urdf")
+    path = xacro(tmp_path, content)
     assert links(path) == ["base"]
     assert links(path, prefix="bot_") == ["bot_base"]
 
@@ -103,7 +103,7 @@ def test_wrong_arguments_are_told(tmp_path):
         read_urdf(path, {"sides": "b"})
     plain = tmp_path / "p.urdf"
     plain.write_text(robot())
-    with pytest.raises(ValueError, match="holds no xacro, but the arguments a were given"):
+    with pytest.raises(ValueError, match="is no xacro, but the arguments a were given"):
         read_urdf(plain, {"a": "b"})
 
 
