@@ -67,21 +67,34 @@ JSON_LOG = Limit("the size of the log", 10_000_000, "characters", "cut it to the
 LOG = Limit("the size of the log", 50_000_000, "bytes", "cut it to the tests")
 RECORDS = Limit("the number of records", 5_000_000, "records", "cut it to the tests")
 RATIO = Limit(
-    "the ratio of decompressed to stored bytes", 200, "", "decompress the recording yourself"
+    "the ratio of decompressed to stored bytes", 100, "", "decompress the recording yourself"
 )
-FIRST_BYTES = Limit("the decompressed size that the ratio does not limit", 64_000_000, "bytes", "")
+FIRST_BYTES = Limit(
+    "the decompressed size that the ratio does not limit", 32_000_000, "bytes", "decompress it"
+)
+TEMPORARY = Limit(
+    "the decompressed recording", 50, "% of the free space of the temporary folder",
+    "set TMPDIR to a folder with more space, or decompress it yourself",
+)  # fmt: skip
 CHUNK = Limit(
     "the size of a chunk", 64_000_000, "bytes", "write it with smaller chunks (mcap compress)"
 )
 PENDING = Limit(
     "the size of messages in overlapping chunks", 64_000_000, "bytes", "sort it (mcap sort)"
 )
-INDEX = Limit("the size of the index", 64_000_000, "bytes", "split the recording")
+INDEX = Limit("the size of the index", 16_000_000, "bytes", "split the recording")
 MESSAGE = Limit("the size of a message", 1_000_000, "bytes", "record the topic with less content")
-DEFINITION = Limit(
+DEFINITION_TEXT = Limit(
     "the size of a type's definition", 200_000, "characters", "record the topic with another type"
 )
-FIELDS = Limit("the number of a type's fields", 10_000, "fields", "record it with another type")
+DEFINITION = Limit(
+    "the size of a type's definition without comments", 50_000, "characters",
+    "record the topic with another type",
+)  # fmt: skip
+FIELDS = Limit("the number of a type's fields", 2_000, "fields", "record it with another type")
+ROW = Limit(
+    "the content of its tables", 100, "% of the size of the file", "its pages refer to each other"
+)
 TOPICS = Limit("the number of topics", 10_000, "topics", "record the needed topics only")
 LINE = Limit("the length of a line", 1_000_000, "characters", "give a table with shorter lines")
 COLUMNS = Limit("the number of columns", 1_000, "columns", "remove those that are not needed")
