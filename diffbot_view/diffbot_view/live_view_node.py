@@ -40,8 +40,9 @@ from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
 from diffbot_report.polled_node import PolledNode, raw_stamp
+from diffbot_view.commands import Button, Command
 from diffbot_view.readings import SPACING, Readings, ShownNode
-from diffbot_view.server import AccessGate, Command, LiveServer
+from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
 
 # Periods of handling the buttons, taking messages, and checking the graph, s of wall time.
@@ -163,7 +164,7 @@ class LiveView(PolledNode):
 
     def _turn(self) -> None:
         now = time.monotonic()
-        while not self._commands.empty():
+        for _ in range(self._commands.qsize()):  # no more than are there, or nothing else is done
             self._on_browser_command(self._commands.get_nowait())
         self._buttons.look(now)
         if now - self._looked >= LOOK_PERIOD:
@@ -278,10 +279,12 @@ class LiveView(PolledNode):
     # Requests of browsers.
 
     def _on_browser_command(self, command: Command) -> None:
-        allowed = {"all": ("stop", "release", "enable", "pause", "payload"), "stop": ("stop",)}
-        what = command["do"]
-        if what in allowed.get(self.values.controls, ()):
-            self._buttons.press(what, command)
+        if command.button in _ALLOWED[self.values.controls]:
+            self._buttons.press(command)
+
+
+_ALLOWED = {"all": tuple(Button), "stop": (Button.STOP,), "none": ()}
+"""Buttons that the parameter `controls` allows."""
 
 
 def _title(robot: Robot) -> str:
@@ -308,18 +311,18 @@ class Buttons:
         self._note = ""
         store.set(pressed=False, note="", can={})
 
-    def press(self, what: str, command: Command) -> None:
-        """Handle a button of the page: `stop`, `release`, `enable`, `pause` or `payload`."""
-        if what == "stop":
+    def press(self, command: Command) -> None:
+        """Handle a button of the page."""
+        if command.button is Button.STOP:
             self._stop()
-        elif what in ("release", "enable"):
+        elif command.button in (Button.RELEASE, Button.ENABLE):
             self._release()
-            if what == "enable":
+            if command.button is Button.ENABLE:
                 self._later(RELEASE_TIME, self._enable)
-        elif what == "pause":
-            self._ask("set_paused", SetBool.Request(data=bool(command.get("on", True))))
-        elif what == "payload":
-            self._load(command)
+        elif command.button is Button.PAUSE:
+            self._ask("set_paused", SetBool.Request(data=command.on))
+        elif command.button is Button.PAYLOAD:
+            self._load(command.mass, command.x)
 
     def find(self) -> None:
         """Find available services; withdraw the stop publisher while another node has one."""
@@ -392,12 +395,7 @@ class Buttons:
         self._published = time.monotonic()
         self._button().publish(Bool(data=pressed))
 
-    def _load(self, command: Command) -> None:
-        try:
-            mass, x = float(command["mass"]), float(command.get("x", 0.0))
-        except (KeyError, TypeError, ValueError):
-            self._show_note("payload: a mass in kg and a place in m are needed")
-            return
+    def _load(self, mass: float, x: float) -> None:
         # A cube of 0.1 m on the deck: only its mass and position matter.
         inertia = mass * 0.1**2 / 6.0
         self._ask("set_payload", SetPayload.Request(mass=mass, x=x, z=0.05, yaw_inertia=inertia))
