@@ -54,6 +54,10 @@ ELEMENTS = Limit("the number of XML elements", 100_000, "elements", "describe th
 LINKS = Limit("the number of links", 2_000, "links", "remove those without mass")
 MESH = Limit("the size of a mesh", 50_000_000, "bytes", "simplify the mesh")
 
+RESULTS = Limit("the size of the results", 20_000_000, "characters", "give a shorter run")
+
+VERTICES = Limit("the number of vertices", 20_000_000, "vertices", "simplify the mesh")
+
 # Expansion of xacro files, in a process of its own.
 XACRO_TIME = Limit("the time to expand xacro", 8, "s", "expand it yourself: xacro FILE > r.urdf")
 XACRO_MEMORY = Limit(
@@ -96,6 +100,7 @@ ROW = Limit(
     "the content of its tables", 100, "% of the size of the file", "its pages refer to each other"
 )
 TOPICS = Limit("the number of topics", 10_000, "topics", "record the needed topics only")
+JOINTS = Limit("the number of joint names", 500, "names", "record the robot's own joints only")
 LINE = Limit("the length of a line", 1_000_000, "characters", "give a table with shorter lines")
 COLUMNS = Limit("the number of columns", 1_000, "columns", "remove those that are not needed")
 COMMENTS = Limit("the number of comment lines", 100_000, "lines", "remove them")

@@ -147,7 +147,9 @@ def run_node(
 
 
 def _refuse(why: str) -> None:
-    get_logger("diffbot").fatal(why)
+    from diffbot_description.terminal_text import printable  # it loads NumPy
+
+    get_logger("diffbot").fatal(printable(why))
     tell_why(why)
 
 

@@ -34,6 +34,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from diffbot_description import Robot, load_robot
+from diffbot_description.terminal_text import printable
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
 from diffbot_node.own_run import TRUTH, OwnRun
@@ -248,7 +249,7 @@ class LiveView(PolledNode):
         try:
             robot = load_robot(name)
         except (ValueError, OSError) as error:
-            self.get_logger().warning(f"the nodes' robot cannot be shown: {error}")
+            self.get_logger().warning(f"the nodes' robot cannot be shown: {printable(error)}")
             return
         self._is_known = True
         self._readings.use_robot(robot)

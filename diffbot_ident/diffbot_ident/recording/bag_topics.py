@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from arc_odometry.joints import SideWheels
+from diffbot_description.limits import JOINTS
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ def find_wheels(
     Raises:
         RecordingError: A chosen joint is missing, or there is no pair, or more than one.
     """
+    if len(names) > JOINTS.value:
+        raise RecordingError(str(JOINTS.error(len(names))))
     all_names = ", ".join(names) or "none"
     for option, name in (("--left-joint", left), ("--right-joint", right)):
         if name is not None and name not in names:

@@ -9,7 +9,6 @@ axis but not the yaw axis), 1 if none may, 2 for wrong usage and for files that 
 from __future__ import annotations
 
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -23,6 +22,7 @@ from rich.console import Console
 
 from diffbot_description.files import dated_folder
 from diffbot_description.robot import Uncertainty
+from diffbot_description.terminal_text import complain, printable
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.bag_topics import without_rosbags
 from diffbot_ident.recording.command_line import parse
@@ -92,7 +92,7 @@ def main(
         console.print("interrupted: nothing was identified yet, nothing was written")
         return INTERRUPTED
     except (ValueError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        complain(program, error)
         return USAGE
 
 
@@ -513,4 +513,4 @@ class _Identify:
         }
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
