@@ -128,8 +128,9 @@ COMMANDS = {
         ),
         Command(
             "setup",
-            "[gazebo] [study]",
-            "only install the environment and build the workspace (and Gazebo, Dask, pyarrow)",
+            "[gazebo] [study] [--sbom FILE]",
+            "only install the environment and build the workspace (and Gazebo, Dask, pyarrow); "
+            "--sbom lists all that is installed (CycloneDX)",
             of_setup=True,
         ),
         Command(

@@ -219,11 +219,17 @@ def parse_json(text: str) -> Any:
     Raises ValueError, in one line, if it is no JSON or nested too deeply.
     """
     try:
-        return json.loads(text)
+        content = json.loads(text)
     except RecursionError:
         raise DEPTH.error() from None
     except ValueError as error:  # also of a number of more than 4300 digits
         raise ValueError(f"is no JSON: {' '.join(str(error).split())}") from None
+    level, depth = [content], 0
+    while level := [each for each in level if isinstance(each, (dict, list))]:
+        depth += 1
+        DEPTH.check(depth)
+        level = [e for each in level for e in (each.values() if type(each) is dict else each)]
+    return content
 
 
 def read_text(path: Path) -> str:

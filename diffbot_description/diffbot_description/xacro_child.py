@@ -100,16 +100,22 @@ def _prepare(longest: int) -> Any:
     return xacro
 
 
-def _fault(error: BaseException) -> str:
-    """Return the messages of an exception and its causes in one line."""
+def _answer(error: BaseException) -> dict[str, str]:
+    """Return the messages of an exception and its causes in one line, or the limit it met."""
     parts: list[str] = []
     link: BaseException | None = error
-    while link is not None and len(parts) < 4:
+    for _ in range(100):
+        if link is None:
+            break
+        if isinstance(link, MemoryError):
+            return {"exceeded": "memory"}
+        if isinstance(link, RecursionError):
+            return {"fault": "it is nested too deeply, or includes itself"}
         text = " ".join(str(link).split())
-        if text and text not in " ".join(parts):
+        if text and len(parts) < 4 and text not in " ".join(parts):
             parts.append(text)
         link = link.__cause__ or link.__context__
-    return " ".join(parts)[:4000] or type(error).__name__
+    return {"fault": " ".join(parts)[:4000] or type(error).__name__}
 
 
 def _limit(seconds: int, memory: int) -> None:
@@ -141,10 +147,8 @@ def main(longest: int, seconds: int, memory: int) -> None:
         try:
             document = xacro.process_file(request["path"], mappings=request["arguments"])
             answer = {"text": document.toprettyxml(indent=request["indent"])}
-        except MemoryError:
-            answer = {"exceeded": "memory"}
         except (Exception, SystemExit) as error:  # expressions can raise anything
-            answer = {"fault": _fault(error)}
+            answer = _answer(error)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

@@ -92,10 +92,14 @@ class Bag:
     def peek(self, topic: BagTopic) -> Generator[Any, None, None]:
         """Yield the messages of a topic from the beginning, independently; close it after use."""
         decode = self.decoder(topic)
-        with closing(Bag(self.path, self._storage).messages([topic.name])) as messages:
-            for _, _, data in messages:
-                if (message := decode(data)) is not None:
-                    yield message
+        other = Bag(self.path, self._storage)
+        try:
+            with closing(other.messages([topic.name])) as messages:
+                for _, _, data in messages:
+                    if (message := decode(data)) is not None:
+                        yield message
+        finally:
+            self.warnings += [text for text in other.warnings if text not in self.warnings]
 
     def decoder(self, topic: BagTopic) -> Callable[[bytes], Any | None]:
         """Return a decoder of a topic's messages; it warns and returns None for garbled ones.
