@@ -38,7 +38,11 @@ import diffbot_bringup.cli as bringup
 import diffbot_description.describe_command as describe
 import diffbot_description.robot_urdf as robot_urdf
 import diffbot_export.command as export
-from diffbot_bringup.commands import launch as _launch  # noqa: F401  # loaded once, not in each run
+
+# Loaded once, not in each run.
+from diffbot_bringup.commands import launch as _launch  # noqa: F401
+from diffbot_ident.recording import bag_source as _bags  # noqa: F401
+from diffbot_ident.recording import findings as _findings  # noqa: F401
 from diffbot_ident.recording import identify as recording
 from diffbot_ident.recording.identify import main as identify
 

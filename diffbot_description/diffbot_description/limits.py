@@ -53,10 +53,8 @@ VALUES = Limit("the number of values", 50_000, "values", "shorten it")
 ELEMENTS = Limit("the number of XML elements", 100_000, "elements", "describe the robot by fewer")
 LINKS = Limit("the number of links", 2_000, "links", "remove those without mass")
 MESH = Limit("the size of a mesh", 50_000_000, "bytes", "simplify the mesh")
-
-RESULTS = Limit("the size of the results", 20_000_000, "characters", "give a shorter run")
-
 VERTICES = Limit("the number of vertices", 20_000_000, "vertices", "simplify the mesh")
+RESULTS = Limit("the size of the results", 20_000_000, "characters", "give a shorter run")
 
 # Expansion of xacro files, in a process of its own.
 XACRO_TIME = Limit("the time to expand xacro", 8, "s", "expand it yourself: xacro FILE > r.urdf")
@@ -96,7 +94,7 @@ DEFINITION = Limit(
     "record the topic with another type",
 )  # fmt: skip
 FIELDS = Limit("the number of a type's fields", 2_000, "fields", "record it with another type")
-ROW = Limit(
+PAGES = Limit(
     "the content of its tables", 100, "% of the size of the file", "its pages refer to each other"
 )
 TOPICS = Limit("the number of topics", 10_000, "topics", "record the needed topics only")

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from rosbags.interfaces import MessageDefinition
 
-from diffbot_description.limits import DEFINITION_TEXT, MESSAGE, ROW, TOPICS
+from diffbot_description.limits import DEFINITION_TEXT, MESSAGE, PAGES, TOPICS
 from diffbot_ident.recording.bag_part import FORMATS, UNDEFINED, BagTopic, DamagedError, Message
 
 _TABLES = ("topics", "messages", "message_definitions")
@@ -72,7 +72,7 @@ class SqliteFile:
         for number, time, size, row in self._heads():
             rows -= 1
             if rows < 0:
-                raise ROW.error()
+                raise PAGES.error()
             if number not in wanted:
                 continue
             if not isinstance(time, int):
@@ -80,7 +80,7 @@ class SqliteFile:
             MESSAGE.check(size or 0)
             left -= size or 0
             if left < 0:
-                raise ROW.error()
+                raise PAGES.error()
             (data,) = self._database.execute(
                 "SELECT data FROM messages WHERE rowid = ?", (row,)
             ).fetchone()
@@ -131,7 +131,7 @@ class SqliteFile:
         ).fetchall()
         counts = dict(rows)
         if sum(counts.values()) > most:
-            raise ROW.error()
+            raise PAGES.error()
         return counts
 
     def _read_topics(self, counts: dict[object, int]) -> dict[object, BagTopic]:
@@ -164,7 +164,7 @@ class SqliteFile:
             DEFINITION_TEXT.check(size)
             left -= size
             if left < 0:
-                raise ROW.error()
+                raise PAGES.error()
             (text,) = self._database.execute(
                 "SELECT encoded_message_definition FROM message_definitions WHERE rowid = ?", (row,)
             ).fetchone()
