@@ -41,6 +41,7 @@ import diffbot_export.command as export
 
 # Loaded once, not in each run.
 from diffbot_bringup.commands import launch as _launch  # noqa: F401
+from diffbot_ident import progress
 from diffbot_ident.recording import bag_source as _bags  # noqa: F401
 from diffbot_ident.recording import findings as _findings  # noqa: F401
 from diffbot_ident.recording import identify as recording
@@ -181,7 +182,9 @@ def run_hostile(words: Sequence[str], folder: Path) -> Run:
         for descriptor, path in zip((2, 1), outputs, strict=True):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), descriptor)
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # for this computer's sake
-        signal.alarm(60)
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+        signal.alarm(600)
+        progress.PATIENCE = 1e6  # no lines of progress between the sentences
         status = 99
         try:
             status = COMMANDS[words[0]](list(words[1:]))

@@ -7,6 +7,7 @@ that gets out would write the file CANARY into the folder.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 import struct
@@ -374,19 +375,23 @@ def sqlite_pages(folder: Path, rng: Rng) -> Sequence[str]:
     database = sqlite3.connect(path)
     database.executescript(f"PRAGMA page_size = 512;{_TOPICS}{_MESSAGES}")
     database.execute(f"INSERT INTO topics VALUES (1, '{_JOINTS}', '{_STATE}', 'cdr', '', '')")
-    rows = [(1, i, bytes(int(rng.integers(20, 200)))) for i in range(40_000)]
+    rows = [(1, i, bytes(int(rng.integers(20, 200)))) for i in range(4000)]
     database.executemany("INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)", rows)
     database.commit()
+    (root,) = database.execute(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'messages'"
+    ).fetchone()
     database.close()
     pages = bytearray(path.read_bytes())
-    for begin in range(512, len(pages), 512):
-        if pages[begin] != 5:  # an interior page of a table
-            continue
+    interior = [n for n in range(2, len(pages) // 512 + 1) if pages[512 * n - 512] == 5]
+    # Each page names the next one as all of its children: their number is a power of the depth.
+    chain = [root, *(n for n in interior if n != root)][: int(rng.integers(8, 18))]
+    for page, child in itertools.pairwise(chain):
+        begin = 512 * page - 512
         (count,) = struct.unpack_from(">H", pages, begin + 3)
         cells = struct.unpack_from(f">{count}H", pages, begin + 12)
-        first = bytes(pages[begin + cells[0] : begin + cells[0] + 4])
-        for cell in cells:
-            pages[begin + cell : begin + cell + 4] = first
+        for place in (8, *cells):
+            pages[begin + place : begin + place + 4] = child.to_bytes(4, "big")
     path.write_bytes(pages)
     return "identify", str(path), *_IDENTIFY
 

@@ -31,9 +31,8 @@ def defined_types(topic: BagTopic) -> dict[str, Any]:
     except RecursionError:
         raise DamagedError(f"the definition of {topic.type} is nested too deeply") from None
     except Exception as error:  # the library's own, and of any kind
-        raise DamagedError(
-            f"the definition of {topic.type} cannot be read: {str(error)[:200]}"
-        ) from None
+        why = " ".join(str(error)[:1000].split())[:200]
+        raise DamagedError(f"the definition of {topic.type} cannot be read: {why}") from None
     if topic.type not in types:
         raise DamagedError(f"the definition of {topic.type} defines other types only")
     FIELDS.check(_count(topic.type, types, (), {}))

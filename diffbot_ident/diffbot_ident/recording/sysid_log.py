@@ -154,6 +154,8 @@ def _test(
     # Drop rows that were sent twice or out of order.
     usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
     table = table[usable]
+    if not len(table):
+        raise RecordingError(f"{path.name}: {name}: no row holds finite numbers at a later time")
     values = [np.full(len(table), math.nan) if c is None else table[:, c] for c in columns]
     values[3:7] = [scale * column for column in values[3:7]]
     return SysIdTest(name, *values)
