@@ -97,8 +97,13 @@ FIELDS = Limit("the number of a type's fields", 2_000, "fields", "record it with
 PAGES = Limit(
     "the content of its tables", 100, "% of the size of the file", "its pages refer to each other"
 )
-TOPICS = Limit("the number of topics", 10_000, "topics", "record the needed topics only")
+TOPICS = Limit("the number of topics", 2_000, "topics", "record the needed topics only")
+SEARCHES = Limit(
+    "the number of searches through the recording", 30, "searches",
+    "name its topics by options, such as --joint-states or --columns",
+)  # fmt: skip
 JOINTS = Limit("the number of joint names", 500, "names", "record the robot's own joints only")
+JOINT_NAME = Limit("the length of a joint's name", 200, "characters", "give it a shorter name")
 LINE = Limit("the length of a line", 1_000_000, "characters", "give a table with shorter lines")
 COLUMNS = Limit("the number of columns", 1_000, "columns", "remove those that are not needed")
 COMMENTS = Limit("the number of comment lines", 100_000, "lines", "remove them")

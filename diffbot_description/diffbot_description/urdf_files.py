@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from diffbot_description.files import closest, read_text
+from diffbot_description.files import closest, read_regular, read_text
 from diffbot_description.limits import LimitError, parse_xml
 from diffbot_description.xacro_process import XacroFault, XacroProcess
 
@@ -30,6 +30,7 @@ _DEEPEST = 5  # maximum depth of the search for packages
 _MOST_FOLDERS = 4000  # maximum number of folders searched
 _SKIPPED = ("build", "install", "log", "node_modules", "__pycache__")  # folders not searched
 _MOST_MISSING = 60  # maximum number of missing files and packages for which xacro is run again
+_PACKAGE = re.compile(r"[\w-]+")
 _NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
 _XACRO_ELEMENT = re.compile(r"<\s*xacro:")
 _ARGUMENT = re.compile(r"([A-Za-z_][\w.-]*):=(.*)", re.DOTALL)
@@ -102,10 +103,12 @@ def _package_folders(top: Path) -> Iterator[Path]:
 
 def _package_name(folder: Path) -> str:
     try:
-        name = ElementTree.parse(folder / "package.xml").findtext("name")
-    except (ElementTree.ParseError, OSError):
-        name = None
-    return (name or folder.name).strip()
+        name = parse_xml(read_regular(folder / "package.xml")).findtext("name") or ""
+    except (ElementTree.ParseError, ValueError):
+        name = ""
+    name = name.strip()
+    # The name becomes one of a folder.
+    return name if _PACKAGE.fullmatch(name) else folder.name
 
 
 def xacro_arguments(words: Sequence[str]) -> dict[str, str]:
@@ -145,7 +148,7 @@ def read_urdf(
                 "Leave them out."
             )
         return text
-    declared = re.findall(r"""<xacro:arg\s[^>]*?name=["']([^"']+)["']""", text)
+    declared = re.findall(r"""<xacro:arg\s[^<>]*?name=["']([^"']+)["']""", text)
     _check_declared(path, arguments or {}, declared)
     return _expanded(path, dict(arguments or {}), packages or Packages(path))
 

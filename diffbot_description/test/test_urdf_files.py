@@ -125,3 +125,24 @@ def test_meshes_are_found_by_package_path_and_beside(tmp_path, monkeypatch):
     assert alone.resolve("package://other/m.stl") is None
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))
     assert Packages(tmp_path / "alone.urdf").resolve("package://other/m.stl") == other / "m.stl"
+
+
+def test_the_name_of_a_package_beside_is_no_path(tmp_path):
+    """The packages beside a file are linked by their names into a temporary folder."""
+    package = write_package(tmp_path / "ws", "own")
+    manifest = package / "package.xml"
+    escaped = tmp_path / "escaped"
+    for name in (f"../../..{escaped}", str(escaped), "..", "a/b", ""):
+        manifest.write_text(f"<package><name>{name}</name></package>")
+        path = xacro(package, '<link name="base"/>', "urdf/r.xacro")
+        assert links(path) == ["base"]
+        assert list(Packages(path).around) == ["own"]
+        assert not escaped.exists() and not escaped.is_symlink()
+    manifest.write_text('<!DOCTYPE a [<!ENTITY b "x">]><package><name>&b;</name></package>')
+    assert list(Packages(path).around) == ["own"]
+
+
+def test_arguments_are_searched_in_no_time(tmp_path):
+    path = xacro(tmp_path, "<xacro:arg " * 80_000)
+    with pytest.raises(ValueError, match="xacro cannot expand it"):
+        read_urdf(path)

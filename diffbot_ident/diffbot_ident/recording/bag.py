@@ -18,7 +18,7 @@ from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
-from diffbot_description.limits import MESSAGE, LimitError
+from diffbot_description.limits import MESSAGE, SEARCHES, LimitError
 from diffbot_ident.recording.bag_metadata import METADATA, SUFFIXES, StorageFiles, in_results
 from diffbot_ident.recording.bag_part import BagPart, BagTopic, DamagedError, Message
 from diffbot_ident.recording.decompression import ZSTD, unpack
@@ -50,6 +50,7 @@ class Bag:
         self.path = path = in_results(path)
         self._storage = storage or StorageFiles.of(path)
         self.warnings = list(self._storage.warnings)
+        self._searches = 0
         self._parts = [_part(file, self.warnings) for file in self._storage.files]
         self.topics: dict[str, BagTopic] = {}
         for topic in (topic for part in self._parts for topic in part.topics):
@@ -91,6 +92,9 @@ class Bag:
 
     def peek(self, topic: BagTopic) -> Generator[Any, None, None]:
         """Yield the messages of a topic from the beginning, independently; close it after use."""
+        self._searches += 1
+        if self._searches > SEARCHES.value:
+            raise RecordingError(f"{self.path}: {SEARCHES.error()}")
         decode = self.decoder(topic)
         other = Bag(self.path, self._storage)
         try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from arc_odometry.joints import SideWheels
-from diffbot_description.limits import JOINTS
+from diffbot_description.limits import JOINT_NAME, JOINTS
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
@@ -172,6 +172,8 @@ def find_wheels(
     """
     if len(names) > JOINTS.value:
         raise RecordingError(str(JOINTS.error(len(names))))
+    if (longest := max(map(len, names), default=0)) > JOINT_NAME.value:
+        raise RecordingError(str(JOINT_NAME.error(longest)))
     all_names = ", ".join(names) or "none"
     for option, name in (("--left-joint", left), ("--right-joint", right)):
         if name is not None and name not in names:
@@ -217,10 +219,12 @@ def joined(sides: Sides) -> tuple[str, str]:
 
 def stamp_of(message: Any) -> float | None:
     """Return a message's stamp, s; None if there is none, or if it was not set."""
-    header = getattr(message, "header", None)
-    if header is None:
+    # A type that the recording defines may have anything in a field of this name.
+    found = getattr(getattr(message, "header", None), "stamp", None)
+    seconds, nanoseconds = (getattr(found, name, None) for name in ("sec", "nanosec"))
+    if not isinstance(seconds, int) or not isinstance(nanoseconds, int):
         return None
-    stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec
+    stamp = seconds + 1e-9 * nanoseconds
     return stamp if stamp > 0.0 else None
 
 
