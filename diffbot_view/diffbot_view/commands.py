@@ -27,7 +27,7 @@ class Button(Enum):
 
 
 @dataclass(frozen=True)
-class Command:
+class PageCommand:
     """A valid message of a browser.
 
     Attributes:
@@ -43,7 +43,7 @@ class Command:
     x: float = 0.0
 
 
-def parse_command(text: str | bytes) -> Command:
+def parse_command(text: str | bytes) -> PageCommand:
     """Return the command in a message of a browser.
 
     Raises:
@@ -60,15 +60,15 @@ def parse_command(text: str | bytes) -> Command:
     if not isinstance(name, str) or name not in {each.value for each in Button}:
         raise ValueError("do must be a button of the page")
     button = Button(name)
-    found = Command(button)
+    found = PageCommand(button)
     if button is Button.PAUSE:
         on = message.pop("on", None)
         if not isinstance(on, bool):
             raise ValueError("pause: on must be true or false")
-        found = Command(button, on=on)
+        found = PageCommand(button, on=on)
     elif button is Button.PAYLOAD:
         mass = _number(message, "mass", 0.0, HEAVIEST)
-        found = Command(button, mass=mass, x=_number(message, "x", -FARTHEST, FARTHEST))
+        found = PageCommand(button, mass=mass, x=_number(message, "x", -FARTHEST, FARTHEST))
     if message:
         raise ValueError("the message has parts that its button does not")
     return found

@@ -41,7 +41,7 @@ from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
 from diffbot_report.polled_node import PolledNode, raw_stamp
-from diffbot_view.commands import Button, Command
+from diffbot_view.commands import Button, PageCommand
 from diffbot_view.readings import SPACING, Readings, ShownNode
 from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
@@ -131,7 +131,7 @@ class LiveView(PolledNode):
         self._readings = Readings(robot, self._store)
         self._feeds: dict[str, tuple[str, Subscription[Any]]] = {}
         self._last: dict[str, float] = {}
-        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._commands: queue.SimpleQueue[PageCommand] = queue.SimpleQueue()
         self._buttons = Buttons(self, self._store)
         self._graph = Presence(0.0, PARTING)
         self._looked = self._taken = -1e9
@@ -279,7 +279,7 @@ class LiveView(PolledNode):
 
     # Requests of browsers.
 
-    def _on_browser_command(self, command: Command) -> None:
+    def _on_browser_command(self, command: PageCommand) -> None:
         if command.button in _ALLOWED[self.values.controls]:
             self._buttons.press(command)
 
@@ -312,7 +312,7 @@ class Buttons:
         self._note = ""
         store.set(pressed=False, note="", can={})
 
-    def press(self, command: Command) -> None:
+    def press(self, command: PageCommand) -> None:
         """Handle a button of the page."""
         if command.button is Button.STOP:
             self._stop()

@@ -29,7 +29,7 @@ from importlib.resources import files
 from urllib.parse import parse_qs, urlsplit
 
 from diffbot_report.page import colours
-from diffbot_view.commands import Command, parse_command
+from diffbot_view.commands import PageCommand, parse_command
 from diffbot_view.store import Cursor, Store
 
 try:
@@ -141,7 +141,7 @@ class LiveServer:
         gate: AccessGate,
         port: int,
         rate: float,
-        on_command: Callable[[Command], None],
+        on_command: Callable[[PageCommand], None],
     ) -> None:
         self._store, self._gate, self._on_command = store, gate, on_command
         self._period = 1.0 / rate

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from diffbot_view.commands import Button, Command, parse_command
+from diffbot_view.commands import Button, PageCommand, parse_command
 from diffbot_view.store import Store
 
 pytest.importorskip("websockets", minversion="13")
@@ -179,7 +179,7 @@ def test_what_a_browser_asks_for_arrives_and_nonsense_ends_its_connection(serve,
     with open_socket(server) as browser:
         browser.send('{"do": "stop"}')
         until(lambda: asked)
-    assert asked == [Command(Button.STOP)]
+    assert asked == [PageCommand(Button.STOP)]
     for nonsense in NONSENSE:
         with open_socket(server) as browser:
             browser.send(nonsense)
@@ -188,9 +188,9 @@ def test_what_a_browser_asks_for_arrives_and_nonsense_ends_its_connection(serve,
 
 
 def test_the_commands_of_the_page_are_understood():
-    assert parse_command(b'{"do": "pause", "on": false}') == Command(Button.PAUSE, on=False)
+    assert parse_command(b'{"do": "pause", "on": false}') == PageCommand(Button.PAUSE, on=False)
     payload = parse_command('{"do": "payload", "mass": 2, "x": -0.1}')
-    assert payload == Command(Button.PAYLOAD, mass=2.0, x=-0.1)
+    assert payload == PageCommand(Button.PAYLOAD, mass=2.0, x=-0.1)
 
 
 def test_the_policy_takes_nothing_from_the_request(serve):

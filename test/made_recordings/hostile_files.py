@@ -11,19 +11,14 @@ import itertools
 import json
 import sqlite3
 import struct
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from lz4.frame import LZ4FrameCompressor
 
+from diffbot_ident.recording.decompression import zstd
 from made_recordings.mcap_records import mcap, record, text_field
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 CANARY = "canary"
 Rng = np.random.Generator

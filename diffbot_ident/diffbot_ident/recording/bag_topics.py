@@ -83,11 +83,12 @@ ROLES: Mapping[str, TopicRole] = {
 
 def without_rosbags(error: ModuleNotFoundError) -> RecordingError:
     """Return the error for bags where the library is not installed; raise `error` if it is."""
-    if error.name is None or error.name.partition(".")[0] != "rosbags":
+    if (error.name or "").partition(".")[0] not in ("rosbags", "backports", "lz4"):
         raise error
     return RecordingError(
-        "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
-        "install rosbags; other recordings do without it"
+        "rosbag2 recordings need the Python packages rosbags, backports-zstd and lz4, of which "
+        f"{error.name} is not installed: run pip install rosbags backports-zstd lz4; other "
+        "recordings do without it"
     )
 
 

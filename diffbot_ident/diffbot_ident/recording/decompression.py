@@ -12,9 +12,9 @@ from diffbot_description.limits import FIRST_BYTES, RATIO, TEMPORARY, Limit
 from diffbot_ident.recording.bag_part import DamagedError
 
 if sys.version_info >= (3, 14):
-    from compression import zstd
+    from compression import zstd as zstd
 else:
-    from backports import zstd
+    from backports import zstd as zstd
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 """First bytes of data compressed by zstd."""
