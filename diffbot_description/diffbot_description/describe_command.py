@@ -27,7 +27,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog=_EPILOG.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", type=Path, help="a .urdf or .xacro file")
+    parser.add_argument(
+        "file", type=Path, help="a .urdf file, or a .xacro file: a program, which you have to trust"
+    )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="of the xacro file")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the robot file to write, ending in .yaml"
