@@ -107,9 +107,8 @@ def _write_bill(root: Path, environment: Environment, file: Path) -> None:
     from diffbot_bringup.workspace import sbom
 
     sites = [*environment.sites, environment.directory / "study"]
-    pins = [root / name for name in ("constraints.txt", "constraints-study.txt")]
     gazebo = Path(os.environ.get(FOLDER_VARIABLE) or root / ".diffbot" / "gazebo") / "prefix"
-    count = sbom.write_bill(file, sites, pins, gazebo)
+    count = sbom.write_bill(file, sites, gazebo)
     say(f"{count} installed packages are listed in {file}")
 
 

@@ -2,7 +2,8 @@
 """The bill of materials of what ./diffbot has installed, in CycloneDX 1.5 (JSON).
 
 It lists what is there, not what was asked for: the Python packages by their metadata, and Debian's
-packages of Gazebo by their changelogs. Packages of this checkout and of the machine are not listed.
+packages of Gazebo by their changelogs. The hashes that files must have are in constraints-*.txt,
+which allow several files of a version. What is in this checkout and on the machine is not listed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -18,13 +19,10 @@ from typing import Any
 from urllib.parse import quote
 
 from diffbot_bringup.usage import UsageError
-from diffbot_bringup.workspace.pins import normalized
 
 OPTION = "--sbom"
 _LONGEST_LICENSE = 100  # characters; a longer text is the licence itself, not its name
 _CHANGES = re.compile(rb"^(\S+) \((\S+)\)")
-_PINNED = re.compile(r"^([\w.-]+)==(\S+)[^\n]*((?:\n    --hash=\S+(?: \\)?)+)", re.MULTILINE)
-_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def taken_from(words: Sequence[str]) -> tuple[list[str], Path | None]:
@@ -41,26 +39,18 @@ def taken_from(words: Sequence[str]) -> tuple[list[str], Path | None]:
     return [*words[:at], *words[at + 2 :]], Path(words[at + 1])
 
 
-def write_bill(
-    file: Path, sites: Iterable[Path], pins: Iterable[Path], debian: Path | None = None
-) -> int:
+def write_bill(file: Path, sites: Iterable[Path], debian: Path | None = None) -> int:
     """Write the bill of materials; return the number of components.
 
     Args:
         file: File to write; its folder must exist.
         sites: Folders of installed Python packages; those that do not exist are left out.
-        pins: Files of pinned versions, for the hashes.
         debian: Folder into which Debian packages were unpacked; None, or missing: there are none.
 
     Raises:
         UsageError: The file cannot be written.
     """
-    hashes = _pinned_hashes(pins)
-    found = {
-        component["bom-ref"]: component
-        for site in sites
-        for component in _python_packages(site, hashes)
-    }
+    found = {each["bom-ref"]: each for site in sites for each in _python_packages(site)}
     found |= {component["bom-ref"]: component for component in _debian_packages(debian)}
     bill = {
         "bomFormat": "CycloneDX",
@@ -79,18 +69,13 @@ def write_bill(
     return len(found)
 
 
-def _python_packages(
-    site: Path, hashes: Mapping[tuple[str, str], Sequence[str]]
-) -> Iterator[dict[str, Any]]:
+def _python_packages(site: Path) -> Iterator[dict[str, Any]]:
     for distribution in distributions(path=[str(site)]):
-        name, version = normalized(distribution.metadata["Name"]), distribution.version
-        component = _component(name, version, "pypi")
+        # The normalized form of a name, in which addresses have it.
+        name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
+        component = _component(name, distribution.version, "pypi")
         if licenses := _licenses(distribution):
             component["licenses"] = licenses
-        # Of several files of a version it is not known which one was installed.
-        own = hashes.get((name, version), ())
-        if len(own) == 1:
-            component["hashes"] = [{"alg": "SHA-256", "content": own[0]}]
         yield component
 
 
@@ -129,12 +114,4 @@ def _component(name: str, version: str, kind: str) -> dict[str, Any]:
         "name": name,
         "version": version,
         "purl": address,
-    }
-
-
-def _pinned_hashes(files: Iterable[Path]) -> dict[tuple[str, str], list[str]]:
-    return {
-        (name, version): _HASH.findall(hashes)
-        for file in files
-        for name, version, hashes in _PINNED.findall(file.read_text(encoding="utf-8"))
     }
