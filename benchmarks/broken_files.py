@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broken and hostile files: one sentence, no traceback, no code runs, at most 10 s and 500 MB each.
 
-    ./diffbot python benchmarks/broken_files.py [--files 200] [--hostile 500] [--seed 1000]
+    ./diffbot python benchmarks/broken_files.py [--files 200] [--hostile 500] [--first 0] [--seed 1000]
 
 Tables, SysId logs and bags are broken at random (made_recordings.broken_files) and given to
 `identify`. Hostile files of every kind that the suite reads (made_recordings.hostile_files) are
@@ -66,9 +66,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=200)
     parser.add_argument("--hostile", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0, help="number of the first hostile file")
     parser.add_argument("--seed", type=int, default=1000)
     arguments = parser.parse_args()
-    findings = _hostile(arguments.hostile, arguments.seed)
+    findings = _hostile(arguments.first, arguments.hostile, arguments.seed)
     findings += _broken(arguments.files, arguments.seed)
     print(f"{findings} findings")
     return int(findings > 0)
@@ -136,11 +137,11 @@ class Run:
         return ""
 
 
-def _hostile(files: int, seed: int) -> int:
+def _hostile(first: int, files: int, seed: int) -> int:
     """Give hostile files to the commands that read them; return the number of violations."""
     runs: dict[str, list[Run]] = defaultdict(list)
     findings = 0
-    for number in range(files):
+    for number in range(first, first + files):
         name = MAKERS[number % len(MAKERS)].__name__
         with tempfile.TemporaryDirectory(prefix="hostile-") as place:
             folder = Path(place)

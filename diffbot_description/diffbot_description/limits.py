@@ -48,13 +48,14 @@ class Limit:
 
 # Texts: robots, parameters, faults, URDF and xacro files.
 TEXT = Limit("the size of the text", 1_000_000, "characters", "shorten it")
+JSON = Limit("the size of the JSON text", 10_000_000, "characters", "cut it to what is needed")
 DEPTH = Limit("the depth of nested values", 50, "levels", "remove brackets or elements")
 VALUES = Limit("the number of values", 50_000, "values", "shorten it")
 ELEMENTS = Limit("the number of XML elements", 100_000, "elements", "describe the robot by fewer")
 LINKS = Limit("the number of links", 2_000, "links", "remove those without mass")
 MESH = Limit("the size of a mesh", 50_000_000, "bytes", "simplify the mesh")
 VERTICES = Limit("the number of vertices", 20_000_000, "vertices", "simplify the mesh")
-RESULTS = Limit("the size of the results", 20_000_000, "characters", "give a shorter run")
+PAGE = Limit("the size of the page", 20_000_000, "characters", "give a shorter run")
 
 # Expansion of xacro files, in a process of its own.
 XACRO_TIME = Limit("the time to expand xacro", 8, "s", "expand it yourself: xacro FILE > r.urdf")
@@ -65,7 +66,6 @@ EXPRESSION = Limit("the length of an expression", 2_000, "characters", "shorten 
 EXPANDED = Limit("the size of the expanded text", 4_000_000, "characters", "shorten it")
 
 # Recordings.
-JSON_LOG = Limit("the size of the log", 10_000_000, "characters", "cut it to the tests")
 LOG = Limit("the size of the log", 50_000_000, "bytes", "cut it to the tests")
 RECORDS = Limit("the number of records", 5_000_000, "records", "cut it to the tests")
 RATIO = Limit(
@@ -82,7 +82,7 @@ CHUNK = Limit(
     "the size of a chunk", 64_000_000, "bytes", "write it with smaller chunks (mcap compress)"
 )
 PENDING = Limit(
-    "the size of messages in overlapping chunks", 64_000_000, "bytes", "sort it (mcap sort)"
+    "the size of messages in overlapping chunks", 100_000_000, "bytes", "sort it (mcap sort)"
 )
 INDEX = Limit("the size of the index", 16_000_000, "bytes", "split the recording")
 MESSAGE = Limit("the size of a message", 1_000_000, "bytes", "record the topic with less content")

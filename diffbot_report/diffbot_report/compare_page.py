@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description.files import SUMMARY, parse_json, read_regular, strict
-from diffbot_description.limits import RESULTS
+from diffbot_description.limits import JSON
 from diffbot_ident.charts import FOUR, Chart, Curve, Intervals, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.calibration_page import half_width, interval_of, quantities
@@ -86,7 +86,7 @@ def read_run(path: Path) -> RunResults:
 
 
 def _summary(path: Path) -> Mapping[str, Any]:
-    found = parse_json(read_regular(path, RESULTS))
+    found = parse_json(read_regular(path, JSON))
     if not isinstance(found, dict):
         raise ValueError(f"it contains a {type(found).__name__}, not an object with keys")
     # JSON allows 1e400, which a page cannot represent.

@@ -27,6 +27,7 @@ from diffbot_ident.recording.decompression import Budget, unpack
 
 MAGIC = b"\x89MCAP0\r\n"
 _PROFILE = "ros2"
+_OVERHEAD = 300  # bytes of memory that a waiting message takes in addition to its content
 _RECORD = struct.Struct("<BQ")  # code, length of the content
 _FOOTER = struct.Struct("<QQI")  # begin of the summary, of the offsets, checksum
 _CHUNK = struct.Struct("<QQQI")  # first and last time, decompressed size, checksum
@@ -361,7 +362,7 @@ class McapFile:
                 continue
             while waiting and waiting[0][0] < chunk.time:
                 time, _, _, number, data = heapq.heappop(waiting)
-                size -= len(data)
+                size -= len(data) + _OVERHEAD
                 yield number, time, data
             code, length = _RECORD.unpack(self._bytes(chunk.offset, _RECORD.size))
             if code != Code.CHUNK:
@@ -374,8 +375,8 @@ class McapFile:
                 if number in wanted:
                     data = record[_MESSAGE.size :]
                     heapq.heappush(waiting, (time, chunk.offset, place, number, data))
-                    size += len(data)
-            PENDING.check(size)
+                    size += len(data) + _OVERHEAD
+                    PENDING.check(size)
         for time, _, _, number, data in sorted(waiting):
             yield number, time, data
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_description.files import parse_json, read_regular
-from diffbot_description.limits import JSON_LOG
+from diffbot_description.limits import JSON
 from diffbot_ident.recording.samples import Array, RecordingError
 
 # Format of drivetrain logs of WPILib's SysId: a JSON object of four tests.
@@ -111,7 +111,7 @@ def read_sysid(path: Path) -> SysIdLog:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        data = parse_json(read_regular(path, JSON_LOG))
+        data = parse_json(read_regular(path, JSON))
     except ValueError as error:
         raise RecordingError(f"{path.name}: cannot be read as JSON: {error}") from error
     if not isinstance(data, dict):
