@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broken and hostile files: one sentence, no traceback, no code runs, at most 10 s and 500 MB each.
 
-    ./diffbot python benchmarks/broken_files.py [--files 200] [--hostile 500] [--first 0] [--seed 1000]
+    ./diffbot python benchmarks/broken_files.py [--files 200] [--hostile 500] [--seed 1000]
 
 Tables, SysId logs and bags are broken at random (made_recordings.broken_files) and given to
 `identify`. Hostile files of every kind that the suite reads (made_recordings.hostile_files) are
