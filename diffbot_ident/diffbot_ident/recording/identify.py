@@ -415,10 +415,13 @@ class _Identify:
                     yield segment
                     if self._interrupted and not self._cut_short:
                         break
-        except RecordingError:
+        except RecordingError as error:
             # Often the cause is a damaged file, of which these warnings inform.
             self._report_exclusions(recording, segmenter)
-            raise
+            files = [path.name for path in self._options.files]
+            if any(name in str(error) for name in files):
+                raise
+            raise RecordingError(f"{', '.join(files)}: {error}") from None
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
