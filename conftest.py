@@ -36,6 +36,16 @@ os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 _POLICY = os.sched_getscheduler(0)
 
 try:
+    import hypothesis
+except ImportError:  # single package whose tests do not need it
+    pass
+else:
+    # A busy machine is no error: a limit of wall time per example, 200 ms by default, finds nothing
+    # else. Tests of wall time have their marker.
+    hypothesis.settings.register_profile("suite", deadline=None)
+    hypothesis.settings.load_profile("suite")
+
+try:
     from diffbot_bringup import domains
 except ImportError:  # single package; the module has no dependencies
     sys.path.append(str(Path(__file__).resolve().parent / "diffbot_bringup"))

@@ -114,7 +114,7 @@ def _slower(change: Change) -> Change:
     return slower
 
 
-LATE = ("stamps", "late")
+LATE = ("stamps are late",)
 ROWS: Mapping[str, Row] = {
     "clean": Row(_only()),
     "fractional delay": Row(_only(delay=_periods(0.0, 3.0)), ("after it is",)),
@@ -125,13 +125,13 @@ ROWS: Mapping[str, Row] = {
     "sag": Row(_only(sag=_uniform(0.02, 0.08)), ("effect of the torques",)),
     "warm-up": Row(_only(warm_up=_uniform(0.1, 0.4)), ("friction fell", "friction of")),
     "jitter, true stamps": Row(
-        _only(jitter=lambda robots, random: 0.1 * robots.period), ("jitter",)
+        _only(jitter=lambda robots, random: 0.1 * robots.period), ("jitters by",)
     ),
     "late": Row(_only(late=_uniform(0.002, 0.003)), LATE),
     "late 1 ms": Row(_slower(_only(late=_constant(0.001))), LATE),
     "rounded": Row(
         _only(rounding=_constant(0.001), jitter=lambda robots, random: 0.05 * robots.period),
-        ("stamps", "rounded"),
+        ("stamps are rounded",),
     ),
     "lag": Row(_only(lag=_uniform(0.002, 0.02), delay=_periods(0.0, 3.5)), ("gradually",)),
     "backlash": Row(_only(backlash=_uniform(math.radians(0.2), math.radians(1.0))), ("backlash",)),
@@ -157,7 +157,7 @@ ROWS: Mapping[str, Row] = {
         ),
         ("drag",),
     ),
-    "stale": Row(_only(stale=_uniform(0.005, 0.03)), ("repeat", "stale")),
+    "stale": Row(_only(stale=_uniform(0.005, 0.03)), ("repeat the one before",)),
     "scale": Row(_only(scale=_uniform(-0.05, 0.05, 2)), ("not alike",), (True, True, False, False)),
 }
 # Words of all other defects; of delays and gaps, a wrong name does no harm.

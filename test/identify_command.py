@@ -3,7 +3,10 @@
 
 import json
 
+import numpy as np
+
 from diffbot_ident.recording.identify import main
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS, WHEELS
 
 
 def identify(tmp_path, *arguments, pictures=False):
@@ -13,3 +16,18 @@ def identify(tmp_path, *arguments, pictures=False):
     status = main([*map(str, arguments), *quick, "--output", str(output)])
     path = output / "summary.json"
     return status, json.loads(path.read_text()) if path.exists() else None
+
+
+TORQUE_COLUMNS = ("time", *POSITIONS, *WHEELS, *EFFORTS)
+
+
+def torque_rows(samples):
+    """Rows of TORQUE_COLUMNS from joint samples, shape (n, 7)."""
+    return np.array([(s.stamp, *s.position, *s.velocity, *s.effort) for s in samples])
+
+
+def write_table(path, rows, header=TORQUE_COLUMNS):
+    """Write rows of numbers below a header; return the path."""
+    lines = [",".join(f"{value:.9g}" for value in row) for row in rows]
+    path.write_text("\n".join((",".join(header), *lines)) + "\n")
+    return path

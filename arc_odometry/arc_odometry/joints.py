@@ -16,6 +16,7 @@ encoder, is blocked, or has left the ground: then the mean is not the angle that
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -29,6 +30,14 @@ _SQUARES = {field: largest**2 for field, largest in PLAUSIBLE.items()}
 # Range of the time between two samples, s. A shorter step indicates a repeated sample; a longer
 # one must not be bridged.
 SHORTEST_STEP, LONGEST_STEP = 1e-4, 0.06
+# A step of whole periods exceeds the longest one beyond this share of it: rounding errors of the
+# stamps must not decide.
+LONGER = 1.01
+# Most names of joints in a message.
+MOST_NAMES = 8
+# A longer step of the robot's time, s, is a pause, a loss of messages or a clock that was set: it
+# does not count as time of a run, a trajectory or an identification.
+LONGEST_PROGRESS = 1.0
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,8 @@ class JointReader:
         required: Which of position, velocity and effort must be present and finite; the others
             are 0 where they are missing.
         torque_of_unit: Torque of one unit of effort, N m, [left, right].
+        signs: 1 or -1 for each joint, those of the left side first: -1 if positive angles, speeds
+            and efforts roll backward. Samples are positive forward.
     """
 
     FIELDS = ("position", "velocity", "effort")
@@ -165,17 +176,22 @@ class JointReader:
         right: str | Sequence[str],
         required: Sequence[str] = FIELDS,
         torque_of_unit: tuple[float, float] = (1.0, 1.0),
+        signs: Sequence[int] = (),
     ) -> None:
         sides = [(side,) if isinstance(side, str) else tuple(side) for side in (left, right)]
         self._names = (*sides[0], *sides[1])
         for name in self._names:
             if self._names.count(name) > 1:
                 raise ValueError(f"both wheels have the joint name '{name}': give two names")
+        if signs and len(signs) != len(self._names):
+            raise ValueError(f"{len(signs)} signs for the joints {self._names}: give one for each")
+        self._signs = tuple(signs) if -1 in signs else None
         self._required = frozenset(required)
         self._torque_of_unit = torque_of_unit
         # Last list of names and the wheels' indices in it; drivers send the same names each time.
         self._known: tuple[list[str] | None, tuple[int, ...]] = (None, ())
         self._nothing = (0.0,) * len(self._names)
+        self._strangers: Sequence[str] = ()
         self._sides = tuple(SideWheels(side) for side in sides)
         self._parts = (slice(len(sides[0])), slice(len(sides[0]), None))
 
@@ -191,7 +207,20 @@ class JointReader:
 
     def concerns(self, names: Sequence[str]) -> bool:
         """Return whether the names include any wheel; other devices publish joint states too."""
-        return any(name in names for name in self._names)
+        found = any(name in names for name in self._names)
+        self._strangers = () if found else names
+        return found
+
+    @property
+    def mismatch(self) -> str:
+        """Why no wheel was in the newest joint state, with the names; empty if there was one."""
+        if not self._strangers:
+            return ""
+        said = [*self._strangers[:MOST_NAMES], *["..."] * (len(self._strangers) > MOST_NAMES)]
+        return (
+            f"the joint states that arrive are of {said}, and the wheels are {list(self._names)}: "
+            "correct the names of the joints in the robot's file or in its driver"
+        )
 
     def read(
         self,
@@ -253,6 +282,8 @@ class JointReader:
                 f"add the {field} state interface"
             )
         found = tuple([float(values[index]) for index in indices])
+        if self._signs is not None:
+            found = tuple([sign * value for sign, value in zip(self._signs, found, strict=True)])
         # Quick check; NaN and large values fail it.
         if sum([value * value for value in found]) <= _SQUARES[field]:
             return found
@@ -304,7 +335,7 @@ class SampleCheck:
     """
 
     def __init__(self, max_gap: float = LONGEST_STEP) -> None:
-        self._max_gap = max_gap
+        self._max_gap, self._longest = max_gap, LONGER * max_gap
         self.reset()
 
     def reset(self) -> None:
@@ -323,7 +354,7 @@ class SampleCheck:
         # Written so that NaN does not pass.
         if (
             last is not None
-            and SHORTEST_STEP <= sample.stamp - last <= self._max_gap
+            and SHORTEST_STEP <= sample.stamp - last <= self._longest
             and p * p + q * q <= _SQUARES["position"]
             and v * v + w * w <= _SQUARES["velocity"]
             and t * t + u * u <= _SQUARES["effort"]
@@ -362,7 +393,7 @@ class SampleCheck:
         if last is None:
             return
         step = sample.stamp - last
-        if not SHORTEST_STEP <= step <= self._max_gap:
+        if not SHORTEST_STEP <= step <= self._longest:
             raise ValueError(
                 f"time step = {step:.6g} s: must be {SHORTEST_STEP} to {self._max_gap} s; check "
                 "the rate and the clock of the joint states"
@@ -381,6 +412,58 @@ LONGEST_GAP = 0.5
 # Encoders are taken as restarted when, after a gap, both wheel angles are this close to 0, rad, and
 # one of them was not before. The motion of a robot that has rolled back so exactly would be lost.
 NEAR_ZERO = 0.05
+
+
+class EffortSize:
+    """Usual size of the larger effort of both wheels: a quantile, as a noisy sensor has peaks."""
+
+    # The quantile; and number of efforts that are kept, beyond which every other one is dropped.
+    QUANTILE, KEPT = 0.9, 20000
+
+    def __init__(self) -> None:
+        self._efforts = array("d")
+        self._skip = self._skipped = 0
+
+    def add(self, sample: JointSample) -> None:
+        """Add the next sample."""
+        self._skipped += 1
+        if self._skipped > self._skip:
+            self._skipped = 0
+            self._efforts.append(max(map(abs, sample.effort)))
+            if len(self._efforts) > self.KEPT:
+                self._efforts, self._skip = self._efforts[::2], 2 * self._skip + 1
+
+    @property
+    def value(self) -> float:
+        """The size, N m as read; 0 without samples."""
+        efforts = sorted(self._efforts)
+        return efforts[int(self.QUANTILE * (len(efforts) - 1))] if efforts else 0.0
+
+
+# Age of a state, as a multiple of the usual time between two, after which commands should end.
+PATIENT = 2.5
+
+
+def seldom(name: str, step: float, last: float, limit: float) -> str:
+    """Return the sentence about states of the robot that come too seldom, with what to do.
+
+    Args:
+        name: Name of a state, such as "odometry".
+        step: Time between two of them, s.
+        last: Stamp of the earlier one, s.
+        limit: The parameter input_timeout, s.
+    """
+    found = (
+        f"no {name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), limit {limit:g} s"
+    )
+    needed = math.ceil(100.0 * PATIENT * step - 1e-6) / 100.0
+    if name == "joint state" or needed > 1.0:
+        least = 1.0 / LONGEST_STEP if name == "joint state" else PATIENT
+        return f"{found}; check the driver, which must publish it {least:.3g} times a second"
+    return (
+        f"{found}; check the driver; if it always is that slow, set input_timeout to {needed:g} s "
+        f"(launch siwek input_timeout:={needed:g}), for which the robot may drive on without one"
+    )
 
 
 class AnomalyKind(str, Enum):

@@ -63,11 +63,12 @@ class OdometryParameters:
     )
     left_joint: str = parameter(
         "left_wheel_joint",
-        "name of the left wheel's joint; of several wheels: all names, separated by commas",
+        "name of the left wheel's joint; of several wheels: all names, separated by commas; with a "
+        "- before a name whose positive angle rolls backward",
     )
     right_joint: str = parameter(
         "right_wheel_joint",
-        "name of the right wheel's joint; of several wheels: all names, separated by commas",
+        "name of the right wheel's joint, or names, as left_joint",
     )
     odom_frame: str = parameter("odom", "frame of the pose; parent in tf")
     base_frame: str = parameter("base_link", "frame at the middle of the axle; child in tf")
@@ -157,7 +158,12 @@ class OdometryNode(Node):
             [name.strip() for name in names.split(",")]
             for names in (values.left_joint, values.right_joint)
         )
-        self._reader = JointReader(left, right, ("position",))
+        self._reader = JointReader(
+            [name.removeprefix("-") for name in left],
+            [name.removeprefix("-") for name in right],
+            ("position",),
+            signs=[-1 if name.startswith("-") else 1 for name in (*left, *right)],
+        )
         self._rate = RateLimit(values.publish_rate)
         self._complained: dict[str, float] = {}
         self._make_topics()

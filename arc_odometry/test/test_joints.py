@@ -55,6 +55,25 @@ def test_what_is_not_required_may_be_missing():
     assert (sample.velocity, sample.effort) == ((0.0, 0.0), (0.0, 0.0))
 
 
+@given(st.tuples(*[st.sampled_from([1, -1])] * 3))
+def test_signs_make_forward_positive_in_every_field(signs):
+    """Three joints that roll forward, as a driver with these signs publishes them."""
+    reader = JointReader(["a", "b"], "c", torque_of_unit=(0.5, 2.0), signs=signs)
+    for turn in (0.0, 3.0, 6.5):
+        columns = [[s * x for s, x in zip(signs, (turn, turn + 1.0, 2.0 * turn), strict=True)]]
+        columns += [[10.0 * s for s in signs], [4.0 * s for s in signs]]
+        sample = reader.read(turn, ["a", "b", "c"], *columns)
+        assert sample.position == pytest.approx((turn + 0.5, 2.0 * turn))
+        assert sample.velocity == (10.0, 10.0)
+        assert sample.effort == (4.0, 8.0)
+    assert not reader.disagreement
+
+
+def test_a_sign_is_needed_for_each_joint():
+    with pytest.raises(ValueError, match="1 signs for the joints"):
+        JointReader("l", "r", signs=[-1])
+
+
 def test_one_name_for_both_wheels_is_refused():
     with pytest.raises(ValueError, match="two names"):
         JointReader("wheel", "wheel")

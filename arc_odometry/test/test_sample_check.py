@@ -54,6 +54,17 @@ def test_bad_steps_are_refused_with_their_limits(step):
         check.follows(at(1.0 + step))
 
 
+@pytest.mark.parametrize("stamp", [1.0, 1.7e9, 1.7e9 + 1e-6])
+def test_a_step_of_exactly_the_longest_passes_whatever_its_rounding_errors(stamp):
+    """Three periods at 50 Hz, twelve at 200 Hz: 0.06 s exceeds itself half of the time."""
+    slow, fast = SampleCheck(), SampleCheck()
+    for k in range(20):
+        slow.follows(at(stamp + 0.06 * k))
+        assert fast.passes(at(stamp + 0.06 * k)) or k == 0
+        if k == 0:
+            fast.follows(at(stamp))
+
+
 def test_after_a_gap_time_goes_on_from_the_new_stamp():
     check = SampleCheck()
     check.follows(at(1.0))

@@ -5,10 +5,16 @@ Imports only the standard library at the top: ./diffbot reads the table before a
 exists. A command's module is imported when the command is called.
 """
 
+import signal
+
+if __name__ == "__main__":
+    # Ctrl-C ends it without a word until it can end cleanly. ./diffbot has blocked the signal.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+
 import gc
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -203,6 +209,7 @@ def _run(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     status = main()
     gc.freeze()  # as in diffbot_node.executables: no search for garbage at the exit
     sys.exit(status)

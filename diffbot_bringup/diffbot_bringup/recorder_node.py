@@ -22,7 +22,9 @@ from diffbot_bringup.topic_echo import message_class
 from diffbot_bringup.usage import UsageError
 from diffbot_node import declare, parameter, results_folder
 from diffbot_node.own_run import TRUTH, OwnRun
-from diffbot_node.robot_messages import Presence, create_wall_timer
+from diffbot_node.parameters import writable_folder
+from diffbot_node.robot_messages import Presence, beyond_discovery, create_wall_timer
+from diffbot_node.run_folder import launch_name
 from diffbot_report.polled_node import PolledNode, raw_stamp
 
 try:
@@ -88,7 +90,8 @@ class Recorder(PolledNode):
         self.values = declare(self, RecorderParameters)
         default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
         folder = Path(self.values.output or default).expanduser()
-        results_folder(str(folder.parent))
+        # In a launch the recording lies in the folder of the run's results.
+        (results_folder if launch_name() else writable_folder)(str(folder.parent))
         if folder.exists():
             raise ValueError(f"parameter 'output' = '{folder}': already exists; give a new folder")
         named = [_topic_and_type(text) for text in self.values.topics.split()]
@@ -199,12 +202,20 @@ class Recorder(PolledNode):
             self.count_publishers(feed.topic_name) for feed, _ in self._feeds
         )
         there = any(self.count_publishers(topic) for topic in self._ending)
+        if not there and not self._others.met and self._others.reminds():
+            self.get_logger().info(f"waiting: no node publishes {', '.join(self._ending)} yet")
         if self._others.have_left(there) and self._others.met:
             self.exit_code = 0
         elif self._others.gave_up and not self._heard:
             self.get_logger().error(
                 f"no node published any of `topics` within {self.values.patience:g} s of wall "
-                "time: start the robot's driver, or correct `topics`"
+                f"time: start the robot's driver, or correct `topics`{beyond_discovery()}"
+            )
+            self.exit_code = 1
+        elif self._others.gave_up and not self._others.met:
+            self.get_logger().error(
+                f"no node published {', '.join(self._ending)} within {self.values.patience:g} s of "
+                "wall time, so that the recording would not end: correct `ends_with`"
             )
             self.exit_code = 1
 

@@ -50,6 +50,20 @@ def test_a_late_state_and_a_reset_of_time_give_zero_torque_at_once(make, capfd):
     assert stamp == pytest.approx(0.02 + 0.5 - 0.28)
 
 
+@pytest.mark.parametrize("jump", [2.0, 3600.0])
+def test_a_jump_of_time_does_not_count_towards_the_duration(make, jump):
+    graph = make(BackstepNode, duration=0.5)
+    send_goal(graph, x=1.0)
+    assert graph.run(0.3)[-1] != ZERO  # up to 0.29 s, begun at 0.01 s
+    assert graph.step(stamp=0.30 + jump) == ZERO
+    assert graph.node.exit_code is None
+    stamp = 0.30 + jump
+    while graph.node.exit_code is None:
+        stamp += 0.01
+        graph.step(stamp=stamp)
+    assert stamp == pytest.approx(0.30 + jump + 0.5 - 0.28)
+
+
 def test_references_that_stop_are_no_reason_to_leave(make):
     """Teleoperation sends nothing while nobody drives."""
     graph = make(LinearizingNode, patience=2.5)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from diffbot_description.describe_limits import EXCITATION_SHARE, GRIP, add_limits, whole_robot
-from diffbot_description.findings import DescriptionFindings, joined
+from diffbot_description.findings import ASSUMED, DescriptionFindings, joined
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.plausible_inertia import (
     SPIN_SHARES,
@@ -26,6 +26,7 @@ from diffbot_description.plausible_inertia import (
     box_inertia,
     cylinder_inertia,
     group_body,
+    raw_body,
 )
 from diffbot_description.skid_steer import (
     add_turning,
@@ -41,18 +42,19 @@ from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
 from diffbot_description.urdf_wheels import (
     UNEVEN,
     Sides,
+    Wheel,
     WheelPair,
     compare_with_drives,
     find_sides,
     wheel_pair,
 )
 
-ASSUMED = "assumed"
 ENCODER_COUNTS = 4096
 _COUNTS = {1: "two", 2: "four", 3: "six"}  # number of wheels in words, by the number per side
 MASS_SHARE = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
 WHEEL_DENSITY = 700.0  # largest assumed density of a wheel without mass, kg/m^3
-DENSEST = 15_000.0  # maximum density of a hull, kg/m^3; beyond it masses may be in grams
+DENSEST = 15_000.0  # maximum density of hull and wheels, kg/m^3; masses may be in grams beyond it
+ROTOR_SHARE = 10.0  # largest share of the robot's mass that rotors may add to its equivalent mass
 OFF_MIDDLE = 5e-3  # lateral offset of the centre of mass, per half track, from which a note is made
 
 
@@ -66,7 +68,6 @@ class Description:
         corrected: Notes on values of the URDF that were not used.
         assumed: Notes on values that the URDF does not contain.
         found: Short summary of the robot.
-        has_shapes: Whether the URDF has shapes to display.
     """
 
     content: dict[str, Any]
@@ -74,7 +75,6 @@ class Description:
     corrected: tuple[str, ...]
     assumed: tuple[str, ...]
     found: tuple[str, ...]
-    has_shapes: bool
 
     @property
     def notes(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -144,12 +144,16 @@ def _describe(
     pair = [side_body(side) for side in (sides.left, sides.right)]
     body, pair = _with_mass(body, pair, mass, links, geometry, findings)
     spread = (apart(sides.left) + apart(sides.right)) / 2
+    for side in (sides.left, sides.right):
+        _check_density(side, shapes)
     content["wheels"] = _wheels(geometry, pair, spread, body.mass, findings)
     content["body"] = _body(body, links, shapes, geometry, findings)
     stand = _stand(content, links, shapes, geometry)
     for entry in stand.changed:
         findings.replaced(*entry)
     findings.assumed += stand.added
+    if stand.added:
+        findings.sources["casters"] = f"{ASSUMED} in part"
     content["casters"] = [_caster(support, i, findings) for i, support in enumerate(stand.casters)]
     joints = [[wheel.joint.name for wheel in side] for side in (sides.left, sides.right)]
     content["joints"] = {
@@ -157,10 +161,19 @@ def _describe(
         for side, own in zip(("left", "right"), joints, strict=True)
     }
     findings.sources["joints"] = sides.chosen_by
+    wheels_in_order = (*sides.left, *sides.right)
+    if any(wheel.sign < 0 for wheel in wheels_in_order):
+        content["joints"]["signs"] = [wheel.sign for wheel in wheels_in_order]
+        findings.sources["joints.signs"] = (
+            "-1: turns about -y, a positive angle rolls backward; of left, then right"
+        )
     add_limits(content, geometry, stand.rocks, findings)
     if several:
         add_turning(content, sides, findings)
     _rest(content, links, findings)
+    if findings.assumed_fields:
+        content["assumed"] = findings.assumed_fields
+        findings.sources["assumed"] = "take out what you have measured or entered"
     if packages.missing:
         names = ", ".join(packages.missing)
         findings.assumed.append(f"packages that are not found, {names}: their content is missing")
@@ -171,7 +184,6 @@ def _describe(
         tuple(findings.corrected),
         tuple(findings.assumed),
         _found(content, joints, sides.chosen_by, links),
-        next(tree.element.iter("visual"), None) is not None,
     )
 
 
@@ -263,6 +275,28 @@ def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
     return min(MASS_SHARE * body_mass, WHEEL_DENSITY * volume)
 
 
+def _check_density(side: Sequence[Wheel], shapes: ShapeReader) -> None:
+    """Refuse wheels that are heavier than any metal.
+
+    Raises:
+        ValueError: States the wheel, its mass and its density.
+    """
+    for wheel in side:
+        mass = raw_body(wheel.links).mass
+        box = bounds(shapes.all_shapes(wheel.links))
+        volume = max(
+            math.pi * wheel.radius**2 * wheel.width,
+            0.0 if box is None else float(np.prod(box[1] - box[0])),
+        )
+        if mass > DENSEST * volume:
+            raise ValueError(
+                f"the wheel of joint '{wheel.joint.name}', {mass:.4g} kg with a radius of "
+                f"{wheel.radius:.3g} m and a width of {wheel.width:.3g} m, is heavier than solid "
+                f"metal ({mass / volume:.3g} kg/m^3, at most {DENSEST:g}). Correct its mass (kg, "
+                "not g) or its shapes (m, not mm)."
+            )
+
+
 def _wheels(
     geometry: WheelPair,
     pair: list[RigidBody],
@@ -285,9 +319,15 @@ def _wheels(
             f"wheels.mass = {mass:.3g} kg: the URDF gives the wheels none; the smaller of "
             f"{MASS_SHARE:.0%} of the body and {WHEEL_DENSITY:.0f} kg/m^3"
         )
-    spin, yaw = _wheel_inertias(geometry, pair)
+    spin, yaw, rotor = _wheel_inertias(geometry, pair, mass, spread, body_mass + 2 * mass)
     findings.sources["wheels.inertia_spin"] = "of the URDF, about the axle"
     findings.sources["wheels.inertia_yaw"] = "of the URDF, about the vertical"
+    if rotor > 0 and not geometry.rotor:
+        findings.assumed.append(
+            f"wheels.inertia_spin: {spin + rotor:.3g} kg m^2 is more than {mass * radius**2:.3g} "
+            f"kg m^2, m r^2 of the wheel ({mass:.3g} kg); taken as the URDF has it, as of a "
+            "motor's rotor times the square of its gear ratio"
+        )
     disc = cylinder_inertia(mass, radius, width)
     low, high = (share * mass * radius**2 for share in SPIN_SHARES)
     if min(masses) <= 0 or not low <= spin <= high * 1.001:
@@ -311,20 +351,40 @@ def _wheels(
         "separation": geometry.track,
         "width": width,
         "mass": mass,
-        "inertia_spin": spin,
+        "inertia_spin": spin + rotor + geometry.rotor,
         "inertia_yaw": yaw,
     }
 
 
-def _wheel_inertias(geometry: WheelPair, pair: list[RigidBody]) -> tuple[float, float]:
-    """Return spin inertia and yaw inertia I, so that I + m b^2 is about the axle's midpoint."""
+def _wheel_inertias(
+    geometry: WheelPair, pair: list[RigidBody], mass: float, spread: float, total: float
+) -> tuple[float, float, float]:
+    """Return the spin inertia of a wheel itself, its yaw inertia, and the rest of its spin inertia.
+
+    The yaw inertia I is such that I + m b^2 is about the axle's midpoint. The rest is what only a
+    motor's rotor behind a gear can have, where everything but the spin inertia is that of a wheel;
+    a copied or mistaken inertia differs about all axes, and stays with the wheel itself.
+
+    Args:
+        geometry: The wheels.
+        pair: Everything that turns with them.
+        mass: Mass of a wheel, kg.
+        spread: Mean square distance of a side's wheels in x, m^2.
+        total: Mass of the robot, kg.
+    """
     spin = sum(float(part.inertia[1, 1]) for part in pair) / 2
     about = sum(float(part.inertia_about(geometry.middle)[2, 2]) for part in pair) / 2
-    mass = sum(part.mass for part in pair) / 2
     yaw = about - mass * (geometry.track / 2) ** 2
-    if yaw < spin / 2:  # the wheel's mass lies inside of its contact point
-        yaw = sum(float(part.inertia[2, 2]) for part in pair) / 2
-    return spin, yaw
+    rim, own_yaw = mass * geometry.radius**2, sum(float(part.inertia[2, 2]) for part in pair) / 2
+    own = min(rim, 2 * own_yaw) if spin > rim * 1.001 else spin
+    if yaw < own / 2:  # the wheel's mass lies inside of its contact point
+        yaw = own_yaw
+    across = own_yaw - mass * spread
+    of_rotor = (
+        SPIN_SHARES[0] * rim / 2 <= across <= rim / 2 + mass * geometry.width**2 / 4
+        and 2 * spin <= ROTOR_SHARE * total * geometry.radius**2
+    )
+    return (own, yaw, spin - own) if of_rotor else (spin, yaw, 0.0)
 
 
 def _body(
@@ -477,7 +537,7 @@ def _rest(
     content["appearance"] = {"body": _colour(links), "accent": [0.1, 0.75, 0.85]}
     findings.sources |= {
         "encoder.counts": "assumed; only simulated encoders use it",
-        "appearance.urdf": "its shapes and meshes are shown",
+        "appearance.urdf": "the robot's own; its shapes and meshes are shown",
         "contact.wheel_friction": "the wheels roll without slip, as K5 to K8 assume",
         "contact.caster_friction": "K5 to K8 have no drag of casters",
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from diffbot_description.described_robot import Described, described_from, write_robot_file
 from diffbot_description.show_parameters import format_rows, parameter_rows
+from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable, printable_lines
 from diffbot_description.urdf_files import URDF_SUFFIXES, xacro_arguments
 
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
         complain(prog, error)
         return 2
     print(f"written: {', '.join(map(printable, written))}")
-    print(f"next: diffbot launch ident robot:={printable(output)}")
+    print(f"next: {printable(spoken('launch', 'ident', f'robot:={output}'))}")
     return 0
 
 

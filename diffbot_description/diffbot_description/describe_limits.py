@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from diffbot_description.findings import DescriptionFindings
+from diffbot_description.findings import ASSUMED, DescriptionFindings
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_description.urdf_wheels import WheelPair
 
@@ -58,12 +58,15 @@ def add_limits(
     torque, sources["limits.torque"] = _torque(geometry, traction, grip, findings)
     if torque < traction:
         traction, reason = torque, "limits.torque, which the wheels carry"
+    else:
+        reason = f"{ASSUMED}, {reason}"
     sources["limits.traction"] = reason
     speed, sources["limits.linear_velocity"] = _speed(geometry, findings)
     half = geometry.track / 2
     yaw_rate = min(speed / half, LARGEST_YAW_RATE)
+    of_speed = f"{ASSUMED}, " if _wheel_speed(geometry) is None else ""
     sources["limits.angular_velocity"] = (
-        f"wheels forward and backward at full speed, at most {LARGEST_YAW_RATE:.3g} rad/s"
+        f"{of_speed}wheels forward and backward at full speed, at most {LARGEST_YAW_RATE:.3g} rad/s"
     )
     content["friction"] = _friction(geometry, traction, speed, findings)
     sources["limits.torque_rate"] = "limits.torque in 10 ms"
@@ -141,7 +144,7 @@ def _torque(
             "which a wheel under half of the robot's weight slips",
             f"{fallback:.3g} N m, {rule}",
         )
-        return fallback, f"{rule}; the URDF's {torque:.4g} N m is a placeholder"
+        return fallback, f"{ASSUMED}, {rule}; the URDF's {torque:.4g} N m is a placeholder"
     return torque, "effort limit of the wheels' joints or of <ros2_control>"
 
 

@@ -180,8 +180,7 @@ def file_text(found: Described, shapes: str, made_by: str = "") -> str:
     """
     description, origin = found.description, found.path
     content = dict(description.content)
-    if description.has_shapes:
-        content["appearance"] = {**content["appearance"], "urdf": shapes}
+    content["appearance"] = {**content["appearance"], "urdf": shapes}
     lines = [
         f"# The robot {description.content['name']!r}, made from {printable(origin)}",
         *([f"#   {printable(made_by)}"] if made_by else []),
@@ -224,6 +223,10 @@ def _section(
                 inner = ", ".join(f"{name}: {_yaml(part)}" for name, part in entry.items())
                 source = sources.get(f"{dotted}[{index}]", "")
                 yield from _commented(f"{pad}  - {{{inner}}}", source, f"{pad}  ")
+        elif not where and isinstance(value, list):
+            yield ""
+            yield from _commented(f"{key}:", source, pad)
+            yield from (f"  - {_yaml(entry)}" for entry in value)
         else:
             comment = "; ".join(filter(None, (_unit(kinds[key]), source)))
             yield from _commented(f"{pad}{key}: {_yaml(value)}", comment, pad)

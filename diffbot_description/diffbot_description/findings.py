@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+ASSUMED = "assumed"
+"""First word of the source of a value that is not known."""
 _NAMED = 4  # maximum number of places listed in one sentence
 
 
@@ -25,6 +27,11 @@ class DescriptionFindings:
     def replaced(self, where: str, found: str, used: str) -> None:
         """Note a value of the URDF that is not used as it is, and the value used instead."""
         self._places.setdefault((found, used), []).append(where)
+
+    @property
+    def assumed_fields(self) -> list[str]:
+        """The fields whose source is an assumption."""
+        return [name for name, source in self.sources.items() if source.startswith(ASSUMED)]
 
     @property
     def corrected(self) -> list[str]:

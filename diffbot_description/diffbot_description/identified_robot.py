@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot's description with its identified body: the closed form of K5 to K8 inverted.
 
-Only the body's mass, yaw inertia and centre of mass (x) and the wheels' friction change; wheels,
-shapes, limits and the rest stay as described. Roll and pitch inertia and the height of the centre
-of mass stay too, as motion in the plane does not depend on them.
+Only the body's mass, yaw inertia and centre of mass (x), the wheels' friction and the floor's
+resistance against turning change; wheels, shapes, limits and the rest stay as described. Roll and
+pitch inertia and the height of the centre of mass stay too, as motion in the plane does not depend
+on them; the two inertias are raised where no solid body could have the identified yaw inertia
+beside them.
 """
 
 from __future__ import annotations
@@ -85,6 +87,8 @@ def inertial_xacro(robot: Robot, notes: Sequence[str] = ()) -> str:
 
 
 XACRO_NAME = "identified_inertial.xacro"
+# An assumed caster that must be moved is put this many times as far out as the centre of mass.
+BEYOND = 1.5
 
 
 def identified_model(model: RobotModel, k5: float, k7: float, k8: float) -> RobotModel:
@@ -168,6 +172,7 @@ def write_identified_robot(
     friction: Sequence[float | None] = (None, None, None, None),
     notes: Iterable[str] = (),
     gear_loss: Sequence[float] | None = None,
+    turning: Sequence[float | None] = (None, None),
 ) -> tuple[Path, Path]:
     """Write `<robot>_identified.yaml` and `identified_inertial.xacro`; return their paths.
 
@@ -186,6 +191,8 @@ def write_identified_robot(
         notes: Lines for the comments of both files, such as intervals.
         gear_loss: Share of its torque that each wheel's gear loses [left, right]; None keeps the
             described ones.
+        turning: Resistance of the floor against turning [viscous in N m s/rad, Coulomb in N m];
+            None keeps the described value, or none.
 
     Raises:
         ValueError: No robot can have these parameters; nothing is written.
@@ -198,6 +205,8 @@ def write_identified_robot(
         _patch(data, body, friction, rolling_torques(robot))
         if gear_loss is not None:
             _set_gear_loss(data["friction"], gear_loss)
+        _set_turning(data, turning)
+        raised = _loosen(data, robot)
         patched = robot_from(data, robot.path)
     except ValueError as error:
         raise ValueError(
@@ -207,9 +216,10 @@ def write_identified_robot(
     k = closed_form(patched.model)
     head = [
         f"Robot '{robot.name}' with the body and the friction that were identified.",
-        "Made by the identification: body.mass, body.center_of_mass.x, body.inertia.yaw and",
-        "friction are new, and wheels.separation where a gyro gave the yaw rate; the rest is as in",
-        "the robot file that it was run with.",
+        "Made by the identification: body.mass, body.center_of_mass.x, body.inertia.yaw, friction",
+        "and turning are new, and wheels.separation where a gyro gave the yaw rate; the rest is as",
+        "in the robot file that it was run with.",
+        *raised,
         f"Closed form: K5 {k.k5:.6g} m, K6 {k.k6:.6g} 1/m, K7 {k.k7:.6g} 1/(kg m), "
         f"K8 {k.k8:.6g} 1/(kg m^2).",
         *lines,
@@ -250,6 +260,60 @@ def _patch(
             _set_coulomb(described, side, float(coulomb))
     if any(coulomb is not None for coulomb in friction[2:]):
         _drop_rolling_resistance(described, friction[2:], rolling)
+
+
+def _set_turning(data: dict[str, Any], turning: Sequence[float | None]) -> None:
+    if all(value is None for value in turning):
+        return
+    section = data.setdefault("turning", {"viscous": 0.0, "coulomb": 0.0})
+    for name, value in zip(("viscous", "coulomb"), turning, strict=True):
+        if value is None:
+            continue
+        section[name] = float(value)
+        left = [each for each in data.pop("assumed", ()) if each != f"turning.{name}"]
+        data |= {"assumed": left} if left else {}
+
+
+def _loosen(data: dict[str, Any], robot: Robot) -> list[str]:
+    """Change guesses that contradict what was identified; return lines that name them.
+
+    Args:
+        data: Content of the file with the identified body.
+        robot: The robot as described.
+    """
+    said = []
+    body = data["body"]
+    wanted = robot.body.inertia.with_yaw(body["inertia"]["yaw"])
+    for axis in ("roll", "pitch"):
+        before, after = getattr(robot.body.inertia, axis), getattr(wanted, axis)
+        if before != after:
+            body["inertia"][axis] = after
+            said.append(
+                f"body.inertia.{axis} was raised from {before:.4g} to {after:.4g} kg m^2: it is not"
+                " identified, and the identified yaw inertia needs so much."
+            )
+    return [*said, *_support(data)]
+
+
+def _support(data: dict[str, Any]) -> list[str]:
+    """Move an assumed caster beyond the identified centre of mass; return a line that names it.
+
+    The robot has not tipped over, so such a caster is elsewhere.
+    """
+    body, casters = data["body"], data["casters"]
+    x = body["mass"] * body["center_of_mass"]["x"] / (body["mass"] + 2 * data["wheels"]["mass"])
+    outermost = max if x > 0.0 else min
+    index = outermost(range(len(casters)), key=lambda i: float(casters[i]["x"]))
+    before = casters[index]["x"]
+    guessed = "casters" in data.get("assumed", ()) and casters[index]["y"] == 0.0
+    # Only a caster on the side of the centre of mass can carry it.
+    if not guessed or before * x <= 0.0 or abs(before) > abs(x):
+        return []
+    casters[index]["x"] = BEYOND * x
+    return [
+        f"casters[{index}].x was moved from {before:.4g} to {BEYOND * x:.4g} m: it was assumed, and"
+        f" the identified centre of mass is at {x:.4g} m."
+    ]
 
 
 def _set_gear_loss(friction: dict[str, Any], losses: Sequence[float]) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import types
 from collections.abc import Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from itertools import product
 from numbers import Integral, Real
 from operator import attrgetter
@@ -123,7 +123,7 @@ def robot_data(robot: Robot) -> dict[str, Any]:
     data: dict[str, Any] = _plain(robot)
     del data["path"]
     for side, names in data["joints"].items():
-        if isinstance(names, list) and len(names) == 1:  # a single name is written without a list
+        if side != "signs" and len(names) == 1:  # a single name is written without a list
             data["joints"][side] = names[0]
     if robot.appearance.urdf is not None:
         data["appearance"]["urdf"] = str(shapes_file(robot).absolute())
@@ -173,7 +173,7 @@ def urdf(
     "gz_ros2_control/GazeboSimSystem".
     ``simulator`` names the simulator whose plugins are added, see SIMULATORS; ``controllers`` is
     the path of the controllers' YAML, for those with ros2_control. Raises ValueError for an unknown
-    simulator, and for an ``appearance.urdf`` that cannot be read.
+    simulator, for an ``appearance.urdf`` that cannot be read, and as `with_rotors_in_wheels`.
     """
     if simulator not in SIMULATORS:
         raise ValueError(f"simulator {simulator!r}: must be one of {', '.join(SIMULATORS)}")
@@ -185,12 +185,42 @@ def urdf(
         )
     text = _generated(
         str(share_directory() / "urdf" / "robot.urdf.xacro"),
-        robot_text(robot_data(robot)),
+        robot_text(robot_data(with_rotors_in_wheels(robot))),
         ("hardware_plugin", hardware_plugin),
         ("simulator", simulator),
         ("controllers", controllers),
     )
     return text if robot.appearance.urdf is None else with_shapes(text, robot)
+
+
+def with_rotors_in_wheels(robot: Robot) -> Robot:
+    """Return the robot with wheels and body that are solids of the same K5 to K8.
+
+    A URDF has no rotors: the link of a wheel has the inertia of the rotor, too. A solid that has
+    J about its axle has at least J / 2 about the vertical; what the wheels' links have too much of
+    it is taken from the body, so that the whole robot keeps its yaw inertia. A robot whose wheels
+    need no rotor is returned as it is.
+
+    Raises:
+        ValueError: The body has not enough yaw inertia.
+    """
+    wheels, inertia = robot.wheels, robot.body.inertia
+    if wheels.inertia_spin <= 2 * wheels.inertia_yaw * (1 + ROUNDING):
+        return robot
+    more = 2 * (wheels.inertia_spin / 2 - wheels.inertia_yaw)
+    yaw = inertia.yaw - more
+    if not yaw > 0:
+        raise ValueError(
+            f"robot '{robot.name}': wheels.inertia_spin = {wheels.inertia_spin:.4g} kg m^2 must be "
+            f"below body.inertia.yaw + 2 wheels.inertia_yaw = "
+            f"{inertia.yaw + 2 * wheels.inertia_yaw:.4g} kg m^2 for a URDF, which has no rotors. "
+            "Use sim:=mujoco or sim:=ideal, which need no URDF of them."
+        )
+    return replace(
+        robot,
+        wheels=replace(wheels, inertia_yaw=wheels.inertia_spin / 2),
+        body=replace(robot.body, inertia=inertia.with_yaw(yaw)),
+    )
 
 
 @functools.lru_cache(maxsize=32)
@@ -371,6 +401,9 @@ def _yaml_hint(value: Any) -> str:
 
 # Relative tolerance for masses and inertias, which are often rounded in a file.
 ROUNDING = 1e-3
+# Largest share of the robot's mass that the rotors may add to its equivalent mass; a unit of g cm^2
+# or kg cm^2 makes it thousands.
+HEAVIEST_ROTORS = 100.0
 
 
 def _check_wheels(robot: Robot) -> None:
@@ -387,16 +420,16 @@ def _check_wheels(robot: Robot) -> None:
             f"wheels.radius = {wheels.radius} m must be that mean. Change one of them, or leave "
             "wheels.radii out where both wheels are alike."
         )
-    rim = wheels.mass * wheels.radius**2
-    if wheels.inertia_spin > rim * (1 + ROUNDING):
+    # A rotor of inertia I behind a gear of ratio n turns with n^2 I, which may exceed m r^2.
+    total = robot.body.mass + 2 * wheels.mass
+    most = 0.5 * HEAVIEST_ROTORS * total * wheels.radius**2
+    if wheels.inertia_spin > most:
         raise ValueError(
-            f"wheels.inertia_spin = {wheels.inertia_spin:.6g} kg m^2 must be at most "
-            f"wheels.mass wheels.radius^2 = {rim:.6g} kg m^2, the inertia of a thin rim. "
-            "Check its unit (kg m^2), wheels.mass and wheels.radius."
+            f"wheels.inertia_spin = {wheels.inertia_spin:.6g} kg m^2 must be at most {most:.6g} "
+            f"kg m^2: both would weigh more than {HEAVIEST_ROTORS:g} times the robot "
+            f"({total:.4g} kg) when it accelerates. Check its unit (kg m^2), wheels.radius and the "
+            "gear ratio, whose square multiplies the rotor's inertia."
         )
-    _check_triangle(
-        "wheels.inertia_spin", wheels.inertia_spin, "2 wheels.inertia_yaw", 2 * wheels.inertia_yaw
-    )
 
 
 def _check_triangle(name: str, value: float, sum_name: str, total: float) -> None:
@@ -524,6 +557,13 @@ def _check_names_and_limits(robot: Robot) -> None:
         raise ValueError(
             f"joints.left has {len(robot.joints.left)} wheels and joints.right "
             f"{len(robot.joints.right)}: must be as many on both sides. Name the driven ones."
+        )
+    signs = robot.joints.signs
+    if signs and (len(signs) != len(names) or not {*signs} <= {1, -1}):
+        raise ValueError(
+            f"joints.signs = {list(signs)} must hold 1 or -1 for each of {', '.join(names)}: -1 "
+            "where a positive angle rolls backward. Correct it, or leave it out if all roll "
+            "forward."
         )
     for name, limit_name, unit in (
         ("limits.traction", "limits.torque", "N m"),

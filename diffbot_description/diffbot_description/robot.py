@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from arc_odometry import UNLIMITED_RIMS, RimLimit, WheelGeometry
+from arc_odometry import UNLIMITED_RIMS, JointReader, RimLimit, WheelGeometry
 from diffbot_description.robot_model import RobotModel
 
 Pair = tuple[float, float]
-Part = TypeVar("Part")
 
 TEXTS = {
     "name": (r"[A-Za-z_]\w*", "of letters, digits and underscores that starts with a letter"),
     # Names of URDF joints, which may be prefixed with the name of a robot.
     "joint": (r"[A-Za-z_][\w./-]*", "of letters, digits and _ - . / that starts with a letter"),
+    "field": (r"[a-z_]+(\.[a-z_]+)*", "such as limits.torque, a field of the file"),
     "path": (r"\S(.*\S)?", "that is not empty"),
     "effort": (
         "newton_metre|ampere|percent",
@@ -89,7 +89,13 @@ class Wheels:
     width: Annotated[float, number("m", "width of one wheel", above=0, maximum=2)]
     mass: Annotated[float, number("kg", "mass of one wheel", above=0, maximum=1e4)]
     inertia_spin: Annotated[
-        float, number("kg m^2", "inertia of one wheel about its axle", above=0, maximum=1e4)
+        float,
+        number(
+            "kg m^2",
+            "inertia of one wheel about its axle, with its motor's rotor times the gear ratio^2",
+            above=0,
+            maximum=1e4,
+        ),
     ]
     inertia_yaw: Annotated[
         float,
@@ -110,6 +116,20 @@ class Wheels:
         """Radii [left, right], m."""
         return (self.radius, self.radius) if self.radii is None else self.radii
 
+    @property
+    def own_spin(self) -> float:
+        """The part of `inertia_spin` that the wheel itself can have, kg m^2.
+
+        It is at most that of a thin rim, and at most what a solid body can have beside
+        `inertia_yaw`. The rest is that of a rotor, reflected through a gear.
+        """
+        return min(self.inertia_spin, self.mass * self.radius**2, 2 * self.inertia_yaw)
+
+    @property
+    def rotor(self) -> float:
+        """The part of `inertia_spin` that only a motor's rotor can have, kg m^2."""
+        return self.inertia_spin - self.own_spin
+
 
 @dataclass(frozen=True)
 class CenterOfMass:
@@ -126,6 +146,16 @@ class BodyInertia:
     roll: Annotated[float, number("kg m^2", "body inertia about x", above=0)]
     pitch: Annotated[float, number("kg m^2", "body inertia about y", above=0)]
     yaw: Annotated[float, number("kg m^2", "body inertia about z", above=0)]
+
+    def with_yaw(self, yaw: float) -> BodyInertia:
+        """Return the inertias with another yaw inertia, kg m^2, of which the others are no less.
+
+        Motion in the plane shows only the yaw inertia. Roll and pitch are raised as little as a
+        solid body needs: no inertia is above the sum of the other two.
+        """
+        larger = max(1.0, yaw / (self.roll + self.pitch))
+        roll, pitch = larger * self.roll, larger * self.pitch
+        return BodyInertia(max(roll, pitch - yaw), max(pitch, roll - yaw), yaw)
 
 
 @dataclass(frozen=True)
@@ -167,12 +197,58 @@ class Joints:
 
     A side with several wheels is modelled as one wheel with their mean angle and speed and the sum
     of their efforts. All values of a wheel in the file then apply to the side's wheels together.
+
+    Angles, speeds and efforts of a joint with sign -1 are negative where its wheel rolls forward.
+    They are so only in messages and recordings, and converted there: by JointReader and by
+    `published`, `shared` and `summed`. Everywhere else forward is positive.
     """
 
     left: tuple[Annotated[str, FieldSpec("", "name of the left wheel's joint", text="joint")], ...]
     right: tuple[
         Annotated[str, FieldSpec("", "name of the right wheel's joint", text="joint")], ...
     ]
+
+    signs: tuple[
+        Annotated[
+            int,
+            number(
+                "",
+                "1 where a joint's positive angle rolls forward, -1 where backward; in the order "
+                "of left, right",
+                minimum=-1,
+                maximum=1,
+            ),
+        ],
+        ...,
+    ] = ()
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        """The sign of each joint, in the order of `names`."""
+        return self.signs or (1,) * len(self.names)
+
+    @property
+    def side_signs(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The signs of the joints of each side, (left, right)."""
+        count = len(self.left)
+        return self.directions[:count], self.directions[count:]
+
+    def sign_of(self, channel: str) -> int:
+        """Return the sign of a quantity of one side, which is that of the side's first joint.
+
+        Args:
+            channel: Name of the quantity with "left" or "right" as one of its words, such as
+                left_position; 1 for any other.
+        """
+        words = channel.split("_")
+        return next(
+            (
+                signs[0]
+                for side, signs in zip(("left", "right"), self.side_signs, strict=True)
+                if side in words
+            ),
+            1,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,17 +262,26 @@ class Joints:
 
     def shared(self, pair: Pair) -> list[float]:
         """Return the effort of each joint: equal parts of the side efforts [left, right]."""
-        left, right = len(self.left), len(self.right)
-        return [pair[0] / left] * left + [pair[1] / right] * right
+        return [part / len(self.left) for part in self.published(pair)]
 
-    def repeated(self, pair: tuple[Part, Part]) -> list[Part]:
+    def published(self, pair: Pair) -> list[float]:
         """Return the value of each joint for side values [left, right], such as angles."""
-        return [pair[0]] * len(self.left) + [pair[1]] * len(self.right)
+        return [
+            sign * value
+            for value, signs in zip(pair, self.side_signs, strict=True)
+            for sign in signs
+        ]
+
+    @property
+    def sides(self) -> list[int]:
+        """The side of each joint: 0 left, 1 right."""
+        return [0] * len(self.left) + [1] * len(self.right)
 
     def summed(self, efforts: Sequence[float]) -> Pair:
         """Return the side efforts [left, right] from the efforts of all joints."""
         count = len(self.left)
-        return sum(efforts[:count]), sum(efforts[count:])
+        forward = [sign * each for sign, each in zip(self.directions, efforts, strict=True)]
+        return sum(forward[:count]), sum(forward[count:])
 
 
 @dataclass(frozen=True)
@@ -398,6 +483,8 @@ class Robot:
     turning: Turning | None = None
     drive: MotorDrive = MotorDrive()
     uncertainty: Uncertainty = Uncertainty()
+    assumed: tuple[Annotated[str, FieldSpec("", "field of this file", text="field")], ...] = ()
+    """Fields whose values were not known and were assumed, dotted, such as limits.torque."""
 
     def without_friction(self) -> Robot:
         """Return this robot with ideal bearings, casters and motors; its file stays unchanged."""
@@ -408,6 +495,15 @@ class Robot:
             turning=None if self.turning is None else Turning(0.0, 0.0),
             drive=replace(self.drive, dead_band=(0.0, 0.0)),
         )
+
+    def with_forward_joints(self) -> Robot:
+        """Return this robot with joints whose positive angles all roll forward, as in engines."""
+        return replace(self, joints=replace(self.joints, signs=()))
+
+    def joint_reader(self, required: Sequence[str] = JointReader.FIELDS) -> JointReader:
+        """Return a reader of joint states for these joints, their signs and the efforts' unit."""
+        joints, unit = self.joints, self.drive.torque_of((1.0, 1.0))
+        return JointReader(joints.left, joints.right, required, unit, joints.directions)
 
     @cached_property
     def geometry(self) -> WheelGeometry:

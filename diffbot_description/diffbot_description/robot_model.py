@@ -52,8 +52,8 @@ def read_wheel(
 ) -> UrdfWheel:
     """Return the wheel behind a joint. ``radius`` [m] overrides the collision shape's radius.
 
-    Raises ValueError naming joint or link if the joint is missing or does not roll forward about
-    +y, if the wheel has no mass, no round collision shape or is not balanced.
+    Raises ValueError naming joint or link if the joint is missing or does not turn about y, if the
+    wheel has no mass, no round collision shape or is not balanced.
     """
     joint = _rolling_joint(tree, joint_name)
     link = tree.links[joint.child]
@@ -76,11 +76,11 @@ def _rolling_joint(tree: UrdfTree, name: str) -> Joint:
             f"joint '{name}' is of type '{joint.type}', a wheel joint must be 'continuous'."
         )
     axis = tree.links[joint.child].rotation @ joint.axis
-    if abs(axis[0]) > TOLERANCE or abs(axis[2]) > TOLERANCE or axis[1] < 0:
+    if abs(axis[0]) > TOLERANCE or abs(axis[2]) > TOLERANCE:
         shown = " ".join(f"{value + 0.0:.4g}" for value in np.round(axis, 6))
         raise ValueError(
-            f"joint '{name}' turns about ({shown}) of the root link, it must turn about "
-            "(0 1 0), so that a positive angle rolls forward. Change its <axis> or <origin rpy>."
+            f"joint '{name}' turns about ({shown}) of the root link, it must turn about (0 1 0), "
+            "or (0 -1 0) where a positive angle rolls backward. Change its <axis> or <origin rpy>."
         )
     return joint
 

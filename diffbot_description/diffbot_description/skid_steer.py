@@ -63,6 +63,7 @@ def one_wheel(side: Sequence[Wheel]) -> Wheel:
         return first
     joint = replace(
         first.joint,
+        name=" + ".join(wheel.joint.name for wheel in side),
         effort=_sum([wheel.joint.effort for wheel in side]),
         damping=_sum([wheel.joint.damping for wheel in side]),
         friction=_sum([wheel.joint.friction for wheel in side]),
@@ -73,6 +74,7 @@ def one_wheel(side: Sequence[Wheel]) -> Wheel:
         radius=float(np.mean([wheel.radius for wheel in side])),
         center=np.mean([wheel.center for wheel in side], axis=0),
         links=tuple(link for wheel in side for link in wheel.links),
+        rotor=sum(wheel.rotor for wheel in side),
     )
 
 
@@ -83,11 +85,13 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 
 def side_body(side: Sequence[Wheel]) -> RigidBody:
-    """Return the wheels of a side as one body; the spin inertia is the sum of their own."""
+    """Return the wheels of a side as one body; its inertia about y is the sum of their own spin."""
     parts = [raw_body(wheel.links) for wheel in side]
     whole = sum(parts, RigidBody())
     inertia = whole.inertia.copy()
-    inertia[1, 1] = sum(part.inertia[1, 1] for part in parts)
+    inertia[1, 1] = sum(
+        wheel.axis @ part.inertia @ wheel.axis for wheel, part in zip(side, parts, strict=True)
+    )
     return replace(whole, inertia=inertia)
 
 

@@ -38,7 +38,7 @@ def shapes_file(robot: Robot) -> Path:
 
 
 def with_shapes(generated: str, robot: Robot) -> str:
-    """Return the generated URDF with the shapes of the robot's own URDF.
+    """Return the generated URDF with the shapes of the robot's own URDF, if it has any.
 
     Args:
         generated: URDF from urdf/robot.urdf.xacro.
@@ -50,7 +50,7 @@ def with_shapes(generated: str, robot: Robot) -> str:
     path = shapes_file(robot)
     try:
         text = read_urdf(path)
-        return _with_shapes(generated, text, robot, path)
+        return _with_shapes(generated, text, robot, path) if "<visual" in text else generated
     except ValueError as error:
         advice = "" if path.exists() else " Copy it there, or leave the key out."
         raise ValueError(f"{robot.path}: appearance.urdf: {error}{advice}") from error

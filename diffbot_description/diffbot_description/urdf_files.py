@@ -4,8 +4,10 @@
 A .urdf is data and never evaluated. A .xacro is a program, like a launch file: it runs in a process
 with limits (xacro_process.py).
 
-A package of `$(find ...)` or `package://` is searched where ROS has it (AMENT_PREFIX_PATH,
-ROS_PACKAGE_PATH), then near the file: in the package that contains it and in neighbouring folders.
+A package of `$(find ...)` or `package://` is that which contains the file, if it has this name;
+else it is searched where ROS has it (AMENT_PREFIX_PATH), then near the file: in neighbouring
+folders and on ROS_PACKAGE_PATH. The suite's own packages come last: a user's package may have the
+name of one of them.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ _MOST_FOLDERS = 4000  # maximum number of folders searched
 _SKIPPED = ("build", "install", "log", "node_modules", "__pycache__")  # folders not searched
 _MOST_MISSING = 60  # maximum number of missing files and packages for which xacro is run again
 _PACKAGE = re.compile(r"[\w-]+")
+# Maintainer in the package.xml of each of the suite's packages.
+SUITE = "diffbot maintainers"
 _NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
 _XACRO_ELEMENT = re.compile(r"<\s*xacro:")
 _ARGUMENT = re.compile(r"([A-Za-z_][\w.-]*):=(.*)", re.DOTALL)
@@ -51,12 +55,38 @@ class Packages:
 
     def find(self, name: str) -> Path | None:
         """Return the folder of a package; None if it is not found."""
-        from ament_index_python.packages import get_package_share_directory
+        holder, installed = self._holder(), _installed(name)
+        if holder is not None and _package_name(holder) == name:
+            return holder
+        if installed and not _is_suites(installed[0]):
+            return installed[0]
+        return self.around.get(name) or next(iter(installed), None)
 
-        try:
-            return Path(get_package_share_directory(name))
-        except (LookupError, ValueError, OSError):
-            return self.around.get(name)
+    @functools.cached_property
+    def before(self) -> dict[str, Path]:
+        """Packages near the file that precede installed ones of the same name, by name.
+
+        They are the package that contains the file, and those that only the suite has installed.
+        """
+        holder = self._holder()
+        own = {} if holder is None else {_package_name(holder): holder}
+        for name, folder in self.around.items():
+            installed = _installed(name)
+            if installed and _is_suites(installed[0]) and not _is_suites(folder):
+                own.setdefault(name, folder)
+        return own
+
+    def search_path(self, before: Path, after: Path) -> list[str]:
+        """Return the prefixes of AMENT_PREFIX_PATH with the suite's behind all others.
+
+        Args:
+            before: A prefix with the packages `before`, which comes first.
+            after: A prefix with those around the file, which comes last.
+        """
+        sourced = _sourced()
+        suites = [prefix for prefix in sourced if _is_suites_prefix(prefix)]
+        others = [prefix for prefix in sourced if prefix not in suites]
+        return [str(prefix) for prefix in (before, *others, *suites, after)]
 
     @functools.cached_property
     def around(self) -> dict[str, Path]:
@@ -79,14 +109,53 @@ class Packages:
             path = self._file.parent / unquote(uri.removeprefix("file://"))
         return path if path is not None and path.is_file() else None
 
+    def _holder(self) -> Path | None:
+        """Return the folder of the package that contains the file; None if there is none."""
+        return next((p for p in self._file.parents if (p / "package.xml").is_file()), None)
+
     def _tops(self) -> Iterator[Path]:
-        holder = next((p for p in self._file.parents if (p / "package.xml").is_file()), None)
+        holder = self._holder()
         if holder is not None:
             # Nearest first: of two packages with the same name the nearer one is used.
             yield from [holder, *list(holder.parents)[:_LEVELS_ABOVE]]
         for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
             if entry:
                 yield Path(entry)
+
+
+def _sourced() -> list[Path]:
+    """Return the prefixes of the sourced workspaces, the last sourced one first."""
+    entries = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    return [Path(entry) for entry in entries if entry]
+
+
+def _installed(name: str) -> list[Path]:
+    """Return the folders of an installed package; those of the suite last."""
+    folders = [
+        prefix / "share" / name
+        for prefix in _sourced()
+        if (prefix / _INDEX / name).exists() and (prefix / "share" / name).is_dir()
+    ]
+    return sorted(folders, key=_is_suites)
+
+
+_INDEX = Path("share", "ament_index", "resource_index", "packages")
+
+
+def _is_suites(folder: Path) -> bool:
+    """Return whether a package's folder is that of one of the suite's packages."""
+    try:
+        return parse_xml(read_regular(folder / "package.xml")).findtext("maintainer") == SUITE
+    except (ElementTree.ParseError, ValueError):
+        return False
+
+
+@functools.lru_cache(maxsize=256)
+def _is_suites_prefix(prefix: Path) -> bool:
+    """Return whether a prefix has one of the suite's packages."""
+    index = prefix / _INDEX
+    names = sorted(entry.name for entry in index.iterdir()) if index.is_dir() else []
+    return any(_is_suites(prefix / "share" / name) for name in names)
 
 
 def _package_folders(top: Path) -> Iterator[Path]:
@@ -179,7 +248,7 @@ def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
     """Run xacro; repeat for each missing package or file that can be supplied."""
     with tempfile.TemporaryDirectory(prefix="diffbot-") as folder:
         supply = _Supply(Path(folder), packages)
-        with XacroProcess(Path(folder)) as process:
+        with XacroProcess(packages.search_path(*supply.prefixes)) as process:
             for _ in range(_MOST_MISSING):
                 try:
                     text = process.expand(path, arguments)
@@ -189,62 +258,61 @@ def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
                     continue
                 except LimitError as error:
                     raise ValueError(f"{path}: {error}.") from error
-                for name, real in packages.around.items():
-                    text = text.replace(f"{folder}/share/{name}/", f"{real}/")
+                for name, real in (packages.around | packages.before).items():
+                    for prefix in supply.prefixes:
+                        text = text.replace(f"{prefix}/share/{name}/", f"{real}/")
                 return text
     raise ValueError(f"{path}: xacro lacks more than {_MOST_MISSING} files. Install its packages.")
 
 
 class _Supply:
-    """A temporary installation of the packages near a file, in a folder of its own.
+    """Two temporary installations of packages near a file, before and after the sourced ones.
 
     Packages that are not found become empty ones, because files are often included for accessories
     that are then not used. They are listed in ``packages.missing``.
+
+    Attributes:
+        prefixes: The installations: that of `Packages.before`, and that of all others.
     """
 
     def __init__(self, folder: Path, packages: Packages) -> None:
-        self._share = folder / "share"
-        self._index = self._share / "ament_index" / "resource_index" / "packages"
-        self._index.mkdir(parents=True)
         self._packages = packages
-        for name, real in packages.around.items():
-            (self._index / name).touch()
-            (self._share / name).symlink_to(real)
+        self.prefixes = folder / "before", folder / "after"
+        before, after = self.prefixes
+        for prefix, found in ((before, packages.before), (after, packages.around)):
+            (prefix / _INDEX).mkdir(parents=True)
+            for name, real in found.items():
+                (prefix / _INDEX / name).touch()
+                (prefix / "share" / name).symlink_to(real)
 
     def mend(self, fault: str) -> bool:
         """Supply the package or file that xacro missed; return False if this is not possible."""
         if missing := _NO_PACKAGE.search(fault):
             name = missing[1]
-            if (self._index / name).exists():
+            if any((prefix / _INDEX / name).exists() for prefix in self.prefixes):
                 return False
-            (self._index / name).touch()
-            (self._share / name).mkdir()
+            (self.prefixes[1] / _INDEX / name).touch()
+            (self.prefixes[1] / "share" / name).mkdir()
             self._packages.missing.append(name)
             return True
-        missing = re.search(re.escape(f"{self._share}/") + r"([\w.-]+)/([^'\"\s]+)", fault)
-        if missing is None:
-            return False
-        name, rest = missing[1], Path(missing[2])
-        target = self._share / name / rest
+        for prefix in self.prefixes:
+            shares = re.escape(f"{prefix}/share/")
+            if missing := re.search(shares + r"([\w.-]+)/([^'\"\s]+)", fault):
+                return self._mend_file(prefix / "share" / missing[1], Path(missing[2]))
+        return False
+
+    def _mend_file(self, folder: Path, rest: Path) -> bool:
+        """Supply a file of a package of one of the installations."""
+        target = folder / rest
         if target.exists() or ".." in rest.parts:
             return False
-        if name in self._packages.missing:
+        if folder.name in self._packages.missing:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("<robot/>")
             return True
-        return self._from_source(name, rest)
-
-    def _from_source(self, name: str, rest: Path) -> bool:
-        """Link a file that is elsewhere in the source folder than in its installation."""
-        real = self._packages.around.get(name)
-        found = (
-            []
-            if real is None
-            else [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
-        )
-        if real is None or len(found) != 1:
+        found = self._elsewhere(folder.name, rest)
+        if found is None:
             return False
-        folder = self._share / name
         for part in (None, *rest.parent.parts):
             folder = folder if part is None else folder / part
             if folder.is_symlink():  # never write into the source
@@ -254,8 +322,17 @@ class _Supply:
                 for entry in source.iterdir():
                     (folder / entry.name).symlink_to(entry)
             folder.mkdir(exist_ok=True)
-        (folder / rest.name).symlink_to(found[0])
+        (folder / rest.name).symlink_to(found)
         return True
+
+    def _elsewhere(self, name: str, rest: Path) -> Path | None:
+        """Return a file that is installed, or elsewhere in the source folder than installed."""
+        installed = next(filter(Path.is_file, (each / rest for each in _installed(name))), None)
+        real = self._packages.before.get(name) or self._packages.around.get(name)
+        if installed is not None or real is None:
+            return installed
+        found = [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
+        return found[0] if len(found) == 1 else None
 
 
 def _explained(path: Path, fault: str, packages: Packages) -> str:

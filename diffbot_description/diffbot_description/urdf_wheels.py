@@ -3,7 +3,7 @@
 
 A wheel's joint turns without limits about the root link's y axis, has no swivel between it and the
 body, and carries something round. Joints commanded by ros2_control, a transmission or a simulator's
-plugin are driven; those with names such as caster are not.
+plugin are driven, also where they are cambered; those with names such as caster are not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from diffbot_description.urdf_tree import ROLLING_TYPES, Array, Joint, PlacedLin
 # Largest slope of an axle. An rpy of 1.57 instead of pi / 2 tilts an axle by 0.0008; a cambered
 # wheel has much more.
 SLOPE = 0.02
+# Largest slope of a commanded, cambered axle against the horizontal: 20 degrees.
+CAMBER = math.sin(math.radians(20.0))
+# A commanded joint whose axis has this much of y is meant to roll forward.
+ROLLS = 0.7
 # Wheels whose radius is below this share of the largest one are those of casters.
 CASTER_SHARE = 0.67
 UNEVEN = 0.01  # relative difference from which a note is made
@@ -42,8 +46,10 @@ class Wheel:
     """A wheel with its joint; positions in the root link's frame.
 
     sign: 1 if a positive joint angle rolls forward, -1 if backward. radius and width [m];
-    center (3,) [m]: centre of the round shape; links: everything that turns with it. radius_from
-    and width_from state the sources of radius and width.
+    center (3,) [m]: the point of the wheel's plane above the contact point, at the height of the
+    radius; links: everything that turns with it; axis (3,): direction of the axle, forward; rotor
+    [kg m^2]: inertia of its motor's rotor, reflected through the gear. radius_from and width_from
+    state the sources of radius and width.
     """
 
     joint: Joint
@@ -54,6 +60,14 @@ class Wheel:
     width_from: str
     center: Array
     links: tuple[PlacedLink, ...]
+    axis: Array
+    rotor: float = 0.0
+
+    @property
+    def camber(self) -> float:
+        """Slope of the axle, degrees; 0 for the rounding of an angle in the URDF."""
+        slope = abs(float(self.axis[2]))
+        return math.degrees(math.asin(min(slope, 1.0))) if slope > SLOPE else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +93,42 @@ def commanded_joints(tree: UrdfTree) -> set[str]:
         for tag in _DRIVE_TAGS:
             names |= {(found.text or "").strip() for found in plugin.findall(tag)}
     return names & set(tree.joints)
+
+
+def reflected_rotor(tree: UrdfTree, name: str) -> float:
+    """Return the inertia of a joint's rotors times the square of their gears' ratios, kg m^2.
+
+    They are in its <transmission>, as Drake writes them: rotor_inertia and gear_ratio in any
+    namespace, or mechanicalReduction.
+
+    Raises:
+        ValueError: One of them is no positive number.
+    """
+    total = 0.0
+    for transmission in tree.element.findall("transmission"):
+        if all(joint.get("name") != name for joint in transmission.findall("joint")):
+            continue
+        for actuator in transmission.findall("actuator"):
+            found = {}
+            for child in actuator:
+                tag = child.tag.rpartition("}")[2]
+                found[_RATIOS.get(tag, tag)] = child.get("value") or (child.text or "").strip()
+            if "rotor_inertia" not in found:
+                continue
+            inertia, ratio = (
+                _positive(found.get(key, "1")) for key in ("rotor_inertia", "gear_ratio")
+            )
+            if inertia is None or ratio is None:
+                raise ValueError(
+                    f"transmission of joint '{name}': rotor_inertia {found['rotor_inertia']!r} and "
+                    f"gear_ratio {found.get('gear_ratio', '1')!r} must be positive numbers "
+                    "(kg m^2, and turns of the motor per turn of the wheel)."
+                )
+            total += inertia * ratio**2
+    return total
+
+
+_RATIOS = {"mechanicalReduction": "gear_ratio", "mechanical_reduction": "gear_ratio"}
 
 
 def compare_with_drives(tree: UrdfTree, pair: WheelPair, findings: DescriptionFindings) -> None:
@@ -177,7 +227,8 @@ def find_sides(
                 f"--wheels {right.joint.name} {left.joint.name}."
             )
         return Sides((left,), (right,), "as given by --wheels")
-    joints, chosen_by = _driven(tree, _candidates(tree))
+    commanded = commanded_joints(tree)
+    joints, chosen_by = _driven(tree, shapes, _candidates(tree, commanded), commanded)
     wheels = [_wheel(tree, shapes, joint, radius) for joint in joints]
     return _by_side(tree, wheels, chosen_by)
 
@@ -187,14 +238,15 @@ def _named(tree: UrdfTree, shapes: ShapeReader, name: str, radius: float | None)
     if joint is None or joint.type not in ROLLING_TYPES:
         found = f"is of type '{joint.type}'" if joint else "is not in the URDF"
         raise ValueError(f"joint '{name}' {found}. {_turning(tree)} Name two of them: --wheels.")
-    if _sign(tree, joint) == 0:
+    if _sign(tree, joint, CAMBER) == 0:
         raise ValueError(f"{_axis_sentence(tree, joint)} {_Y_NEEDED}")
     return _wheel(tree, shapes, joint, radius)
 
 
 _Y_NEEDED = (
     "A wheel must turn about the y axis of the root link, whose x points forward and z up "
-    "(REP 103). Correct <axis> or <origin rpy>, or add a root link that looks forward."
+    "(REP 103), with at most 20 degrees of camber. Correct <axis> or <origin rpy>, or add a root "
+    "link that looks forward."
 )
 
 
@@ -208,10 +260,16 @@ def _turning(tree: UrdfTree) -> str:
     return f"Its turning joints are: {', '.join(names) or 'none'}."
 
 
-def _sign(tree: UrdfTree, joint: Joint) -> int:
-    """Return 1 or -1 for an axle along the root's +y or -y, 0 for any other."""
+def _sign(tree: UrdfTree, joint: Joint, camber: float = SLOPE) -> int:
+    """Return 1 or -1 for an axle along the root's +y or -y, 0 for any other.
+
+    Args:
+        tree: The URDF.
+        joint: A joint.
+        camber: Largest slope of the axle.
+    """
     axis = tree.axis(joint)
-    if abs(axis[0]) > SLOPE or abs(axis[2]) > SLOPE:
+    if abs(axis[0]) > SLOPE or abs(axis[2]) > camber:
         return 0
     return 1 if axis[1] > 0 else -1
 
@@ -220,10 +278,20 @@ def _turns_freely(joint: Joint) -> bool:
     return joint.type == "continuous" or (joint.type == "revolute" and joint.travel > FULL_TURN)
 
 
-def _candidates(tree: UrdfTree) -> list[Joint]:
+def _candidates(tree: UrdfTree, commanded: set[str]) -> list[Joint]:
     """Return the joints that can be driven wheels by their type, axis and parents."""
     free = [joint for joint in tree.joints.values() if _turns_freely(joint)]
-    found = [joint for joint in free if _sign(tree, joint) and not _swivels(tree, joint)]
+    found = [
+        joint
+        for joint in free
+        if _sign(tree, joint, CAMBER if joint.name in commanded else SLOPE)
+        and not _swivels(tree, joint)
+    ]
+    for joint in free:
+        aside = joint.name in commanded and joint not in found and not _swivels(tree, joint)
+        # A wheel that is not understood must not leave the driving to the casters.
+        if aside and abs(tree.axis(joint)[1]) > ROLLS:
+            raise ValueError(f"the commanded {_axis_sentence(tree, joint)} {_Y_NEEDED}")
     if found:
         return found
     across = [joint for joint in free if abs(tree.axis(joint)[0]) > 1 - SLOPE]
@@ -247,9 +315,10 @@ def _swivels(tree: UrdfTree, joint: Joint) -> bool:
     )
 
 
-def _driven(tree: UrdfTree, candidates: list[Joint]) -> tuple[list[Joint], str]:
-    commanded = commanded_joints(tree)
-    _check_no_steering(tree, commanded)
+def _driven(
+    tree: UrdfTree, shapes: ShapeReader, candidates: list[Joint], commanded: set[str]
+) -> tuple[list[Joint], str]:
+    _check_no_steering(tree, shapes, commanded)
     named = {joint.name for joint in candidates} & commanded
     if named:
         driven = [j for j in candidates if j.name in named or j.mimic in named]
@@ -258,13 +327,15 @@ def _driven(tree: UrdfTree, candidates: list[Joint]) -> tuple[list[Joint], str]:
     return free or candidates, "by their axes and places"
 
 
-def _check_no_steering(tree: UrdfTree, commanded: set[str]) -> None:
+def _check_no_steering(tree: UrdfTree, shapes: ShapeReader, commanded: set[str]) -> None:
+    rolling = _on_the_ground(tree, shapes)
     for name in sorted(commanded):
         joint = tree.joints[name]
         if joint.type not in ROLLING_TYPES or abs(tree.axis(joint)[2]) < 0.9:
             continue
-        wheels = [w.name for w in tree.joints.values() if joint in tree.joints_above(w.name)]
-        if any(_turns_freely(tree.joints[w]) for w in wheels) or _STEERS.search(name):
+        # What turns at the end of an arm is no wheel: wheels stand on the ground.
+        steered = any(joint in tree.joints_above(wheel) for wheel in rolling)
+        if steered or _STEERS.search(name):
             raise ValueError(
                 f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
                 "as a car or by swerve modules, but the suite supports only robots that turn by "
@@ -272,14 +343,40 @@ def _check_no_steering(tree: UrdfTree, commanded: set[str]) -> None:
             )
 
 
-def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | None) -> Wheel:
+def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
+    """Return the joints that turn freely and carry the lowest round shapes, or one that none can.
+
+    A wheel whose shape cannot be read counts as one of them.
+    """
+    bottoms: dict[str, tuple[float, float]] = {}
+    for joint in tree.joints.values():
+        if not _turns_freely(joint) or abs(tree.axis(joint)[2]) > ROLLS:
+            continue
+        links, axle = _turning_with(tree, joint), tree.links[joint.child].translation
+        shape = _round_shape(links, shapes, tree.axis(joint), axle)
+        if shape is not None:
+            radius = shape.radius_about(tree.axis(joint)) or 0.0
+            bottoms[joint.name] = float(axle[2]) - radius, radius
+        elif _STEERS.search(f"{joint.name} {joint.child}"):
+            # Its radius is not known; the ground is not above its axle.
+            bottoms[joint.name] = float(axle[2]), math.inf
+    ground = min((bottom for bottom, _ in bottoms.values()), default=0.0)
+    return [name for name, (low, radius) in bottoms.items() if low <= ground + 0.5 * radius]
+
+
+def _turning_with(tree: UrdfTree, joint: Joint) -> tuple[PlacedLink, ...]:
     others = [name for name in tree.joints if name != joint.name]
-    links = tuple(tree.rigid_group(joint.child, (), others))
+    return tuple(tree.rigid_group(joint.child, (), others))
+
+
+def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | None) -> Wheel:
+    links = _turning_with(tree, joint)
     axis = tree.axis(joint)
     axle = tree.links[joint.child].translation
     round_one = _round_shape(links, shapes, axis, axle)
     if round_one is None and radius is None:
         raise ValueError(_no_radius(joint, links, shapes))
+    sign = _sign(tree, joint, CAMBER) or 1
     center = axle if round_one is None else axle + axis * ((round_one.center - axle) @ axis)
     given = radius is not None
     found = radius if radius is not None else (round_one and round_one.radius_about(axis)) or 0.0
@@ -289,15 +386,22 @@ def _wheel(tree: UrdfTree, shapes: ShapeReader, joint: Joint, radius: float | No
             'Correct it; a mesh in millimetres needs scale="0.001 0.001 0.001".'
         )
     width, width_from = _width(links, shapes, axis, found)
+    forward = sign * axis
+    if abs(forward[2]) > SLOPE:
+        # The lowest point of a cambered wheel is not below its centre.
+        low = forward * forward[2] - [0.0, 0.0, 1.0]
+        center = center + found * (low / np.linalg.norm(low) + [0.0, 0.0, 1.0])
     return Wheel(
         _with_control_limits(tree, joint),
-        _sign(tree, joint) or 1,
+        sign,
         found,
         "--wheel-radius" if given or round_one is None else _called(round_one),
         width,
         width_from,
         center,
         links,
+        forward,
+        reflected_rotor(tree, joint.name),
     )
 
 
@@ -391,7 +495,8 @@ def _by_side(tree: UrdfTree, wheels: list[Wheel], chosen_by: str) -> Sides:
 class WheelPair:
     """The two driven wheels with mean values.
 
-    middle (3,) [m]: midpoint of the axle in the root link's frame; radius, track and width [m].
+    middle (3,) [m]: midpoint of the axle in the root link's frame; radius, track and width [m];
+    rotor [kg m^2]: inertia of a motor's rotor that <transmission> gives, reflected to the wheel.
     """
 
     left: Wheel
@@ -400,6 +505,7 @@ class WheelPair:
     radius: float
     track: float
     width: float
+    rotor: float
 
     @property
     def ground(self) -> float:
@@ -438,16 +544,16 @@ def wheel_pair(left: Wheel, right: Wheel, findings: DescriptionFindings) -> Whee
                 f"as the {side} wheel; if only the URDF is wrong, exchange joints.left and "
                 "joints.right",
             )
-        if wheel.sign < 0:
+        if wheel.camber:
             say(
                 f"joint '{wheel.joint.name}'",
-                "turns about -y: a positive angle rolls backward",
-                "+y, as the suite's simulators; a real robot's driver must publish and take "
-                "forward as positive",
+                f"its axle slopes by {wheel.camber:.3g} degrees (camber)",
+                "upright, with the track of the contact points",
             )
     radius = (left.radius + right.radius) / 2
     findings.sources["wheels.radius"] = left.radius_from
     findings.sources["wheels.width"] = left.width_from
     findings.sources["wheels.separation"] = "between the middles of the wheels' shapes"
     width = min((left.width + right.width) / 2, 0.9 * track)
-    return WheelPair(left, right, middle, radius, track, width)
+    rotor = (left.rotor + right.rotor) / 2
+    return WheelPair(left, right, middle, radius, track, width, rotor)

@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -32,15 +32,13 @@ class XacroProcess:
     Use as a context manager.
 
     Args:
-        prefix: Ament prefix that is searched for packages after all others.
+        prefixes: Ament prefixes in which packages are searched; empty: those of this process.
     """
 
-    def __init__(self, prefix: Path | None = None) -> None:
+    def __init__(self, prefixes: Sequence[str] = ()) -> None:
         variables = dict(os.environ)
-        if prefix is not None:
-            # At the end, so that installed packages have priority.
-            paths = (variables.get("AMENT_PREFIX_PATH"), str(prefix))
-            variables["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, paths))
+        if prefixes:
+            variables["AMENT_PREFIX_PATH"] = os.pathsep.join(prefixes)
         limits = [str(limit.value) for limit in (EXPRESSION, XACRO_TIME, XACRO_MEMORY)]
         self._deadline = time.monotonic() + XACRO_TIME.value
         self._process = subprocess.Popen(

@@ -72,6 +72,10 @@ def test_given_radius_replaces_a_missing_shape():
     assert read(bare, wheel_radius=0.1) == read(robot())
 
 
+def test_a_joint_that_turns_about_minus_y_is_the_same_wheel():
+    assert read(robot(wheel("left", axis="0 -1 0"))) == read(robot())
+
+
 MASSLESS = '<link name="left_link">' + CYLINDER + "</link>"
 LOOSE = '<link name="loose"/>'
 WRONG = [
@@ -79,7 +83,7 @@ WRONG = [
     ("<model/>", r"first element is <model>, it must be <robot>"),
     (robot(more=LOOSE), r"one root link, but has \['root', 'loose'\]"),
     (robot(wheel("left", type="fixed")), r"'left_joint' is of type 'fixed'"),
-    (robot(wheel("left", axis="0 -1 0")), r"'left_joint' turns about \(0 -1 0\)"),
+    (robot(wheel("left", axis="0 0 1")), r"'left_joint' turns about \(0 0 1\)"),
     (robot(wheel("left", axis="0 0 0")), r"'left_joint': the axis is 0 0 0"),
     (robot(wheel("left", mass="1.1")), r"must be mirror images, but their mass is 1\.1 and 1"),
     (robot(wheel("left", y="0.25")), r"0\.025 m to the right of the middle|mirror images"),

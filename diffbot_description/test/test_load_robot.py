@@ -206,8 +206,9 @@ def test_wrong_value_is_named(tmp_path, field, value, message):
 
 INCONSISTENT = [
     ("wheels.separation", 0.02, r"wheels\.separation = 0\.02 m must be above wheels\.width"),
-    ("wheels.inertia_spin", 0.01, r"wheels\.inertia_spin = 0\.01 kg m\^2 must be at most .* rim"),
-    ("wheels.inertia_yaw", 4e-4, r"wheels\.inertia_spin = .* at most 2 wheels\.inertia_yaw"),
+    ("wheels.inertia_spin", 2.0, r"wheels\.inertia_spin = 2 kg m\^2 must be at most .* 100 times"),
+    ("joints.signs", [1], r"joints\.signs = \[1\] must hold 1 or -1 for each of left_wheel_joint"),
+    ("joints.signs", [1, 0], r"joints\.signs = \[1, 0\] must hold 1 or -1"),
     ("body.inertia.yaw", 0.08, r"body\.inertia\.yaw = 0\.08 .* body\.inertia\.roll \+ body"),
     ("body.inertia.roll", 0.11, r"body\.inertia\.roll = 0\.11"),
     ("body.shape.front", -0.2, r"body\.shape\.front = -0\.2 m must be above body\.shape\.rear"),

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generated URDF: frames, contact shapes, control interfaces, and one source of numbers."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from robot_files import changed, write
 
-from diffbot_description import RobotModel, load_robot, urdf
+from diffbot_description import RobotModel, closed_form, load_robot, urdf
 from diffbot_description.urdf_tree import UrdfTree
 
 ROBOTS = ["twil", "agv"]
@@ -134,3 +135,16 @@ def test_mujoco_sees_the_same_masses(robot):
     assert base.mass[0] == pytest.approx(robot.body.mass)
     center = robot.body.center_of_mass
     assert base.ipos == pytest.approx([center.x, 0, center.z - robot.wheels.radius])
+
+
+def test_a_urdf_holds_the_rotors_in_its_wheels_and_keeps_k5_to_k8():
+    twil = load_robot("twil")
+    geared = replace(twil, wheels=replace(twil.wheels, inertia_spin=0.02))
+    assert geared.wheels.rotor > 0.019
+    k = closed_form(geared.model)
+    assert k.k7 < 0.5 * closed_form(twil.model).k7
+    assert closed_form(RobotModel.from_urdf(urdf(geared))) == pytest.approx(k, rel=1e-12)
+    # A wheel of J has J / 2 about the vertical; more than the body's 0.054 is not to be had.
+    heavy = replace(twil, wheels=replace(twil.wheels, inertia_spin=0.06))
+    with pytest.raises(ValueError, match=r"inertia_spin = 0\.06 kg m\^2 must be below .* 0\.0553"):
+        urdf(heavy)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF and xacro files: arguments, packages beside the file, and what is missing."""
 
+import os
+from pathlib import Path
+
 import pytest
 from foreign_urdfs import robot, write_package, write_stl
 
 from diffbot_description.urdf_files import (
     Packages,
+    _is_suites,
     read_urdf,
     with_absolute_meshes,
     xacro_arguments,
@@ -146,3 +150,63 @@ def test_arguments_are_searched_in_no_time(tmp_path):
     path = xacro(tmp_path, "<xacro:arg " * 80_000)
     with pytest.raises(ValueError, match="xacro cannot expand it"):
         read_urdf(path)
+
+
+def installed(prefix, name):
+    """Return the folder of an installed package with a mark.xacro that names its prefix."""
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True, exist_ok=True)
+    (index / name).touch()
+    folder = write_package(prefix / "share", name)
+    xacro(folder, f'<link name="{prefix.name}"/>', "mark.xacro")
+    return folder
+
+
+def test_packages_are_searched_in_the_files_own_then_sourced_then_the_suite(tmp_path, monkeypatch):
+    """`diffbot_description` is a package of the suite, which comes last wherever it is sourced."""
+    name = "diffbot_description"
+    suite = installed(tmp_path / "suite", name)
+    manifest = (Path(__file__).parents[1] / "package.xml").read_text()
+    (suite / "package.xml").write_text(manifest)
+    include = f'<xacro:include filename="$(find {name})/mark.xacro"/>'
+    path = xacro(tmp_path / "alone", include, "r.xacro")
+
+    def source(*prefixes):
+        found = [str(tmp_path / prefix) for prefix in prefixes]
+        monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(found))
+
+    source("suite")
+    assert links(path) == ["suite"]
+    assert Packages(path).find(name) == suite
+    user = installed(tmp_path / "user", name)
+    source("suite", "user")
+    assert links(path) == ["user"]
+    assert Packages(path).find(name) == user
+    # A neighbour replaces what only the suite has; the package of the file replaces all.
+    near = write_package(tmp_path / "ws", name)
+    xacro(near, '<link name="neighbour"/>', "mark.xacro")
+    other = xacro(write_package(tmp_path / "ws", "other"), include, "r.xacro")
+    assert links(other) == ["user"]
+    source("suite")
+    assert links(other) == ["neighbour"]
+    assert Packages(other).find(name) == near
+    source("suite", "user")
+    own = xacro(near, include, "r.xacro")
+    assert links(own) == ["neighbour"]
+    assert Packages(own).find(name) == near
+
+
+def test_a_file_that_the_files_own_package_gets_only_at_its_installation(tmp_path, monkeypatch):
+    installed(tmp_path / "user", "mine")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "user"))
+    source = write_package(tmp_path / "ws", "mine")
+    path = xacro(source, '<xacro:include filename="$(find mine)/mark.xacro"/>', "r.xacro")
+    assert links(path) == ["user"]
+    assert sorted(p.name for p in source.iterdir()) == ["package.xml", "r.xacro"]
+
+
+def test_each_package_of_the_suite_is_known_as_its_own():
+    root = Path(__file__).resolve().parents[2]
+    found = [p for p in root.glob("*/package.xml") if (p.parent / "setup.py").exists()]
+    assert len(found) > 10
+    assert all(_is_suites(manifest.parent) for manifest in found)

@@ -13,7 +13,7 @@ from diffbot_description import write_atomically
 from diffbot_description.files import closest, write_json
 from diffbot_description.terminal_text import complain, printable
 from diffbot_export.bends import LENGTH, bend_table, table_text
-from diffbot_export.description_files import write_sdf, write_urdf
+from diffbot_export.description_files import sdf_file, urdf_file, write_sdf, write_urdf
 from diffbot_export.known_robot import (
     VELOCITY,
     AxisLimits,
@@ -146,7 +146,8 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
 
     Returns:
         The paths of the files, and why each target that needs something unknown was not written.
-        If that is every target, nothing is written.
+        If that is every target, nothing is written. The file that an earlier export has written
+        for such a target is removed.
 
     Raises:
         OSError: The folder cannot be written.
@@ -155,15 +156,15 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
     limits = motion_limits(moved)
     looped = moved.copy()
     control = _control(looped, limits)
-    # What writes a target, and the robot with what its file lacks.
+    # What writes a target, the robot with what its file lacks, and the file's name.
     writers: dict[str, tuple[Writer, KnownRobot, str]] = {
         "ros2_control": (lambda own: ros2_control_yaml(own, limits, control), looped, CONTROL_FILE),
         "nav2": (lambda own: nav2_yaml(own, limits), moved, NAV2_FILE),
         "robot_localization": (
             lambda own: robot_localization_yaml(own, limits), moved, LOCALIZATION_FILE,
         ),
-        "urdf": (lambda own: write_urdf(own, folder), robot, ""),
-        "sdf": (lambda own: write_sdf(own, folder), robot, ""),
+        "urdf": (lambda own: write_urdf(own, folder), robot, urdf_file(robot)),
+        "sdf": (lambda own: write_sdf(own, folder), robot, sdf_file(robot)),
         "wpilib": (wpilib_java, robot, WPILIB_FILE),
     }  # fmt: skip
     written: list[Path] = []
@@ -175,7 +176,7 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
         try:
             made = write(own)
         except ValueError as error:
-            refused[target] = f"--to {target}: not written: {error}"
+            refused[target] = f"--to {target}: not written: {error}{_removed(folder, file)}"
             continue
         written += [write_atomically(folder / file, made)] if isinstance(made, str) else made
         left_out += own.missing
@@ -190,6 +191,15 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
     content = _summary(robot, targets, limits, control) | {"refused": refused}
     paths = [*dict.fromkeys(written), write_json(folder / SUMMARY_FILE, content)]
     return paths, list(refused.values())
+
+
+def _removed(folder: Path, file: str) -> str:
+    """Remove the file of an earlier export, which is no longer right; return a note on it."""
+    old = folder / file
+    if not (folder / SUMMARY_FILE).is_file() or not old.is_file():
+        return ""
+    old.unlink()
+    return f"; {old} of an earlier export was removed"
 
 
 def _control(robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits]) -> WheelControl | None:
@@ -275,4 +285,5 @@ def _plain(quantity: SourcedValue | None) -> dict[str, Any] | None:
         "interval95": [quantity.lower, quantity.upper],
         "unit": quantity.unit,
         "source": quantity.source,
+        "assumed": quantity.assumed,
     }

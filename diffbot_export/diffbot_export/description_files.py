@@ -3,28 +3,31 @@
 
 The body is the one whose closed form gives K5, K7 and K8 with the described wheels; radius and
 track are the calibrated ones, if any. The friction of a joint is the Coulomb friction, its damping
-the viscous friction.
+the viscous friction. A robot that has a URDF of its own keeps it, with other inertias.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
 from diffbot_description import Robot, load_robot, urdf, write_atomically, write_identified_robot
+from diffbot_description.identified_urdf import own_urdf
+from diffbot_description.loading import with_rotors_in_wheels
 from diffbot_export.known_robot import KnownRobot
 from diffbot_export.sourced_value import SourcedValue
-from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES
+from diffbot_ident.torque.estimate import FRICTION_NAMES, NAMES, TURNING_NAMES
 
 
-def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]]:
-    """Write robot file and xacro macros of the identified robot; return the robot and their paths.
+def identified_robot(robot: KnownRobot) -> tuple[Robot, dict[str, str]]:
+    """Return the identified robot, and the texts of its robot file and xacro macros by file name.
 
     Raises:
         ValueError: Something is missing, or no robot can have these parameters.
-        OSError: The folder cannot be written.
     """
     torque, described = robot.results.torque, robot.description
     if described is None:
@@ -38,12 +41,16 @@ def identified_files(robot: KnownRobot, folder: Path) -> tuple[Robot, list[Path]
     friction = [
         torque.friction[name].value if name in torque.friction else None for name in FRICTION_NAMES
     ]
+    turning = [
+        torque.turning[name].value if name in torque.turning else None for name in TURNING_NAMES
+    ]
     k5, k7, k8 = (k[name].value for name in ("k5", "k7", "k8"))
     measured = _with_lengths(robot, described)
-    files = write_identified_robot(
-        measured, folder, k5, k7, k8, friction, notes(robot), torque.gear_loss
-    )
-    return load_robot(files[0]), list(files)
+    with TemporaryDirectory() as folder:
+        files = write_identified_robot(
+            measured, folder, k5, k7, k8, friction, notes(robot), torque.gear_loss, turning
+        )
+        return load_robot(files[0]), {file.name: file.read_text("utf-8") for file in files}
 
 
 def _with_lengths(robot: KnownRobot, described: Robot) -> Robot:
@@ -66,7 +73,7 @@ def notes(robot: KnownRobot) -> list[str]:
     torque = robot.results.torque
     assert torque is not None
     quantities: list[SourcedValue] = [robot.k[name] for name in NAMES]
-    quantities += list(torque.friction.values())
+    quantities += [*torque.friction.values(), *torque.turning.values()]
     lengths = (robot.radius(0), robot.radius(1), robot.track)
     quantities += [length for length in lengths if length is not None]
     return [
@@ -77,38 +84,82 @@ def notes(robot: KnownRobot) -> list[str]:
     ]
 
 
+def urdf_file(robot: KnownRobot) -> str:
+    """Return the name of the URDF of write_urdf."""
+    return f"{robot.name}_identified.urdf"
+
+
+def sdf_file(robot: KnownRobot) -> str:
+    """Return the name of the SDF of write_sdf."""
+    return f"{robot.name}_identified.sdf"
+
+
 def write_urdf(robot: KnownRobot, folder: Path) -> list[Path]:
     """Write `<robot>_identified.urdf`, its robot file, and xacro macros for the user's own URDF.
 
+    The URDF is the robot's own with other inertias; a robot without one gets a URDF made from its
+    robot file.
+
     Raises:
-        ValueError: See identified_files.
+        ValueError: See identified_robot, and identified_urdf.own_urdf.
         OSError: The folder cannot be written.
     """
-    identified, files = identified_files(robot, folder)
-    path = folder / f"{identified.name}_identified.urdf"
-    return [write_atomically(path, _document(urdf(identified), notes(robot))), *files]
+    identified, files = identified_robot(robot)
+    text = own_urdf(identified)
+    if text is None:
+        _check_one_wheel(identified, "URDF")
+        text = _indented(urdf(identified))
+    return _written(folder, {urdf_file(robot): _noted(text, notes(robot)), **files})
 
 
 def write_sdf(robot: KnownRobot, folder: Path) -> list[Path]:
     """Write `<robot>_identified.sdf`, a model with joints and contacts, and the robot file.
 
     Raises:
-        ValueError: See identified_files.
+        ValueError: See identified_robot; or a side has several joints.
         OSError: The folder cannot be written.
     """
-    identified, files = identified_files(robot, folder)
-    path = folder / f"{identified.name}_identified.sdf"
-    return [write_atomically(path, _document(_sdf(identified), notes(robot))), *files]
+    identified, files = identified_robot(robot)
+    _check_one_wheel(identified, "SDF")
+    text = _indented(_sdf(with_rotors_in_wheels(identified)))
+    return _written(folder, {sdf_file(robot): _noted(text, notes(robot)), **files})
 
 
-def _document(text: str, lines: Sequence[str]) -> str:
-    """Return XML text indented, with these lines as its only comment."""
+def _written(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    return [write_atomically(folder / name, text) for name, text in texts.items()]
+
+
+def _check_one_wheel(robot: Robot, kind: str) -> None:
+    """Refuse a model made from a robot file that does not know where each wheel is."""
+    names = robot.joints.names
+    if len(names) > 2:
+        advice = (
+            "name the robot's own URDF as appearance.urdf in its file"
+            if robot.appearance.urdf is None
+            else "export --to urdf, and convert it: gz sdf -p FILE.urdf"
+        )
+        raise ValueError(
+            f"the robot has {len(names)} driven wheels ({', '.join(names)}), but its file does not "
+            f"say where each of them is, so no {kind} can be made from it; {advice}"
+        )
+
+
+def _indented(text: str) -> str:
+    """Return XML text without comments, indented."""
     tree = ElementTree.fromstring(text)
     ElementTree.indent(tree)
+    return ElementTree.tostring(tree, encoding="unicode") + "\n"
+
+
+def _noted(text: str, lines: Sequence[str]) -> str:
+    """Return XML text with these lines as a comment at its start."""
     # An XML comment must not contain two hyphens.
     words = "\n".join(f"  {line}".replace("--", "- -") for line in lines)
-    body = ElementTree.tostring(tree, encoding="unicode")
-    return f'<?xml version="1.0"?>\n<!--\n{words}\n-->\n{body}\n'
+    head, body = re.fullmatch(r"\s*(<\?xml.*?\?>)?\s*(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    return f"{head or HEAD}\n<!--\n{words}\n-->\n{body}"
+
+
+HEAD = '<?xml version="1.0"?>'
 
 
 _MODEL = """\
@@ -158,7 +209,7 @@ _WHEEL = """\
   <parent>base_link</parent>
   <child>{side}_wheel</child>
   <axis>
-    <xyz>0 1 0</xyz>
+    <xyz>0 {sign} 0</xyz>
     <dynamics><damping>{damping!r}</damping><friction>{friction!r}</friction></dynamics>
     <limit>{limits}</limit>
   </axis>
@@ -217,6 +268,7 @@ def _wheel(robot: Robot, side: int) -> str:
         tyre=_TYRE.format(radius=wheels.radius, width=wheels.width),
         contact=_CONTACT.format(robot.contact.wheel_friction),
         joint=robot.joints.first[side],
+        sign=robot.joints.side_signs[side][0],
         damping=robot.friction.viscous[side],
         friction=robot.friction.coulomb[side],
         limits=limits,

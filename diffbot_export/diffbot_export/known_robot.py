@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from arc_odometry import WheelGeometry
@@ -132,13 +133,20 @@ class KnownRobot:
         return VOLTAGE if self.results.voltage is not None else None
 
     def described(
-        self, where: str, value: Callable[[Robot], float], unit: str
+        self, value: Callable[[Robot], float], unit: str, *fields: str
     ) -> SourcedValue | None:
-        """Return a value of the description, whose source is the section; None: there is none."""
+        """Return a value of the description; None: there is none.
+
+        Args:
+            value: Returns the value.
+            unit: Its unit.
+            fields: Fields of the file that it follows from; it is assumed if one of them is.
+        """
         if self.description is None:
             return None
-        source = f"{where} of {self.description.path.name}"
-        return SourcedValue(value(self.description), unit, source)
+        source = f"{fields[0]} of {self.description.path.name}"
+        assumed = bool({*fields} & {*self.description.assumed})
+        return SourcedValue(value(self.description), unit, source, assumed=assumed)
 
     def radius(self, side: int) -> SourcedValue | None:
         """Return the radius of the left (0) or right (1) wheel, m; None: unknown."""
@@ -166,8 +174,8 @@ class KnownRobot:
         if given is not None:
             return given
         if length == "radius":
-            return self.described("wheels.radius", lambda robot: robot.wheels.radius, "m")
-        return self.described("wheels.separation", lambda robot: robot.wheels.separation, "m")
+            return self.described(lambda robot: robot.wheels.radius, "m", "wheels.radius")
+        return self.described(lambda robot: robot.wheels.separation, "m", "wheels.separation")
 
     @property
     def geometry(self) -> WheelGeometry | None:
@@ -210,7 +218,24 @@ class KnownRobot:
             return SourcedValue(self.settings.voltage, "V", "--voltage")
         if self.kind != TORQUE:
             return None
-        return self.described("limits", lambda r: min(r.limits.torque, r.limits.traction), "N m")
+        if self.description is None:
+            return None
+        name = min(("torque", "traction"), key=partial(getattr, self.description.limits))
+        return self.described(lambda r: float(getattr(r.limits, name)), "N m", f"limits.{name}")
+
+    def resistance(self, name: str) -> SourcedValue | None:
+        """Return the "viscous" or "coulomb" resistance of the floor against turning; None: none.
+
+        It is the identified one, otherwise the described one.
+        """
+        torque = self.results.torque
+        found = None if torque is None else torque.turning.get(f"turning_{name}")
+        if found is not None or self.description is None or self.description.turning is None:
+            return found
+        unit = {"viscous": "N m s/rad", "coulomb": "N m"}[name]
+        return self.described(
+            lambda robot: float(getattr(robot.turning, name)), unit, f"turning.{name}"
+        )
 
 
 def known_robot(results: Results, robot: str | None, settings: Settings) -> KnownRobot:
@@ -218,15 +243,19 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
 
     Args:
         results: Results that were read.
-        robot: Name or file of a description; None: the one that the results name, if it is known.
+        robot: Name or file of a description; None: the robot file beside the results, otherwise
+            the one that the results name, if it is known.
         settings: Settings of the export.
 
     Raises:
         ValueError: There is no such description, or it is of another robot.
     """
     missing = list(results.missing)
+    beside = _beside(results)
     if robot is not None:
         description: Robot | None = load_robot(robot)
+    elif beside is not None:
+        description = load_robot(beside)
     elif results.robot in known_robots():
         description = load_robot(str(results.robot))
     else:
@@ -245,6 +274,20 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
     found = KnownRobot(results, description, settings, name, missing)
     _check_lengths(found)
     return found
+
+
+def _beside(results: Results) -> Path | None:
+    """Return the robot file that was written beside the results; None if there is none.
+
+    It is the file that the run used, with the identified body.
+    """
+    names = {results.robot, None if results.torque is None else results.torque.robot} - {None, ""}
+    found = [
+        folder / f"{name}_identified.yaml"
+        for folder in dict.fromkeys(file.parent for file in results.files)
+        for name in sorted(map(str, names))
+    ]
+    return next(filter(Path.is_file, found), None)
 
 
 def _check_lengths(robot: KnownRobot) -> None:
@@ -336,16 +379,22 @@ def _torque_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
         for name in ("viscous_left", "viscous_right", "coulomb_left", "coulomb_right")
     )
     delay = torque.delay or 0.0
+    ratio = radius / geometry.half_track
+    viscous, coulomb = (
+        0.0 if (found := robot.resistance(name)) is None else found.value
+        for name in ("viscous", "coulomb")
+    )
     plant = Plant(
         geometry,
         (inertia[0].value, inertia[1].value),
+        drag=(0.0, 0.5 * ratio**2 * viscous),
+        scrub=0.5 * ratio * coulomb,
         delay=(delay, delay),
         viscous=(left.value, right.value),
         dry=(c_left.value, c_right.value),
         coupling=(k["k5"].value, k["k6"].value),
     )
-    viscous = _mean_friction(left, right)
-    return WheelModel(plant, inertia, "N m", viscous)
+    return WheelModel(plant, inertia, "N m", _mean_friction(left, right))
 
 
 def _voltage_model(robot: KnownRobot, geometry: WheelGeometry) -> WheelModel:
@@ -441,9 +490,8 @@ def motion_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
 
 
 def _described_speed(robot: KnownRobot, axis: int) -> SourcedValue | None:
-    if axis == 0:
-        return robot.described("limits", lambda robot: robot.limits.linear_velocity, "m/s")
-    return robot.described("limits", lambda robot: robot.limits.angular_velocity, "rad/s")
+    name, unit = (("linear_velocity", "m/s"), ("angular_velocity", "rad/s"))[axis]
+    return robot.described(lambda robot: float(getattr(robot.limits, name)), unit, f"limits.{name}")
 
 
 def _effort_limits(
@@ -454,7 +502,7 @@ def _effort_limits(
     The acceleration is the one available at top speed, the deceleration the one close to rest.
     """
     plant = model.plant
-    dry = max(plant.dry)
+    dry = max(plant.dry) + (0.0, plant.scrub)[axis]
     drag = plant.total_drag[axis]
     ratio, share = plant.axis_ratio[axis], (DRIVE, TURN)[axis]
     unit = ("m/s", "rad/s")[axis]
@@ -518,18 +566,13 @@ def _velocity_limits(robot: KnownRobot) -> tuple[AxisLimits, AxisLimits]:
     return found[0], found[1]
 
 
-def joints_of(robot: KnownRobot) -> tuple[str, str]:
-    """Return the names of the wheels' joints (left, right).
+def joints_of(robot: KnownRobot) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the joints of the left and of the right wheels.
 
     Raises:
-        ValueError: A side has several.
+        ValueError: They are not known.
     """
     if robot.description is None:
-        return "left_wheel_joint", "right_wheel_joint"
+        raise ValueError("the names of the wheels' joints are not known: give --robot FILE")
     joints = robot.description.joints
-    if len(joints.names) > 2:
-        raise ValueError(
-            f"the robot has several joints on a side ({', '.join(joints.names)}), and the gains "
-            "are of one wheel on each side; write that file by hand"
-        )
-    return joints.first
+    return joints.left, joints.right

@@ -10,7 +10,9 @@ wheels become two axes that are coupled only through the centre of mass:
 e is the effort of a wheel: torque (N m), voltage (V) or a commanded wheel speed (rad/s). J, D and
 friction depend on it:
 
-    torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple
+    torque      J_c = r / (2 K7), J_d = r / (2 b |K8|); friction of each wheel; K5, K6 couple;
+                a resistance c_w omega + f_w against turning: D_d = r^2 c_w / (2 b^2), scrub
+                r f_w / (2 b)
     voltage     J_c = r ka, D_c = r kv of forward; J_d = r ka / b, D_d = r kv / b of yaw; dry: ks
     velocity    J_c = sigma1, D_c = sigma3, J_d = sigma2, D_d = sigma4; dead bands of the commands
 
@@ -48,6 +50,7 @@ class Plant:
         delay: Delay of the axes, s, >= 0.
         viscous: Viscous friction of the wheels, effort per rad/s.
         dry: Dry friction of the wheels, effort.
+        scrub: Dry friction of axis d: the floor's resistance against turning, effort.
         band: Dead band of the axes' efforts, effort; an offset, which is subtracted.
         coupling: K5 in m and K6 in 1/m.
     """
@@ -58,6 +61,7 @@ class Plant:
     delay: Pair = (0.0, 0.0)
     viscous: Pair = (0.0, 0.0)
     dry: Pair = (0.0, 0.0)
+    scrub: float = 0.0
     band: Pair = (0.0, 0.0)
     coupling: Pair = (0.0, 0.0)
 
@@ -101,14 +105,17 @@ class Plant:
             _after_dead_band(effort[1], self.band[1])
             - 0.5 * (f_right - f_left)
             - self.drag[1] * w_d
+            - self.scrub * math.tanh(w_d / soft)
         ) / self.inertia[1] + k6 * v * omega / ratio_w
         return a_c - a_d, a_c + a_d
 
     def steps(self, period: float, soft: float) -> int:
         """Return the number of integration steps in a period (s) for stability and accuracy."""
         fastest = max(
-            (drag + max(self.dry) / soft) / inertia
-            for inertia, drag in zip(self.inertia, self.total_drag, strict=True)
+            (drag + (max(self.dry) + scrub) / soft) / inertia
+            for inertia, drag, scrub in zip(
+                self.inertia, self.total_drag, (0.0, self.scrub), strict=True
+            )
         )
         return max(STEPS, math.ceil(period * fastest / LARGEST_STEP))
 

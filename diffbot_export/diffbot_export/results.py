@@ -26,6 +26,7 @@ from diffbot_controllers.parameter_file import (
     read_gear_loss,
     read_section,
     read_torque_delay,
+    read_turning,
 )
 from diffbot_description.dynamics import AXES
 from diffbot_description.files import (
@@ -39,7 +40,14 @@ from diffbot_description.files import (
     read_yaml,
 )
 from diffbot_export.sourced_value import SourcedValue
-from diffbot_ident.torque.estimate import FRICTION_NAMES, FRICTION_UNITS, NAMES, UNITS
+from diffbot_ident.torque.estimate import (
+    FRICTION_NAMES,
+    FRICTION_UNITS,
+    NAMES,
+    TURNING_NAMES,
+    TURNING_UNITS,
+    UNITS,
+)
 
 MADE_BY = (
     "give a result folder of launch ident, identify, calibrate or launch siwek, or one of its "
@@ -61,6 +69,7 @@ class TorqueModel:
         delay: Delay from a torque's report to its action, s; None: unknown.
         gear_loss: Share of its torque that each wheel's gear loses, [left, right]; None: no
             friction was identified.
+        turning: Identifiable resistance of the floor against turning, by TURNING_NAMES.
     """
 
     k: Mapping[str, SourcedValue]
@@ -68,6 +77,7 @@ class TorqueModel:
     robot: str
     delay: float | None
     gear_loss: tuple[float, float] | None = None
+    turning: Mapping[str, SourcedValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -265,7 +275,8 @@ def _read_torque(path: Path, results: Results) -> None:
             "in the robot file of urdf and sdf: the friction is that without load, and wheel loops "
             "are slower than predicted"
         )
-    results.torque = TorqueModel(k, friction, robot, delay, gear_loss)
+    turning = _turning(path, section)
+    results.torque = TorqueModel(k, friction, robot, delay, gear_loss, turning)
     results.robot = robot or None
 
 
@@ -281,6 +292,19 @@ def _friction(path: Path, section: Mapping[str, Any], results: Results) -> dict[
         variance = entry.get("variance", math.nan) if isinstance(entry, dict) else math.nan
         source = f"friction {name} of {path.name}"
         found[name] = _with_variance(value, variance, unit, source).at_least(0.0)
+    return found
+
+
+def _turning(path: Path, section: Mapping[str, Any]) -> dict[str, SourcedValue]:
+    found = {}
+    entries = section.get("turning") or {}
+    names = zip(TURNING_NAMES, TURNING_UNITS, read_turning(str(path)), strict=True)
+    for name, unit, value in names:
+        entry = entries.get(name)
+        std = entry.get("std", math.nan) if isinstance(entry, dict) else math.nan
+        if value is not None:
+            source = f"{name} of {path.name}"
+            found[name] = _with_variance(value, std**2, unit, source).at_least(0.0)
     return found
 
 
@@ -443,9 +467,11 @@ def _by_ratios(
         if value is not None:
             left = [2.0 * mean / (1.0 + end) for end in (value.value, value.high, value.low)]
             right = [2.0 * mean - end for end in left]
-            found["left_radius"] = SourcedValue(left[0], "m", f"left_radius {words}", *left[1:])
+            found["left_radius"] = SourcedValue(
+                left[0], "m", f"left_radius {words}", left[1], left[2]
+            )
             found["right_radius"] = SourcedValue(
-                right[0], "m", f"right_radius {words}", *right[:0:-1]
+                right[0], "m", f"right_radius {words}", right[2], right[1]
             )
     return found
 

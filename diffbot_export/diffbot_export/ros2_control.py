@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ FILE = "ros2_control.yaml"
 CHECKED = "ros2_controllers 6.9.0, 5.17.0 and 4.42.1"
 BASE = "diffbot_base_controller"
 PIDS = ("left_wheel_pid", "right_wheel_pid")
+BROADCASTER = "joint_state_broadcaster"
 # Size of a predicted step: maximum shares of the clamp that gain p alone takes, and of the top
 # speed.
 UNCLAMPED, OF_TOP_SPEED = 0.6, 0.5
@@ -167,15 +169,25 @@ def follower_of(
 def ros2_control_yaml(
     robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
 ) -> str:
-    """Return the file for a controller manager and its controllers."""
+    """Return the file for a controller manager and its controllers.
+
+    Raises:
+        ValueError: The joints are not known, or one of them has a sign that these controllers do
+            not have.
+    """
+    left, right = joints_of(robot)
+    _check_signs(robot)
     tree: dict[str, Any] = {"controller_manager": _manager(robot, control)}
     if control is not None:
-        left, right = joints_of(robot)
         tree[PIDS[0]] = {"ros__parameters": _pid(robot, control, left)}
         tree[PIDS[1]] = {"ros__parameters": _uncommented(_pid(robot, control, right))}
     tree[BASE] = {"ros__parameters": _diff_drive(robot, limits, control)}
+    chained = [] if control is None else list(PIDS)
     head = [
         f"{robot.head('ros2_control')}; names, types and bounds of {CHECKED}.",
+        "Load it: give this file to ros2_control_node (controller_manager) as parameters, then run",
+        f"ros2 run controller_manager spawner {' '.join([BROADCASTER, *chained, BASE])}",
+        *(["(in this order: the last one writes to the two before it)."] if chained else []),
         "Each value: what it is, its 95 % interval [lower, upper], and where it comes from.",
         *robot.gaps(),
         "",
@@ -185,7 +197,8 @@ def ros2_control_yaml(
 
 def _manager(robot: KnownRobot, control: WheelControl | None) -> Tree:
     types: dict[str, Any] = {
-        "update_rate": Entry(round(robot.settings.loop_rate), "Hz, from --loop-rate")
+        "update_rate": Entry(round(robot.settings.loop_rate), "Hz, from --loop-rate"),
+        BROADCASTER: {"type": Entry(f"{BROADCASTER}/JointStateBroadcaster")},
     }
     if control is not None:
         for name in PIDS:
@@ -194,11 +207,29 @@ def _manager(robot: KnownRobot, control: WheelControl | None) -> Tree:
     return {"ros__parameters": types}
 
 
-def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
+def _check_signs(robot: KnownRobot) -> None:
+    described = robot.description
+    if described is not None and -1 in described.joints.directions:
+        names = [
+            name
+            for name, sign in zip(described.joints.names, described.joints.directions, strict=True)
+            if sign < 0
+        ]
+        raise ValueError(
+            f"joints.signs of {described.path.name} is -1 for {', '.join(names)}, but "
+            "diff_drive_controller has no sign of a wheel: let the hardware interface publish and "
+            "take forward as positive, and take the sign out"
+        )
+
+
+def _pid(robot: KnownRobot, control: WheelControl, joints: Sequence[str]) -> Tree:
+    """Return the parameters of the controller of one side, whose joints share its effort."""
+    share = 1.0 / len(joints)
     gains, model, pid = control.gains, control.model, control.pid
     unit, margins = model.unit, control.gains.margins
     slow = max(model.inertia, key=lambda inertia: inertia.value)
-    p = product(f"{unit} s/rad", "", (slow, 1.0), scale=gains.p / slow.value)
+    p = product(f"{unit} s/rad", "", (slow, 1.0), scale=share * gains.p / slow.value)
+    of_each = "" if share == 1.0 else f"one of {len(joints)} equal parts of a side's; "
     forward, turning = control.responses
     tuned = (
         f"for a phase margin of {margins.phase:.0f} degrees, a gain margin of {margins.gain:.1f} "
@@ -211,34 +242,37 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
     )
     values: dict[str, Any] = {
         "p": Entry(
-            pid.p,
-            f"{unit} s/rad: {_interval(p)} with the inertia {slow.source}, {slow.text()}; {tuned}; "
-            f"{answers}",
+            share * pid.p,
+            f"{of_each}{unit} s/rad: {_interval(p)} with the inertia {slow.source}, "
+            f"{slow.text()}; {tuned}; {answers}",
         ),
-        "i": Entry(pid.i, f"{unit}/rad: p over an integral time of {pid.p / pid.i:.3g} s"),
+        "i": Entry(share * pid.i, f"{unit}/rad: p over an integral time of {pid.p / pid.i:.3g} s"),
         "d": Entry(0.0),
         "feedforward_gain": Entry(
-            pid.feedforward, f"{model.feedforward.source}, {model.feedforward.text()}"
+            share * pid.feedforward,
+            f"{of_each}{model.feedforward.source}, {model.feedforward.text()}",
         ),
     }
     if math.isfinite(pid.clamp):
         limit = robot.effort_limit
         assert limit is not None
         values["u_clamp_max"] = Entry(
-            pid.clamp,
-            f"{unit}: limit {limit.text()} of {limit.source} less the feed-forward at top speed, "
-            "which the controller adds after its clamp",
+            share * pid.clamp,
+            f"{of_each}{unit}: limit {limit.text()} of {limit.source} less the feed-forward at "
+            "top speed, which the controller adds after its clamp",
         )
-        values["u_clamp_min"] = Entry(-pid.clamp)
+        values["u_clamp_min"] = Entry(-share * pid.clamp)
     values["antiwindup_strategy"] = Entry("conditional_integration")
     values["save_i_term"] = Entry(False)
     interface = "effort" if robot.kind == TORQUE else "voltage"
     dry = (
-        f"dry friction of {max(model.plant.dry):.4g} {unit} is not fed forward: the controller "
+        f"dry friction of {max(model.plant.dry):.4g} {unit}"
+        + (f", and {model.plant.scrub:.4g} {unit} in turns," if model.plant.scrub else "")
+        + " is not fed forward: the controller "
         "has no parameter for it, its integral compensates it"
     )
     return {
-        "dof_names": Entry([joint]),
+        "dof_names": Entry(list(joints)),
         "command_interface": Entry(
             interface,
             "N m"
@@ -249,7 +283,7 @@ def _pid(robot: KnownRobot, control: WheelControl, joint: str) -> Tree:
         "enable_feedforward": Entry(
             True, (f"needed by 4.x only, later versions always feed forward; {dry}")
         ),
-        "gains": {joint: values},
+        "gains": {joints[0]: values, **{name: _uncommented(values) for name in joints[1:]}},
     }
 
 
@@ -279,12 +313,15 @@ def _interval(quantity: SourcedValue) -> str:
 def _diff_drive(
     robot: KnownRobot, limits: tuple[AxisLimits, AxisLimits], control: WheelControl | None
 ) -> Tree:
-    joints = joints_of(robot)
+    left, right = ([*side] for side in joints_of(robot))
     if control is not None:
-        joints = (f"{PIDS[0]}/{joints[0]}", f"{PIDS[1]}/{joints[1]}")
+        left, right = (
+            [f"{pid}/{name}" for name in side]
+            for pid, side in zip(PIDS, (left, right), strict=True)
+        )
     tree: dict[str, Any] = {
-        "left_wheel_names": Entry([joints[0]], "" if control is None else "the chained controller"),
-        "right_wheel_names": Entry([joints[1]]),
+        "left_wheel_names": Entry(left, "" if control is None else "the chained controller"),
+        "right_wheel_names": Entry(right),
         **_lengths(robot),
     }
     if control is not None:

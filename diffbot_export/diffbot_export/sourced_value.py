@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diffbot_ident.torque.estimate import NORMAL_95
 
@@ -19,6 +19,7 @@ class SourcedValue:
         source: Where the value comes from, as a text for the user.
         lower: Lower end of the 95 % interval; None: given, not identified.
         upper: Upper end of the 95 % interval; None: given, not identified.
+        assumed: Whether the value is no measurement and nobody's entry, but a rule's guess.
     """
 
     value: float
@@ -26,6 +27,7 @@ class SourcedValue:
     source: str
     lower: float | None = None
     upper: float | None = None
+    assumed: bool = False
 
     @classmethod
     def normal(cls, value: float, std: float, unit: str, source: str) -> SourcedValue:
@@ -50,14 +52,16 @@ class SourcedValue:
 
     def at_least(self, limit: float) -> SourcedValue:
         """Return value and interval with everything below a limit raised to it."""
-        ends = (None if end is None else max(end, limit) for end in (self.lower, self.upper))
-        return SourcedValue(max(self.value, limit), self.unit, self.source, *ends)
+        lower, upper = (
+            None if end is None else max(end, limit) for end in (self.lower, self.upper)
+        )
+        return replace(self, value=max(self.value, limit), lower=lower, upper=upper)
 
     def text(self) -> str:
         """Return value, interval and unit as text."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         if self.lower is None or self.upper is None:
-            return f"{self.value:.6g}{unit} (given, no interval)"
+            return f"{self.value:.6g}{unit} ({'assumed' if self.assumed else 'given'}, no interval)"
         return f"{self.value:.6g} [{self.lower:.6g}, {self.upper:.6g}]{unit}"
 
     def cited(self) -> str:
@@ -87,7 +91,8 @@ def product(
         below = power * (quantity.low - quantity.value) / quantity.value
         above = power * (quantity.high - quantity.value) / quantity.value
         down, up = math.hypot(down, min(below, above)), math.hypot(up, max(below, above))
+    assumed = any(quantity.assumed for quantity, _ in factors)
     if not any(quantity.identified for quantity, _ in factors):
-        return SourcedValue(value, unit, source)
-    ends = sorted((value * (1.0 - down), value * (1.0 + up)))
-    return SourcedValue(value, unit, source, *ends)
+        return SourcedValue(value, unit, source, assumed=assumed)
+    lower, upper = sorted((value * (1.0 - down), value * (1.0 + up)))
+    return SourcedValue(value, unit, source, lower, upper, assumed)

@@ -227,6 +227,10 @@ def faults(parameters: dict[str, Any], declared: dict[str, Declared], star: str 
     return found
 
 
+# Controllers that work with their defaults.
+WITHOUT_PARAMETERS = {"joint_state_broadcaster"}
+
+
 def control_faults(document: dict[str, Any]) -> list[str]:
     """Faults of a file for ros2_control."""
     manager = dict(document["controller_manager"]["ros__parameters"])
@@ -236,9 +240,12 @@ def control_faults(document: dict[str, Any]) -> list[str]:
         if name == "controller_manager":
             continue
         parameters = node["ros__parameters"]
-        star = (parameters.get("dof_names") or [""])[0]
-        found += [f"{name}.{text}" for text in faults(parameters, CONTROLLERS[types[name]], star)]
-    return found + [f"{name}: has no parameters" for name in types if name not in document]
+        for star in parameters.get("dof_names") or [""]:
+            own = {**parameters, "gains": {star: parameters["gains"][star]}} if star else parameters
+            own_faults = faults(own, CONTROLLERS[types[name]], star)
+            found += [f"{name}.{text}" for text in own_faults]
+    missing = types.keys() - document.keys() - WITHOUT_PARAMETERS
+    return found + [f"{name}: has no parameters" for name in sorted(missing)]
 
 
 def nav2_faults(document: dict[str, Any]) -> list[str]:

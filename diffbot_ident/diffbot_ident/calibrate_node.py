@@ -24,7 +24,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
 
-from arc_odometry import JointReader
 from diffbot_description import load_robot
 from diffbot_description.files import SUMMARY, write_json
 from diffbot_ident.calibration.collected import Collected
@@ -116,8 +115,7 @@ class CalibrateNode(Node):
         self.values = values = declare(self, CalibrateParameters)
         self._robot = load_robot(values.robot)
         self._folder = results_folder(values.results)
-        joints = self._robot.joints
-        self._reader = JointReader(joints.left, joints.right, ("position",))
+        self._reader = self._robot.joint_reader(("position",))
         self._collected = Collected()
         self._transforms = Transforms(*frames_of(values.tf)) if values.tf else None
         self._complaints = Complaints()
@@ -216,7 +214,10 @@ class CalibrateNode(Node):
         if driven and self._loading is None and self.values.motion == MOTIONS[0]:
             self._loading = Thread(target=_load)
             self._loading.start()
-        if not self._drive.have_left(driven):
+        left = self._drive.have_left(driven)
+        if not self._drive.met and self._drive.reminds():
+            self.get_logger().info(f"waiting: {self._awaited()}")
+        if not left:
             return
         if self._drive.met:
             self.exit_code = self._finish()
@@ -225,6 +226,10 @@ class CalibrateNode(Node):
                 f"no node published {self.resolve_topic_name(REFERENCE_TOPIC)} within "
                 f"{self._drive.waited:.0f} s of wall time: start the node that drives the robot"
             )
+
+    def _awaited(self) -> str:
+        partner = self._own_run.missing() or self._reader.mismatch
+        return partner or f"no node publishes {self.resolve_topic_name(REFERENCE_TOPIC)} yet"
 
     def _published(self, topic: str) -> bool:
         """Whether any node publishes a topic, by its remapped name."""
@@ -264,6 +269,8 @@ class CalibrateNode(Node):
                     f"; {TF_TOPIC} never held the transform between '{self.values.tf}', direct "
                     "or via one frame; check with ros2 run tf2_tools view_frames"
                 )
+            if not collected.wheels.rows and self._reader.mismatch:
+                missing = self._reader.mismatch
             return self._fail(f"too few readings: {missing}")
         for source in collected.sources:
             if source.refused:
@@ -292,7 +299,7 @@ class CalibrateNode(Node):
                     gyro=found.gyro,
                     poses=found.poses,
                 )
-            paths = write_results(
+            written = write_results(
                 calibration, self._folder, robot=self._robot, about=self._about("completed")
             )
         except Interrupted:
@@ -301,10 +308,12 @@ class CalibrateNode(Node):
             return self._fail(f"calibration failed: {error}")
         self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
         show(Console(width=WIDTH), calibration)
-        for path in paths:
+        if written.refusal is not None:
+            self.get_logger().warning(written.refusal)
+        for path in written.paths:
             print(path, flush=True)
         self._page(calibration)
-        print(f"Next: {next_step(calibration, paths)}", flush=True)
+        print(f"Next: {next_step(calibration, written.paths)}", flush=True)
         return 0 if calibration.usable else 1
 
     def _fail(self, reason: str) -> int:

@@ -20,7 +20,6 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from arc_odometry import JointReader
 from diffbot_description import closed_form, load_robot
 from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
@@ -124,7 +123,6 @@ class EstimatorNode(Node):
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
         self._dead_band = robot.drive.dead_band
-        left, right = robot.joints.left, robot.joints.right
         nominal: Sequence[float] = closed_form(robot.model)
         if values.prior not in ("", NONE):
             nominal = read_prior(values.prior, robot).values
@@ -135,9 +133,7 @@ class EstimatorNode(Node):
                 **{name: getattr(values, name) for name in LiveSettings.__dataclass_fields__}
             ),
         )
-        self._reader = JointReader(
-            left, right, ("position", "effort"), robot.drive.torque_of((1.0, 1.0))
-        )
+        self._reader = robot.joint_reader(("position", "effort"))
         self._complaints = Complaints()
         self._publisher: Publisher[Any] | None = None
         self._takers: Takers | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 
-from diffbot_node.executables import executable
+from diffbot_node.executables import end_on_interrupt, executable
 
 ident = executable("diffbot_ident.ident_node", "IdentNode")
 dynamics_estimator = executable("diffbot_ident.estimator_node", "EstimatorNode")
@@ -13,7 +13,7 @@ dynamics_estimator = executable("diffbot_ident.estimator_node", "EstimatorNode")
 
 def identify() -> int:
     """Identify a robot from a recording, see recording.identify; return the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_on_interrupt()
     from diffbot_ident.recording.identify import main
 
     # From here on an interrupt must end the command cleanly.
@@ -23,7 +23,7 @@ def identify() -> int:
 
 def calibrate() -> int:
     """Calibrate odometry from a recording or tape, see calibration.command; return exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_on_interrupt()
     from diffbot_ident.calibration.command import main
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

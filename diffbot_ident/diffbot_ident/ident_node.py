@@ -27,6 +27,7 @@ from diffbot_ident.identification import Identification, Phase, RunawayLimits
 from diffbot_ident.parameter_file import export_results
 from diffbot_ident.parameters_message import diagnostics, fill, verification_message
 from diffbot_ident.torque.dimensions import DimensionedEstimator, wants_dimensions
+from diffbot_ident.torque.effort_units import EffortCheck, EffortUnit
 from diffbot_ident.torque.estimate import Precision
 from diffbot_ident.torque.estimators import ESTIMATORS, make_estimator
 from diffbot_ident.torque.fleet_prior import NONE, PriorEstimator, read_prior
@@ -229,7 +230,13 @@ class IdentNode(EffortNode[IdentParameters]):
             verification=values.verification,
             nominal=Model.described(self._prior.values, self.robot),
             until=Precision.parse(values.until),
+            efforts=EffortCheck(self.geometry, self.robot, self._effort_unit()),
         )
+
+    def _effort_unit(self) -> EffortUnit:
+        drive = self.robot.drive
+        constant = 0.5 * sum(drive.torque_of((1.0, 1.0)))
+        return EffortUnit("N m" if drive.torque_constant is None else drive.effort_unit, constant)
 
     def _excitation(self, kind: str, seed: int) -> Excitation:
         values = self.values

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from arc_odometry import DiffOdometry, JointOdometry, JointSample, WheelGeometry
-from arc_odometry.joints import SampleCheck
+from arc_odometry.joints import LONGEST_PROGRESS, EffortSize, SampleCheck
 from arc_odometry.odometry import within
 from diffbot_ident.excitation.body_model import Motion
 from diffbot_ident.excitation.excitations import Excitation
 from diffbot_ident.torque.dimensions import as_wheels_see
+from diffbot_ident.torque.effort_units import EffortCheck
 from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator, Precision
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
@@ -27,8 +28,6 @@ LOOK_PERIOD = 0.2
 MIN_TIME = 5.0
 # Successive invalid estimates after which the run is stopped.
 INVALID_LOOKS = 2
-# A longer time between two stamps does not count as time of the run, s.
-MAX_STEP = 1.0
 # Tolerance for rounding errors of the stamps, which must not add a control period, s.
 ROUNDING = 1e-6
 # Maximum time of braking, s; a robot that still rolls then gets zero torque.
@@ -123,6 +122,7 @@ class Identification:
         verification: Duration of the held-out motion, s, > 0 if there is one.
         nominal: Model of the robot's description, to compare with.
         until: Precision at which the excitation may end.
+        efforts: Compares the estimate with the robot's description at its end; None: not compared.
 
     Attributes:
         phase: Phase of the run.
@@ -148,7 +148,9 @@ class Identification:
         verification: float = 0.0,
         nominal: Model | None = None,
         until: Precision | None = None,
+        efforts: EffortCheck | None = None,
     ) -> None:
+        self._efforts, self._effort_size = efforts, EffortSize()
         self._estimator = estimator
         self._excitation = excitation
         self._check = check
@@ -274,6 +276,9 @@ class Identification:
         self._too_fast_since = None
         self._driven.interrupt()
         self._held_out.interrupt()
+        # The pause is no gap of the samples: what comes after it begins anew.
+        self._estimator.interrupt()
+        self._check_step.reset()
         self._check_step.values(sample)
         if (anomaly := self._odometry.update(sample)) is not None:
             raise ValueError(anomaly.text)
@@ -282,7 +287,7 @@ class Identification:
         """Advance the time of the run to a stamp, s."""
         period = 0.0 if self._stamp is None else stamp - self._stamp
         # Other steps do not count: time was reset, this process was blocked, or the stamp is NaN.
-        self._period = period if 0.0 <= period <= MAX_STEP else 0.0
+        self._period = period if 0.0 <= period <= LONGEST_PROGRESS else 0.0
         self.elapsed += self._period
         self._stamp = stamp
         if self.phase is Phase.EXCITING and self._braking is None:
@@ -305,6 +310,7 @@ class Identification:
             return
         if self.phase is Phase.EXCITING and self._braking is None:
             self._estimator.update(sample)
+            self._effort_size.add(sample)
             self._look_due = self.excited - self._last_look >= LOOK_PERIOD - ROUNDING
         else:
             self._check_step.follows(sample)
@@ -321,8 +327,11 @@ class Identification:
         self.phase, self.problem = Phase.STOPPED, problem
 
     def _final_estimate(self) -> Estimate:
-        """Return the estimate without the advice to wait: nothing follows."""
+        """Return the estimate, compared, without the advice to wait: nothing follows."""
+        self._look_due = False  # it would replace this estimate
         found = self._estimator.estimate()
+        if self._efforts is not None:
+            found, _ = self._efforts.judged(found, self._effort_size.value)
         return replace(found, advice=found.advice.of_finished_run)
 
     def _motion(self) -> Motion:
@@ -397,7 +406,10 @@ class Identification:
             return True
         if self._until is None or self.elapsed < MIN_TIME:
             return False
-        return self._until.is_reached(self.estimate)
+        if not self._until.is_reached(self.estimate):
+            return False
+        self.estimate = self._final_estimate()
+        return True
 
     def _verify(self) -> None:
         # The held-out motion is measured by the wheels alone.

@@ -31,6 +31,7 @@ from diffbot_ident.torque.estimate import (
     EstimateState,
     FrictionEstimate,
     Pair,
+    TurningEstimate,
 )
 from diffbot_ident.torque.physical import (
     PhysicalQuantity,
@@ -242,7 +243,8 @@ def export_results(
     friction = usable_friction(estimate.friction, robot)
     try:
         gears = usable_gear_loss(estimate.friction)
-        files = write_identified_robot(robot, directory, k5, k7, k8, friction, notes, gears)
+        floor = usable_turning(estimate.turning)
+        files = write_identified_robot(robot, directory, k5, k7, k8, friction, notes, gears, floor)
     except ValueError as error:
         return Export((path,), f"{missing} {error}")
     return Export((path, *files))
@@ -287,6 +289,21 @@ def usable_gear_loss(friction: FrictionEstimate | None) -> Pair | None:
         return None
     left, right = (max(loss, 0.0) for loss in friction.gear_loss)
     return left, right
+
+
+def usable_turning(turning: TurningEstimate | None) -> tuple[float | None, ...]:
+    """Return the floor's resistance against turning for a description, >= 0.
+
+    A value is None if it is not identifiable, or negative beyond its 95 % interval.
+    """
+    if turning is None:
+        return None, None
+    return tuple(
+        max(quantity.value, 0.0)
+        if math.isfinite(quantity.std) and quantity.interval[1] >= 0.0
+        else None
+        for quantity in turning_quantities(turning).values()
+    )
 
 
 def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequence[str]:

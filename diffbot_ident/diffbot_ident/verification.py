@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import Robot
 from diffbot_description.dynamics import accelerations, acting_torque, turning_resistance
+from diffbot_description.spoken import spoken
 from diffbot_ident.torque.estimate import Array, Estimate, Four, Pair
+from diffbot_ident.torque.readings import readings_of
 from diffbot_ident.torque.torque_delay import delayed
 from diffbot_ident.torque.wheel_speeds import Heading, turns, wraps
 
@@ -540,14 +542,14 @@ class HeldOutMotion:
         kept = [np.array(each) for each in self._segments]
         heading = Heading(self._geometry, any(wraps(each[:, 1:3]) for each in kept if len(each)))
         made = []
-        for index, samples in enumerate(kept):
+        for index, (samples, readings) in enumerate(zip(kept, readings_of(kept), strict=True)):
             if index in self._headings:
                 heading.begin(self._headings[index])
             if len(samples):
                 heading.interrupt()
                 first = float(heading.at(samples[:, 1:3])[0])
-                if len(samples) > 1:
-                    made.append(_Segment(samples, self._geometry, first))
+                if len(readings) > 1:
+                    made.append(_Segment(readings, self._geometry, first))
         return made
 
     def with_gravity(self, model: Model) -> Model:
@@ -616,8 +618,9 @@ class HeldOutMotion:
         ):
             if change < (least := MIN_CHANGE * scale):
                 return (
-                    f"over {HORIZON:g} s the {name} of the held-out motion changed by {change:.2g} "
-                    f"{unit} (rms): must be at least {least:.2g} {unit}; find why the robot did "
+                    f"over {HORIZON:g} s the {name} of the held-out motion changed by "
+                    f"{spoken(change, 2)} {unit} (rms): must be at least {spoken(least, 2)} "
+                    f"{unit}; find why the robot did "
                     "not move, such as torque that was withheld"
                 )
         return ""
@@ -679,20 +682,25 @@ def _reason(one: dict[str, Pair], far: dict[str, Pair], within: Pair) -> str | N
         found, none, nominal = (far[key][i] for key in ("model", "none", "nominal"))
         if not found <= MAX_ERROR_SHARE * none:
             return (
-                f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}: "
-                f"must be at most {MAX_ERROR_SHARE:g} of the {none:.3g} {unit} without a model; "
+                f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(found)} {unit}: "
+                f"must be at most {MAX_ERROR_SHARE:g} of the {spoken(none)} {unit} without a "
+                f"model; "
                 "identify for longer, check for slip and slopes"
             )
-        if not min(found, within[i]) <= max(MAX_OF_NOMINAL * nominal, SMALL_SHARE * none):
+        # A description whose predictions overflow (NaN) cannot be worse than anything.
+        allowed = MAX_OF_NOMINAL * nominal if math.isfinite(nominal) else math.inf
+        if not min(found, within[i]) <= max(allowed, SMALL_SHARE * none):
             return (
-                f"{name} is predicted {HORIZON:g} s ahead with an error of {found:.3g} {unit}, by "
-                f"the robot's description with {nominal:.3g} {unit}: must not be worse; identify "
+                f"{name} is predicted {HORIZON:g} s ahead with an error of {spoken(found)} {unit}, "
+                f"by the robot's description with {spoken(nominal)} {unit}: must not be worse; "
+                f"identify "
                 "for longer, and a robot with gears with torques of several sizes (levels:=4)"
             )
         if not one["model"][i] <= one["none"][i]:
             return (
                 f"{name} is predicted one control period ahead with an error of "
-                f"{one['model'][i]:.3g} {unit}, without a model with {one['none'][i]:.3g} {unit}: "
-                "must not be worse; check the torque's delay"
+                f"{spoken(one['model'][i])} {unit}, without a model with {spoken(one['none'][i])} "
+                f"{unit}: "
+                "must not be worse; check the torque's delay, and the angles for jumps"
             )
     return None

@@ -4,6 +4,7 @@
 import json
 import math
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -120,6 +121,20 @@ def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch, p
     assert found["calibration"]["track"]["value"] == TRUE[2]
     assert (tmp_path / "calibration.yaml").exists()
     assert load_robot(tmp_path / "twil_calibrated.yaml").geometry == WheelGeometry(*TRUE)
+
+
+def test_a_refused_calibration_has_not_completed(node, tmp_path, monkeypatch, pages):
+    def refuse(wheels, **readings):
+        refused = CalibrationOutcome.REFUSED
+        return replace(found_of([])(wheels, **readings), outcome=refused, reason="it drifts more")
+
+    monkeypatch.setattr("diffbot_ident.calibration.calibrate.calibrate", refuse)
+    drive(node)
+    assert node._finish() == 1
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert (found["outcome"], found["reason"]) == ("failed", "it drifts more")
+    assert found["calibration"]["outcome"] == "refused"
+    assert pages[0][1] == "failed"
 
 
 def test_without_a_sensor_it_says_so_at_once(node, monkeypatch):

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
-from diffbot_ident.velocity.first_order import AxisSegment, FirstOrder, OutputError, fit_first_order
+from diffbot_ident.velocity.first_order import (
+    FEWEST,
+    AxisSegment,
+    FirstOrder,
+    OutputError,
+    correlated_covariance,
+    fit_first_order,
+)
 
 T = 0.05
 TRUE = FirstOrder(0.33, 1.03)
@@ -171,3 +178,22 @@ def test_a_time_constant_far_below_the_period_is_not_identifiable():
 def test_what_cannot_be_fitted_is_refused_by_name(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("lengths", [(5,), (3, 3), (2, 2, 2, 2), (4, 4)])
+def test_residuals_that_any_parameters_fit_give_no_interval(lengths):
+    """Three parameters and a first value per segment fit so few; before, intervals of no width."""
+    rng = np.random.default_rng(5)
+    jacobian = rng.normal(size=(sum(lengths), 3))
+    starts = np.zeros((sum(lengths), len(lengths)))
+    for i, end in enumerate(np.cumsum(lengths)):
+        starts[end - lengths[i] : end, i] = 1.0
+    free = sum(lengths) - 3 - len(lengths)
+    everything = np.hstack((jacobian, starts))
+    noise = rng.normal(size=sum(lengths))
+    residuals = noise - everything @ np.linalg.lstsq(everything, noise, rcond=None)[0]
+    covariance = correlated_covariance(jacobian, residuals, lengths)
+    assert np.isinf(np.diag(covariance)).all() == (free < FEWEST)
+    longer = np.vstack((jacobian,) * 3), np.concatenate((residuals, noise, -noise))
+    more = correlated_covariance(*longer, (sum(lengths),) * 3)
+    assert (np.diag(more) > 0.0).all() and np.isfinite(more).all()

@@ -10,6 +10,7 @@ from diffbot_ident.torque.wheel_speeds import (
     UNKNOWN_RESPONSE,
     TorqueResponse,
     WheelSpeeds,
+    turns,
     wheel_speeds,
 )
 
@@ -110,3 +111,13 @@ def test_a_wheel_whose_angle_stays_stands():
     impulse = np.full((2, 20), 0.01)
     found = wheel_speeds(speed, period, impulse, TorqueResponse(1.0, -5.0), GEOMETRY, 4)
     assert not found.begin.any() and not found.middle.any()
+
+
+@given(st.floats(0.01, 0.1))
+def test_counts_forward_and_back_give_no_direction_whatever_their_rounding_errors(count):
+    """A wheel that flickers between two counts stands on the mean, and its friction has no sign."""
+    angles = np.tile([[0.0], [count], [count], [0.0], [0.0]], (10, 2))
+    period = np.diff(100.0 + H * np.arange(50))
+    speed = turns(angles) / period[:, None]
+    found = wheel_speeds(speed, period, np.zeros((2, 49)), UNKNOWN_RESPONSE, GEOMETRY, side=2)
+    assert not found.middle[4:45].any()

@@ -21,6 +21,8 @@ import time
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from arc_odometry.joints import seldom
+
 if TYPE_CHECKING:
     from diffbot_node.robot_messages import NodeClock
 
@@ -35,6 +37,9 @@ JITTER = 0.03
 # A simulator without any message for so long counts as gone, s of wall time. Its clock is no sign:
 # it also stands still while the simulator is paused or slow.
 LONGEST_PAUSE = 3.0
+# An answer that acts later than usual by more, s, follows a motion under an older torque: three of
+# the five steps of 10 ms by which the wheel watch lets a torque be late.
+LATE_ANSWER = 0.03
 
 
 class PairLimiter:
@@ -261,6 +266,8 @@ class StateAge:
             states cannot change the command faster than its rate limit.
         problem: Why the newest state may not be answered; empty otherwise.
         same_clock: Whether stamps and the node's clock agreed at the first state; None before it.
+        lateness: How much longer the newest state took to arrive than the fastest so far, s; 0 with
+            a simulator's clock.
     """
 
     def __init__(self, limit: float, name: str = "state") -> None:
@@ -270,6 +277,7 @@ class StateAge:
         self.period = 0.0
         self.problem = ""
         self.same_clock: bool | None = None
+        self.lateness = 0.0
         self._came = 0.0  # arrival of the newest state by the node's clock, s
         self._least = 0.0  # smallest lead of the node's clock over a stamp, s
         self._saved = JITTER  # unused time that a later early state may use, s
@@ -295,8 +303,8 @@ class StateAge:
         if self.problem:
             self._least = ahead  # a clock may have been set: earlier leads do not count
         self._least = min(self._least + DRIFT * elapsed, ahead)
-        behind = 0.0 if simulated else ahead - self._least
-        self.problem = self.problem or self._age_problem(ahead, behind)
+        self.lateness = 0.0 if simulated else ahead - self._least
+        self.problem = self.problem or self._age_problem(ahead, self.lateness)
         available = self._saved + elapsed
         self.period = 0.0 if self.problem else step if simulated else min(step, available)
         self._saved = min(JITTER, available - self.period)
@@ -308,10 +316,7 @@ class StateAge:
                 "increase; check the driver's clock, and that only one driver runs"
             )
         if step > self._limit:
-            return (
-                f"no {self._name} for {step:.3f} s by the stamps (the last one: {last:.3f} s), "
-                f"limit {self._limit:g} s; check the driver, or raise input_timeout for a slow one"
-            )
+            return seldom(self._name, step, math.nan if last is None else last, self._limit)
         return ""
 
     def _age_problem(self, age: float, behind: float) -> str:
@@ -380,6 +385,13 @@ class StateClock:
     def problem(self) -> str:
         """Why the newest state may not be answered now; empty when it may."""
         return self.stamps.problem or self._answered_late()
+
+    def answer_is_late(self) -> bool:
+        """Whether the answer to the newest state acts too late to tell what it does to the robot.
+
+        The robot went on under an older torque than that which the answers before were about.
+        """
+        return self.stamps.lateness + self.age() > LATE_ANSWER
 
     def _answered_late(self) -> str:
         """Why an answer that had to wait for an input is too late; empty when it is not."""

@@ -57,6 +57,10 @@ class RobotInterface(ABC):
         """Whether a message concerns this robot."""
         return True
 
+    def unrelated(self) -> str:
+        """Why the messages that arrive do not concern this robot; empty if they do."""
+        return ""
+
     def outline(self, sample: Any) -> tuple[float, ...]:
         """Return what tells states of two sources apart besides stamps: wheel angles, rad."""
         return ()

@@ -37,12 +37,13 @@ from diffbot_node.robot_messages import (
     NodeClock,
     Presence,
     Takers,
+    beyond_discovery,
     create_wall_timer,
     seconds,
     stamp_problem,
     subscribe_to_states,
 )
-from diffbot_node.running import told_failures
+from diffbot_node.running import STARTER, told_failures
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
 from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
@@ -51,6 +52,10 @@ from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs,
 WATCH_PERIOD = 0.01
 # A real robot may repeat a stamp for at most so long, s of wall time.
 LONGEST_REPEAT = 1.0
+_ABANDONED = (
+    "the process that started this node is stopped (Ctrl-Z, SIGSTOP), so that nobody can end it; "
+    "let that continue first"
+)
 # After its process was stalled a node answers only the newest state, after so many timer ticks.
 LOOKS_AFTER_STALL = 2
 
@@ -129,13 +134,15 @@ class CommandLoop:
             return clockless
         if partner := self._own_run.missing():
             return partner
+        elsewhere = "" if self._own_run.named else beyond_discovery()
         if not self.states.publishers():
             what = "the simulator or the robot's driver"
-            return f"no node publishes {self.states.topic}; start {what}"
+            return f"no node publishes {self.states.topic}; start {what}{elsewhere}"
         if rivals := self.output.rivals():
             return rivals
         if not self.output.has_takers():
-            return f"no node subscribes to {self.output.topic}; start {self.robot.taker}"
+            taker = self.robot.taker
+            return f"no node subscribes to {self.output.topic}; start {taker}{elsewhere}"
         return ""
 
     def has_left(self) -> str:
@@ -228,7 +235,8 @@ class CommandLoop:
     def _answer(self, sample: Any) -> None:
         self._name_newest()
         # Another torque than the zero that answered a skipped sample may have acted meanwhile.
-        anew = bool(self.stopped_by or self._age.stamps.problem or self._left_out)
+        late = not self._law.in_lock_step and self._age.answer_is_late()
+        anew = late or bool(self.stopped_by or self._age.stamps.problem or self._left_out)
         self._left_out = False
         if contradiction := self.robot.contradiction(sample, self.guard.command, anew):
             if self._law.in_lock_step:  # nobody can repair the wheels of a simulated robot
@@ -306,14 +314,17 @@ class CommandLoop:
             return
         if self._stall.look():
             self.resume()
-        self.output.look(self._law.waits_for, self._law.refused)
+        self.output.look(lambda: self._law.waits_for() or self.robot.unrelated(), self._law.refused)
         if why := self._why_to_end():
             self._law.finish(1, why)
             return
-        if not self.clock.is_simulated and (why := self.robot.cut_off()):
-            self.output.stop_cut_off(why)
+        if not self.clock.is_simulated:
+            if why := self.robot.cut_off():
+                self.output.stop_cut_off(why)
+            if self.guard.may_command and STARTER.is_stopped():
+                self.output.stop(_ABANDONED)
         if self.presence.waits_long and self.presence.reminds():
-            awaited = self._missing() or f"no new message on {self.states.topic}"
+            awaited = self._missing("no new message")
             self._node.get_logger().info(f"waiting: {awaited}")
         if self._age.began:
             self._look_for_silence()
@@ -331,7 +342,7 @@ class CommandLoop:
         elif self._own_run.named and (why := self._why_not_to_begin()):
             return why
         if self.presence.gave_up:
-            missing = self._missing() or f"no usable message on {self.states.topic}"
+            missing = self._missing("no usable message")
             return f"gave up after {self.presence.waited:.1f} s of wall time: {missing}"
         return ""
 
@@ -342,9 +353,11 @@ class CommandLoop:
             return rivals
         return self._own_run.left()
 
-    def _missing(self) -> str:
+    def _missing(self, messages: str) -> str:
+        """What is awaited; `messages` says so of the states if nothing else is."""
         pending = "" if self._pending is None else self._law.awaits(self._pending)
-        return self._law.waits_for() or pending
+        missing = self._law.waits_for() or pending or self.robot.unrelated()
+        return missing or f"{messages} on {self.states.topic}"
 
     def _look_for_silence(self) -> None:
         """Send zero once when no state has arrived in time."""

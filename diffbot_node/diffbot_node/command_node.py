@@ -30,7 +30,7 @@ from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_loop import CommandLoop
 from diffbot_node.complaints import Complaints
-from diffbot_node.own_run import COMMANDER, OwnRun
+from diffbot_node.own_run import COMMANDER, OwnRun, run_name
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
 from diffbot_node.robot_messages import effort_command, label
 from diffbot_node.running import say_last_words
@@ -207,14 +207,13 @@ class TorqueInterface(RobotInterface):
         self.hardware, self.counts = robot.name, robot.encoder.counts
         # Side of each joint, and its effort for 1 N m of that side.
         shares = robot.joints.shared(robot.drive.effort_of((1.0, 1.0)))
-        self._parts = [*enumerate(zip(robot.joints.repeated((0, 1)), shares, strict=True))]
-        self._reader = JointReader(
-            robot.joints.left, robot.joints.right, fields, robot.drive.torque_of((1.0, 1.0))
-        )
+        self._parts = [*enumerate(zip(robot.joints.sides, shares, strict=True))]
+        self._reader = robot.joint_reader(fields)
         self._watch = watch
         self._watchdog_holds, self._pulse = False, Pulse(WATCHDOG_PATIENCE)
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
         self._command = effort_command(len(robot.joints.names))
+        self._run = run_name()
 
     def concerns(self, message: JointState) -> bool:
         """Whether the message names the wheels."""
@@ -229,6 +228,10 @@ class TorqueInterface(RobotInterface):
     def outline(self, sample: JointSample) -> Pair:
         """Return the wheel angles [left, right], rad."""
         return sample.position
+
+    def unrelated(self) -> str:
+        """Why the joint states that arrive are not of this robot's wheels; empty if they are."""
+        return self._reader.mismatch
 
     def contradiction(self, sample: JointSample, commanded: Pair, anew: bool) -> str | None:
         """Why the wheels contradict the torque commanded so far (WheelWatch); None if they do not.
@@ -266,7 +269,7 @@ class TorqueInterface(RobotInterface):
         """Return the message of torques [left, right], N m, answering the state of a stamp, s."""
         for index, (side, share) in self._parts:
             self._command.data[index] = float(share * command[side])
-        self._command.layout.dim[0].label = label(answered)
+        self._command.layout.dim[0].label = label(answered, self._run)
         return self._command
 
 

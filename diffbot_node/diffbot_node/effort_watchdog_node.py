@@ -36,7 +36,7 @@ from diffbot_node.robot_messages import (
     effort_command,
     named_by,
 )
-from diffbot_node.stopping import LATCHED, EmergencyStop
+from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
 
 # Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9
@@ -44,6 +44,11 @@ LOOK_PERIOD = 0.01  # s of wall time
 # Longest and shortest wall time between two diagnostics, s; the latter if the reason changes.
 REPORT_PERIOD = 1.0
 LEAST_PERIOD = 0.1
+# Longest wall time to wait at the end for controllers that end, too, s.
+LEAVING_TIME = 1.0
+# Before any torque has passed, more than one publisher counts only if it lasts for so long, s of
+# wall time: at a start DDS may list one twice for a moment.
+CROWD_PATIENCE = 0.5
 PULSE_PERIOD = 0.1  # longest wall time between two `~/holds`, s
 LEVELS = {
     WatchdogState.WAITING: DiagnosticStatus.WARN,
@@ -94,6 +99,7 @@ class EffortWatchdogNode(Node):
             limit *= 1.0 + ROUNDING
         self.watchdog = EffortWatchdog(limit, limits.torque_rate, values.timeout, values.jitter)
         self._pressed = ""
+        self._crowded_since: float | None = None  # wall time, s
         self._reported = 0.0
         self._judged_by, self._controllers = NodeClock(self), Presence(values.patience)
         self._said, self._trips = "", 0
@@ -113,10 +119,15 @@ class EffortWatchdogNode(Node):
         create_wall_timer(self, LOOK_PERIOD, self._look)
 
     def close(self) -> None:
-        """Send zero as the last command; three times, in case one gets lost."""
-        for _ in range(3):
+        """Send zero as the last command; three times, in case one gets lost.
+
+        It leaves after its controllers, if they end now, too: one that misses it takes it for dead.
+        """
+        zeros, deadline = LAST_ZEROS, time.monotonic() + LEAVING_TIME
+        while zeros > 0 or (self.count_publishers(self._topic) and time.monotonic() < deadline):
+            zeros -= 1
             self._send(ZERO)
-            time.sleep(0.02)
+            time.sleep(LAST_PERIOD)
 
     def _on_command(self, message: Float64MultiArray) -> None:
         if clockless := self._judged_by.missing():
@@ -151,10 +162,20 @@ class EffortWatchdogNode(Node):
         why = f"{self._pressed}: release it" if self._pressed else ""
         if any(self.watchdog.passed):
             why = why or self._judged_by.missing()
+        why = why or self._crowd()
+        self._send(self.watchdog.hold(why))
+
+    def _crowd(self) -> str:
+        """Why nothing may pass as several nodes publish a topic; empty if one does."""
         for topic in (self._topic, self._wheels.topic_name):
             if (count := self.count_publishers(topic)) > 1:
-                why = why or f"{count} nodes publish {topic}, limit 1: stop all but one"
-        self._send(self.watchdog.hold(why))
+                now = time.monotonic()
+                self._crowded_since = self._crowded_since or now
+                if any(self.watchdog.passed) or now - self._crowded_since >= CROWD_PATIENCE:
+                    return f"{count} nodes publish {topic}, limit 1: stop all but one"
+                return ""
+        self._crowded_since = None
+        return ""
 
     def _follow_wheels(self) -> None:
         """Subscribe to commands only while a node takes them from here and their age is known."""

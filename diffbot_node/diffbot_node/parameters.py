@@ -23,6 +23,7 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
 from diffbot_description.files import closest
+from diffbot_node.run_folder import FolderTaken, claim, launch_name
 
 Value = bool | int | float | str | tuple[float, ...]
 V = TypeVar("V", bound=Value)
@@ -280,7 +281,7 @@ def _number(word: str) -> float:
         return math.nan
 
 
-def results_folder(text: str) -> Path:
+def writable_folder(text: str) -> Path:
     """Create the folder, with `~` expanded, and check before the run that it is writable.
 
     Raises:
@@ -292,8 +293,29 @@ def results_folder(text: str) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ValueError(
-            f"parameter 'results' = '{text}': {error.strerror}; give a folder that can be "
-            "created and written"
-        ) from error
+        raise _unwritable(text, error) from error
     return folder
+
+
+def results_folder(text: str) -> Path:
+    """Create the folder of this run's results, as `writable_folder`, and make it its own.
+
+    Raises:
+        ValueError: It cannot be created or written, or belongs to another run; the message names
+            the parameter `results`.
+    """
+    folder = writable_folder(text)
+    try:
+        claim(folder, launch_name())
+    except FolderTaken as error:
+        raise ValueError(f"parameter 'results' = {error}") from None
+    except OSError as error:
+        raise _unwritable(text, error) from error
+    return folder
+
+
+def _unwritable(text: str, error: OSError) -> ValueError:
+    return ValueError(
+        f"parameter 'results' = '{text}': {error.strerror}; give a folder that can be created and "
+        "written"
+    )

@@ -6,7 +6,8 @@ arrived; then it advances by one control period. A command may arrive twice, lat
 because somebody pressed the emergency stop). So each names the newest state that its sender has
 answered:
 
-- std_msgs/Float64MultiArray by the label of its first dimension, "answers 12.340000000";
+- std_msgs/Float64MultiArray by the label of its first dimension, "answers 12.340000000 in a1b2c3",
+  where the run, if it has a name, lets the simulator of another run ignore it;
 - geometry_msgs/TwistStamped by its stamp (0 without a frame comes from a tool without a clock).
 
 Drivers of real robots ignore both: ros2_control's controllers read only the data. A command that
@@ -16,9 +17,11 @@ could name a state.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import Signature
+from pathlib import Path
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -39,7 +42,7 @@ except ImportError:  # Humble
 NANOSECONDS = 1_000_000_000
 # Stamps must be earlier, s: seconds are signed 32-bit numbers, and this leaves room to add to them.
 LATEST = 2**31 - 3600
-PREFIX = "answers "
+PREFIX, OF_RUN = "answers ", " in "
 # Largest rounding error of stamps, which are converted to floats, s.
 TOLERANCE = 1e-6
 # The stamp, which no state has, that a command names if no state was answered yet, s.
@@ -74,9 +77,17 @@ def effort_command(joints: int = 2) -> Float64MultiArray:
     return message
 
 
-def label(stamp: float) -> str:
-    """Return the label that names a state by its stamp, s."""
-    return f"{PREFIX}{stamp:.9f}"
+def label(stamp: float, run: str = "") -> str:
+    """Return the label that names a state by its stamp, s, and the run of the node that answers."""
+    return f"{PREFIX}{stamp:.9f}" + (f"{OF_RUN}{run}" if run else "")
+
+
+def run_of(message: Float64MultiArray) -> str:
+    """Return the run whose node sent a command; empty if it names none."""
+    for dimension in message.layout.dim[:1]:
+        if dimension.label.startswith(PREFIX):
+            return str(dimension.label.partition(OF_RUN)[2])
+    return ""
 
 
 def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
@@ -87,7 +98,7 @@ def named_by(message: Float64MultiArray | TwistStamped) -> float | None:
     for dimension in message.layout.dim[:1]:
         if dimension.label.startswith(PREFIX):
             try:
-                return float(dimension.label.removeprefix(PREFIX))
+                return float(dimension.label.removeprefix(PREFIX).partition(OF_RUN)[0])
             except ValueError:
                 return None
     return None
@@ -211,6 +222,27 @@ COMMAND_LINE = "_ros2cli"
 # DDS announces a subscription before its node's name, which follows within 0.4 s. A subscription
 # still without a name after NAMING_TIME, s of wall time, belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
+
+
+# Profiles of Fast DDS by which ./diffbot limits discovery to this machine (docs/security.md).
+_PROFILE_VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+_CLOSED_PROFILES = {"fastdds_local.xml", "fastdds2_local.xml"}
+
+
+def beyond_discovery(environment: Mapping[str, str] = os.environ) -> str:
+    """Return that nodes on other computers are not seen, and the remedy; empty if they may be."""
+    profiles = {Path(environment.get(name, "")).name for name in _PROFILE_VARIABLES}
+    closed = (
+        environment.get("ROS_AUTOMATIC_DISCOVERY_RANGE") in ("LOCALHOST", "OFF")
+        or environment.get("ROS_LOCALHOST_ONLY") == "1"
+        or not profiles.isdisjoint(_CLOSED_PROFILES)
+    )
+    if not closed:
+        return ""
+    return (
+        " (nodes on other computers are not seen, as discovery is limited to this one: "
+        "ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it)"
+    )
 
 
 class Presence:

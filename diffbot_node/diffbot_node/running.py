@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
@@ -21,10 +22,18 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
+from diffbot_node.peers import PEERS, SUPERVISED, join_launch
+
 # The executor returns at least this often, so that a signal or an end is noticed, s.
 WAKE_PERIOD = 0.05
-# Signals that end a node cleanly; a terminal that closes sends SIGHUP.
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+# Time between two looks whether the launch is stopped, s.
+WAKING_PERIOD = 0.5
+# Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
+# that it stopped could not command zero any more.
+ENDING_SIGNALS = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+    signal.SIGTSTP,
+)
 
 # Longest time for leaving the graph, s; see `exit_after`.
 LEAVING_TIME = 10
@@ -101,23 +110,38 @@ def run_node(
 ) -> int:
     """Create a node, run it to its end, close it, and return the process's exit status.
 
-    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, or by an exception in a
-    callback (status 1). Errors in the command line, the parameters, the installation or a program
-    that the node starts (a ValueError, ImportError or OSError of `create`) are printed as a plain
-    sentence.
+    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch is gone, or by
+    an exception in a callback (status 1). Errors in the command line, the parameters, the
+    installation or a program that the node starts (a ValueError, ImportError or OSError of
+    `create`) are printed as a plain sentence.
 
     Args:
         create: Creates the node, a RunnableNode.
         args: Command line; None takes the process's own.
-        interrupted: Exit status after a signal; 0 for nodes that run until one arrives.
+        interrupted: Exit status after a signal; 0 for nodes that run until one arrives. In a
+            launch, which knows whether it has sent the signal, 128 + its number instead.
     """
     signals: list[int] = []
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
+        PEERS.interrupted = True
 
     for number in ENDING_SIGNALS:
         signal.signal(number, on_signal)
+    join_launch(args)
+    status = 1
+    try:
+        status = _run(create, args, interrupted, signals)
+        return status
+    finally:
+        # One that a signal, or the failure of another node, has ended is no failure of its own.
+        PEERS.leave(0 if signals or PEERS.failures() else status)
+
+
+def _run(
+    create: Callable[[], Node], args: list[str] | None, interrupted: int, signals: list[int]
+) -> int:
     # rclpy's own handlers shut the context down at once, and a last message would be lost.
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
@@ -128,14 +152,14 @@ def run_node(
         try:
             with interruptible():
                 if signals:
-                    return interrupted
+                    return _after_signal(signals, interrupted)
                 node = create()
         except Interrupted:
-            return interrupted
+            return _after_signal(signals, interrupted)
         except Exception as error:
             # A library with a bare `except` may turn the interruption into an error of its own.
             if signals:
-                return interrupted
+                return _after_signal(signals, interrupted)
             if not isinstance(error, (ValueError, ImportError, OSError)):
                 tell_why(f"{type(error).__name__}: {error}")
                 raise
@@ -144,6 +168,11 @@ def run_node(
         return _spin(node, signals, interrupted)
     finally:
         try_shutdown()
+
+
+def _after_signal(signals: list[int], interrupted: int) -> int:
+    """Return the exit status of a node that a signal ends; see `run_node`."""
+    return 128 + signals[0] if signals and VARIABLE in os.environ else interrupted
 
 
 def _refuse(why: str) -> None:
@@ -168,18 +197,24 @@ def _spin(node: Any, signals: list[int], interrupted: int) -> int:
     # would delay a command by about 20 ms.
     gc.freeze()
     try:
-        while node.exit_code is None and not signals:
+        while node.exit_code is None and not signals and not STARTER.launch_has_gone():
             executor.spin_once(timeout_sec=WAKE_PERIOD)
+            STARTER.wake_launch()
+            if failures := PEERS.failures():
+                node.get_logger().error(f"failed: {', '.join(failures)}; this node ends, too")
+                status = 1
+                break
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         node.get_logger().fatal(why)
         tell_why(why)
         status = 1
     finally:
+        if node.exit_code is None and status is None:
+            status = _after_signal(signals, interrupted)
         node.close()
-        if status is None:
-            # A node may also find in `close` that something went wrong.
-            status = interrupted if node.exit_code is None else node.exit_code
+        # A node may also find in `close` that something went wrong.
+        status = node.exit_code or status or 0
         with exit_after(LEAVING_TIME, status):
             executor.remove_node(node)
             node.destroy_node()
@@ -245,17 +280,69 @@ def exit_after(time: int, status: int) -> Iterator[None]:
 # variable. The file does not exist until a process of the launch fails; it then has a line for each
 # failed process, such as "simulator-1 (exit code -9)" or, if the process has left its last words
 # beside the file, "ident-2 (exit code 1): parameter ...". So a process that receives a signal can
-# distinguish a user's Ctrl-C from a failed run. `ros2 launch` sets no such variable.
-VARIABLE = "DIFFBOT_LAUNCH_FAILURES"
+# distinguish a user's Ctrl-C from a failed run. `ros2 launch` sets no such variable: peers.py.
+VARIABLE = SUPERVISED
 
 
 def failures_are_told() -> bool:
-    """Whether this process's launch reports which of its processes have failed."""
-    return VARIABLE in os.environ
+    """Whether this process learns which processes of its launch have failed."""
+    return VARIABLE in os.environ or PEERS.joined
+
+
+class Starter:
+    """The process that has started this one: a launch, `ros2 launch` or a shell.
+
+    Args:
+        pid: Its number.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._looked, self._stopped = 0.0, False
+        self._woken = 0.0
+
+    def launch_has_gone(self) -> bool:
+        """Whether `./diffbot launch` has started this process and has ended, however it did.
+
+        Its guard ends the processes of a killed launch, unless it was killed, too.
+        """
+        return VARIABLE in os.environ and os.getppid() != self._pid
+
+    def wake_launch(self) -> None:
+        """Let a stopped `./diffbot launch` continue with SIGTSTP, by which it ends the run.
+
+        Its guard does that at once, unless it was stopped, too.
+        """
+        now = time.monotonic()
+        if VARIABLE in os.environ and now - self._woken >= WAKING_PERIOD:
+            self._woken = now
+            if self.is_stopped():
+                with contextlib.suppress(OSError):
+                    for number in (signal.SIGCONT, signal.SIGTSTP):
+                        os.kill(self._pid, number)
+
+    def is_stopped(self) -> bool:
+        """Whether a signal has stopped it (Ctrl-Z, SIGSTOP): it can end nothing. Cheap to call."""
+        if (now := time.monotonic()) - self._looked >= WAKE_PERIOD:
+            self._looked = now
+            self._stopped = os.getppid() == self._pid and _state(self._pid) == "T"
+        return self._stopped
+
+
+def _state(pid: int) -> str:
+    """Return a process's state as in /proc/<pid>/stat; empty if it is unknown."""
+    with contextlib.suppress(OSError, IndexError):
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return text.rpartition(")")[2].split()[0]  # after the name in parentheses
+    return ""
+
+
+STARTER = Starter(os.getppid())
 
 
 def tell_why(why: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Leave this process's last words for its launch; do nothing if it does not collect them."""
+    """Leave this process's last words for its launch, or for the other nodes of it."""
+    PEERS.note(" ".join(why.split()))
     with contextlib.suppress(KeyError, OSError):
         path = Path(f"{environment[VARIABLE]}.{os.getpid()}")
         path.write_text(" ".join(why.split()), encoding="utf-8")
@@ -268,8 +355,8 @@ def say_last_words(node: Node, why: str) -> None:
 
 
 def told_failures(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the processes of this launch that have failed so far; empty if it reports none."""
+    """Return the processes of this launch that have failed so far; empty if that is unknown."""
     try:
         return Path(environment[VARIABLE]).read_text(encoding="utf-8").splitlines()
     except (KeyError, OSError, UnicodeDecodeError):
-        return []
+        return list(PEERS.failures())

@@ -8,10 +8,11 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy")
 
-from effort_graph import QUIET, TORQUE, Graph  # noqa: E402
+from effort_graph import QUIET, TORQUE, Graph, drive, undisturbed  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_description import closed_form  # noqa: E402
+from diffbot_node import running  # noqa: E402
 
 
 @pytest.fixture
@@ -130,6 +131,39 @@ def test_repeated_stamps_get_the_same_answer_and_are_reported(graph):
     graph.repeat(3)
     graph.spin_until(lambda: graph.node.refused == 3, "the last three to be refused")
     assert set(graph.commands[count:]) <= {(0.0, 0.0)}
+
+
+def test_a_node_whose_starter_is_stopped_stops_until_it_is_enabled(graph, monkeypatch):
+    """After Ctrl-Z or SIGSTOP nobody could end it any more."""
+    drive(graph)
+    monkeypatch.setattr(running.Starter, "is_stopped", lambda starter: True)
+    graph.spin_until(lambda: bool(graph.node.stopped_by), "the node to stop")
+    assert "the process that started this node is stopped" in graph.node.stopped_by
+    graph.spin_until(lambda: graph.commands[-1] == (0.0, 0.0), "zero")
+    monkeypatch.undo()
+    assert undisturbed(graph.say, 3) == (0.0, 0.0)
+    graph.node.loop.guard.enable()
+    drive(graph)
+
+
+def test_a_late_answer_ends_what_the_wheels_motion_can_prove(graph, monkeypatch):
+    """As on a machine with a load of 16, where wheels seemed to turn against their torque."""
+    told = []
+    robot = graph.node.loop.robot
+    monkeypatch.setattr(robot, "contradiction", lambda *_: told.append(_[2]))
+    drive(graph)
+    graph.node.missing = "an input"
+    graph.go_on()
+    graph.publish()
+    graph.spin_until(lambda: graph.node.loop.pending is not None, "the state")
+    end = time.monotonic() + 0.06
+    graph.spin_until(lambda: time.monotonic() > end, "0.06 s to pass")
+    told.clear()
+    graph.node.missing = ""
+    graph.node.resume()
+    assert told == [True]
+    # In time again: at once, or once the machine lets it be.
+    graph.spin_until(lambda: graph.say() and told[-1] is False, "an answer in time")
 
 
 def test_close_leaves_zero_torque_as_the_last_command(graph):

@@ -2,6 +2,7 @@
 """The watchdog on a real ROS graph: what reaches the wheels for what is commanded."""
 
 import math
+import threading
 import time
 
 import pytest
@@ -254,6 +255,45 @@ def test_it_leaves_with_zero_when_those_who_command_have_left(make_graph):
     assert graph.node.exit_code == 0
     graph.node.close()
     graph.spin_until(lambda: graph.commands[-3:] == [ZERO] * 3, "three zeros")
+
+
+def test_asked_to_end_it_leaves_after_those_who_command(graph):
+    """Ctrl-C reaches all at once; a controller that finds no watchdog takes it for dead."""
+    assert graph.say(*TORQUE) == TORQUE
+    closing = threading.Thread(target=graph.node.close)
+    closing.start()
+    closing.join(timeout=0.3)
+    assert closing.is_alive()
+    graph.other.destroy_publisher(graph.controller)
+    closing.join(timeout=10.0)
+    assert not closing.is_alive()
+    graph.spin_until(lambda: graph.commands[-3:] == [ZERO] * 3, "three zeros")
+
+
+@pytest.mark.wall_time
+def test_a_controller_that_was_killed_does_not_keep_it_for_long(graph):
+    """DDS lists it for 20 s."""
+    begin = time.monotonic()
+    graph.node.close()
+    assert time.monotonic() - begin < 1.5
+
+
+def test_who_is_listed_twice_for_a_moment_of_the_start_is_no_reason_to_hold(make_graph):
+    graph = make_graph()
+    graph.start()
+    rival = graph.other.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    graph.spin_until(lambda: graph.node.count_publishers("effort_controller/commands") == 2, "it")
+    graph.spin(0.1)
+    assert "nodes publish" not in graph.node.watchdog.reason
+    graph.other.destroy_publisher(rival)
+    graph.spin_until(lambda: graph.node.count_publishers("effort_controller/commands") == 1, "one")
+    assert graph.say(*TORQUE) == TORQUE
+
+
+def test_two_at_the_start_are_one_too_many(graph):
+    graph.other.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    graph.spin_until(lambda: "2 nodes publish" in graph.node.watchdog.reason, "the refusal")
+    assert graph.say(*TORQUE) == ZERO
 
 
 def test_it_gives_up_where_nobody_comes_to_command(make_graph):

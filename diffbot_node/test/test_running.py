@@ -2,6 +2,7 @@
 """A node that is interrupted while it is made: it waits for other programs, which may take long."""
 
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -40,6 +41,30 @@ def test_a_signal_ends_the_making_at_once_and_lets_it_clean_up(number):
 
     assert run_node(create, args=[], interrupted=7) == 7
     assert done == ["cleaned up"]
+
+
+@pytest.mark.parametrize("number", running.ENDING_SIGNALS)
+def test_in_a_launch_the_status_tells_of_the_signal(number, monkeypatch):
+    """The launch knows whether it has sent one: if not, the run has not reached its end."""
+    monkeypatch.setenv(running.VARIABLE, "/nowhere")
+    assert run_node(lambda: interrupt(number), args=[]) == 128 + number
+
+
+@pytest.mark.parametrize(("found", "status"), [(0, 143), (1, 1), (None, 143)])
+def test_a_node_that_ends_well_after_a_signal_has_not_reached_its_end(monkeypatch, found, status):
+    monkeypatch.setenv(running.VARIABLE, "/nowhere")
+
+    class Interrupted(Node):
+        exit_code = None
+
+        def __init__(self):
+            super().__init__("interrupted")
+            self.create_timer(0.01, lambda: interrupt(signal.SIGTERM))
+
+        def close(self):
+            self.exit_code = found
+
+    assert run_node(Interrupted, args=[]) == status
 
 
 def test_a_library_that_makes_an_error_of_the_interruption_is_not_blamed(capfd):
@@ -90,6 +115,60 @@ def test_a_signal_ends_long_work_and_is_heeded_as_before_afterwards(number):
     assert noted == [number]
     interrupt(number)
     assert noted == [number, number]
+
+
+CHILD = """
+import os, sys, time
+from diffbot_node.running import STARTER
+print("there", flush=True)
+for _ in range(2000):
+    if STARTER.{question}():
+        print("yes", flush=True)
+        break
+    time.sleep(0.01)
+"""
+PARENT = """
+import signal, subprocess, sys, time
+def woken(*_):
+    print("woken", flush=True)
+signal.signal(signal.SIGTSTP, woken)
+subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+for _ in range(600):
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [("is_stopped", signal.SIGSTOP), ("launch_has_gone", signal.SIGKILL)],
+)
+def test_a_process_notices_that_its_starter_is_stopped_or_gone(question, number):
+    environment = {**os.environ, running.VARIABLE: "/nowhere"}
+    code = CHILD.format(question=question)
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as parent:
+        try:
+            assert parent.stdout.readline() == "there\n"
+            parent.send_signal(number)
+            assert parent.stdout.readline() == "yes\n"
+        finally:
+            parent.kill()
+
+
+def test_a_stopped_launch_is_woken_to_end_its_run():
+    """Also while its guard is stopped, too."""
+    environment = {**os.environ, running.VARIABLE: "/nowhere"}
+    code = CHILD.format(question="wake_launch")
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, code], stdout=subprocess.PIPE, text=True, env=environment
+    ) as parent:
+        try:
+            assert parent.stdout.readline() == "there\n"
+            parent.send_signal(signal.SIGSTOP)
+            assert parent.stdout.readline() == "woken\n"
+        finally:
+            parent.kill()
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which stamps may be answered, and what is said of the others."""
 
+import re
+
 import pytest
 
 from diffbot_node import command_guard
@@ -236,3 +238,26 @@ def test_a_simulator_that_says_nothing_has_gone_though_its_time_stands(clocks):
     assert clock.silence(lock_step=True) == ""  # it waits for its answer
     clock.hear()  # it says its state again
     assert clock.silence() == "" and clock.heard == clocks.wall
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "said"),
+    [
+        ("odometry", 0.1, "set input_timeout to 0.25 s (launch siwek input_timeout:=0.25)"),
+        ("odometry", 0.2, "input_timeout:=0.5"),
+        ("odometry", 0.5, "must publish it 2.5 times a second"),
+        ("joint state", 0.1, "must publish it 16.7 times a second"),
+    ],
+)
+def test_the_advice_on_slow_states_can_be_followed(name, step, said):
+    """Before: "raise input_timeout for a slow one", which no launch file had."""
+    age = StateAge(0.07, name)
+    for k in range(3):
+        age.take(5.0 + step * k, 5.0 + step * k)
+    assert f"no {name} for {step:.3f} s" in age.problem and said in age.problem
+    advised = re.search(r"input_timeout:=(\S+)\)", age.problem)
+    if advised:
+        age = StateAge(float(advised[1]), name)
+        for k in range(30):
+            age.take(5.0 + step * k + 0.02 * (k % 3), 5.0 + step * k + 0.05 * (k % 2))
+            assert not age.problem

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description.files import SUMMARY
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.calibration.calibrate import Calibration
 from diffbot_ident.calibration.charts import evidence_groups
 from diffbot_ident.charts import Intervals
@@ -54,7 +55,7 @@ def _launch_of(summary: Mapping[str, Any]) -> str:
     said = shlex.split(str(summary.get("arguments") or ""))
     # Empty arguments were not given.
     words += [word for word in said if not word.endswith(":=")]
-    return " ".join(["./diffbot launch calibrate", *map(shlex.quote, words)])
+    return spoken("launch", "calibrate", *words)
 
 
 def calibration_page(
@@ -122,15 +123,18 @@ def _verdict(
     summary: Mapping[str, Any], about: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Tone, str, str]:
     reason = about.get("reason") or summary.get("reason") or "no reason given"
-    if summary.get("outcome") == "failed":
-        return Tone.BAD, f"The calibration failed: {reason}", "Fix that, and run it again."
     if about.get("outcome") == "refused":
         return Tone.BAD, f"Refused: {reason}", "Do not use these values; see the figures below."
+    unknown = [_words(name) for name, entry in found.items() if not entry.get("identified")]
+    nothing = Tone.BAD, "Nothing was calibrated.", "Record the motion that the reasons ask for."
+    if found and len(unknown) == len(found):
+        return nothing
+    if summary.get("outcome") == "failed":
+        return Tone.BAD, f"The calibration failed: {reason}", "Fix that, and run it again."
     if summary.get("outcome") == "stopped" and not found:
         return Tone.BAD, f"Stopped: {reason}.", "Run it again, or calibrate from its recording."
-    unknown = [_words(name) for name, entry in found.items() if not entry.get("identified")]
-    if not found or len(unknown) == len(found):
-        return Tone.BAD, "Nothing was calibrated.", "Record the motion that the reasons ask for."
+    if not found:
+        return nothing
     stopped = (
         "Interrupted; only the data until then were used. "
         if summary.get("outcome") == "stopped"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from diffbot_controllers.laws.friction import STILL
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_description import FrictionLaw, Robot, wheel_friction
 from diffbot_description.dynamics import Array
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.charts import FOUR, Chart, Curve, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import TORQUE, VELOCITY
@@ -88,7 +88,7 @@ def _verdict(
         f"Commands were at their limit for {100.0 * limited:.0f} % of the time: drive slower, or "
         "raise the limit if the robot tolerates it."
         if limited > 0.05
-        else f"Compare it with another run: ./diffbot view {shlex.quote(str(folder))} OTHER"
+        else f"Compare it with another run: {spoken('view', str(folder), 'OTHER')}"
     )
     more = _unfollowed(results.adaptation) + more
     metrics, tracking = results.metrics, results.tracking

@@ -19,6 +19,7 @@ from diffbot_report.sample_buffer import (
     STAMP_TOLERANCE,
     Arrivals,
     Rows,
+    RunClock,
     SampleBuffer,
     Stamps,
     TrueParameters,
@@ -231,19 +232,19 @@ class AdaptationRecording:
             self._gates, self._buffer = gates, SampleBuffer(rows.shape[1], JUDGEMENT_CAPACITY)
         self._buffer.add(stamps, rows)
 
-    def run(self, start: int, told: int = 0) -> AdaptationRun:
+    def run(self, clock: RunClock, told: int = 0) -> AdaptationRun:
         """Return the run so far.
 
         Args:
-            start: Stamp at which driving began, ns.
+            clock: Converts stamps to times.
             told: Number of judgements that the controller has published.
         """
         state, refused, in_use, offered, offered_std, lower, upper, follows, passed = np.split(
             self._buffer.rows, JUDGEMENT_ENDS, axis=1
         )
-        true_time, true = self.true_parameters.since(start)
+        true_time, true = self.true_parameters.since(clock)
         return AdaptationRun(
-            time=(self._buffer.stamps - start) / NANOSECONDS,
+            time=clock.times(self._buffer.stamps),
             state=state[:, 0],
             refused=refused[:, 0],
             in_use=in_use,
@@ -267,7 +268,7 @@ class DriveRecording:
     Attributes:
         fields: See Args.
         state: Latest state of the controller; None before the first.
-        start: Stamp at which driving began, ns; None before.
+        clock: Converts stamps to times of the run.
         arrivals: Which messages on ~/status were received.
         peak_command: Maximum magnitude of both commands, including thinned rows, shape (2,).
         status: Rows of `fields.names`, always including reference and odometry.
@@ -287,7 +288,7 @@ class DriveRecording:
         self.arrivals = Arrivals()
         self.fields = fields
         self.state: ControllerState | None = None
-        self.start: int | None = None
+        self.clock = RunClock()
         self.peak_command = np.zeros(2)
         self.status = SampleBuffer(int(STATUS_ENDS[-1]) + sum(fields.extra.values()), capacity)
         self.truth = SampleBuffer(len(TRUTH), capacity)
@@ -312,8 +313,10 @@ class DriveRecording:
     def add_state(self, state: ControllerState) -> None:
         """Store the latest state; the first driving one determines when driving began."""
         self.state = state
-        if state.phase is not RunPhase.WAITING and (state.elapsed > 0.0 or self.start is None):
-            self.start = state.stamp - round(state.elapsed * NANOSECONDS)
+        if state.phase is not RunPhase.WAITING and (
+            state.elapsed > 0.0 or self.clock.start is None
+        ):
+            self.clock.add(state.stamp, state.elapsed)
 
     def add_status(
         self,
@@ -342,18 +345,18 @@ class DriveRecording:
 
     def run(self) -> DriveRun:
         """Return the run so far; status and truth are joined by equal stamps."""
-        stamps, rows, start = self.status.stamps, self.status.rows, self.start
-        if start is not None:
-            first = int(np.searchsorted(stamps, start - STAMP_TOLERANCE))
+        stamps, rows, clock = self.status.stamps, self.status.rows, self.clock
+        if clock.start is not None:
+            first = int(np.searchsorted(stamps, clock.start - STAMP_TOLERANCE))
             stamps, rows = stamps[first:], rows[first:]
         elif len(stamps):
-            start = int(stamps[0])
-        start = start or 0
+            clock = RunClock()
+            clock.add(int(stamps[0]), 0.0)
         reference, odometry, wanted, velocity, command, _ = np.split(rows, STATUS_ENDS, axis=1)
         true = self._true_at(stamps)
         pose = np.column_stack([true[:, :2], 2.0 * np.arctan2(true[:, 2], true[:, 3])])
         return DriveRun(
-            time=(stamps - start) / NANOSECONDS,
+            time=clock.times(stamps),
             reference=reference,
             odometry=odometry,
             true=pose,
@@ -363,7 +366,7 @@ class DriveRecording:
             command=command,
             commanded=self.fields.commanded,
             extra=self._extra(rows),
-            gaps=self.arrivals.gaps_until(self._published) - 1e-9 * start,
+            gaps=clock.times(self.arrivals.gaps_until(self._published) * NANOSECONDS),
             truth_due=self.truth_due,
         )
 
@@ -394,7 +397,7 @@ class DriveRecording:
 
     def adaptation_run(self) -> AdaptationRun:
         """Return the history of the live parameters so far."""
-        return self.adaptation.run(self.start or 0, self.state.judgements if self.state else 0)
+        return self.adaptation.run(self.clock, self.state.judgements if self.state else 0)
 
     def _true_at(self, stamps: Stamps) -> Rows:
         """Return the rows of the truth with these stamps; NaN where there is none."""

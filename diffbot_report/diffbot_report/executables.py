@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import os
-import signal
 from functools import partial
 
-from diffbot_node.executables import executable
+from diffbot_node.executables import end_on_interrupt, executable
 
 ident_report = executable("diffbot_report.ident_report_node", "IdentReport")
 drive_report = executable("diffbot_report.drive_report_node", "DriveReport")
@@ -15,7 +14,7 @@ drive_report = executable("diffbot_report.drive_report_node", "DriveReport")
 
 def calibrate_node() -> int:
     """Run diffbot_ident's calibrate_node with this package's page; return the exit status."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_on_interrupt()
     # The fit's matrices are small: threads would mostly wait for each other. NumPy reads the
     # variable when it is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

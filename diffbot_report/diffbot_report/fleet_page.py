@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.charts import Chart, Curve, Intervals, Role
 from diffbot_ident.torque.estimate import NAMES, NORMAL_95
 from diffbot_report.page import REPORT, Page, Part, Section, Table, Tone, write_page
@@ -159,7 +159,7 @@ def _fleet_page(fleet: _Fleet, folder: Path, words: Sequence[str]) -> Page:
         notes=_notes(summary),
         sections=list(_fleet_sections(fleet)),
         summary={"recordings": summary["recordings"], "types": summary["types"]},
-        texts={"Repeat this": shlex.join(["./diffbot", "fleet", *words]), **kinds},
+        texts={"Repeat this": spoken("fleet", *words), **kinds},
     )
 
 

@@ -27,6 +27,7 @@ from diffbot_report.ident_recording import (
 from diffbot_report.ident_results import (
     FRICTION,
     confidence_notes,
+    description_notes,
     friction_notes,
     state_notes,
 )
@@ -89,6 +90,7 @@ def ident_page(
     friction = tuple(friction_quantities(estimate).values())
     phrases = meanings(parameters, physical)
     notes = [*state_notes(parameters), *friction_notes(recording, robot.model)]
+    notes += description_notes(recording, robot.model)
     notes += confidence_notes(estimate, recording.verdict, recording.verification)
     notes += [f"incomplete: {sentence}" for sentence in summary["missing"]]
     sections = [

@@ -15,6 +15,7 @@ from diffbot_report.sample_buffer import (
     NANOSECONDS,
     STAMP_TOLERANCE,
     Rows,
+    RunClock,
     SampleBuffer,
     TrueParameters,
 )
@@ -41,7 +42,7 @@ class IdentRecording:
         estimate: The latest estimate, kept or not; None before the first.
         state: Latest state of the ident node; None before the first.
         verification: Result of a held-out motion; None before it is received.
-        start: Stamp at which the excitation began, ns; None before.
+        clock: Converts stamps to times since the excitation began; pauses take none.
         true_parameters: True K5..K8 that a simulator published.
         statuses, estimates: Number of messages received, kept or not.
         newest: Stamp of the latest estimate, ns; None before the first.
@@ -52,7 +53,7 @@ class IdentRecording:
         self.estimate: Estimate | None = None
         self.state: IdentState | None = None
         self.verification: Verification | None = None
-        self.start: int | None = None
+        self.clock = RunClock()
         self.true_parameters = TrueParameters()
         self.statuses = self.estimates = 0
         self.newest: int | None = None
@@ -139,7 +140,7 @@ class IdentRecording:
             self._held_out.take(stamp, (*state.velocity, *state.effort, state.heading))
         if state.phase is not RunPhase.EXCITING:
             return
-        self.start = stamp - round(state.elapsed * NANOSECONDS)
+        self.clock.add(stamp, state.elapsed)
         self._excited = stamp
         # A known duration gives a uniform spacing from the start; otherwise the buffer thins
         # itself.
@@ -168,38 +169,39 @@ class IdentRecording:
 
     def _in_opening(self, stamp: int) -> bool:
         end = round(OPENING * NANOSECONDS) + STAMP_TOLERANCE
-        return self.start is None or stamp - self.start <= end
+        start = self.clock.start
+        return start is None or stamp - start <= end
 
     def parameters(self) -> tuple[Times, Rows, Rows]:
         """Return time since excitation began (n,), s, K5..K8 (n, 4) and their variances (n, 4)."""
-        times, rows = self._parameters.since(self.start)
+        times, rows = self._parameters.since(self.clock)
         return times, rows[:, :4], rows[:, 4:]
 
     def motion(self) -> tuple[Times, Rows]:
         """Return time (n,), s, and [v, omega, left, right torque] (n, 4) of the whole run."""
-        times, rows = self._motion.since(self.start)
+        times, rows = self._motion.since(self.clock)
         return times, rows[:, :4]
 
     def path(self) -> tuple[Rows, Rows]:
         """Return places [x, y] by odometry, m, while exciting (n, 2) and while verifying (m, 2)."""
-        return self._motion.since(self.start)[1][:, 4:6], self._verifying.rows
+        return self._motion.since(self.clock)[1][:, 4:6], self._verifying.rows
 
     def information(self) -> tuple[Times, Rows]:
         """Return time (n,), s, and [achieved, predicted] information (n, 2), bits; NaN: unknown."""
-        times, rows = self._motion.since(self.start)
+        times, rows = self._motion.since(self.clock)
         return times, rows[:, 6:8]
 
     def opening(self) -> tuple[Times, Rows]:
         """Return the same as `motion` for each state of the first 10 s."""
-        return self._opening.since(self.start)
+        return self._opening.since(self.clock)
 
     def held_out(self) -> tuple[Times, Rows]:
         """Return the same as `motion`, and headings, (n, 5), for each state while verifying."""
-        return self._held_out.since(self.start)
+        return self._held_out.since(self.clock)
 
     def truth(self) -> tuple[Times, Rows]:
         """Return times (m,), s, from which the true K5..K8 (m, 4) are valid; m = 0 if unknown."""
-        return self.true_parameters.since(self.start or 0)
+        return self.true_parameters.since(self.clock)
 
 
 # Axis limits of pictures of the estimates.

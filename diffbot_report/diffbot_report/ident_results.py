@@ -16,6 +16,7 @@ from rich.text import Text
 
 from diffbot_description import Robot, RobotModel
 from diffbot_ident.parameter_file import floor_section
+from diffbot_ident.torque.effort_units import compared
 from diffbot_ident.torque.estimate import Estimate, EstimateState
 from diffbot_ident.verification import Verification, VerificationState
 from diffbot_report.display import new_table
@@ -72,6 +73,7 @@ def identification_table(
         [
             *state_notes(parameters),
             *friction_notes(recording, model),
+            *description_notes(recording, model),
             *confidence_notes(estimate, verdict, recording.verification),
         ],
         width,
@@ -192,6 +194,14 @@ def friction_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
     """Return a line on the effect of friction in the run, if that is known."""
     estimate, effect = recording.estimate, FrictionEffect.of(recording, model)
     note = effect.note(estimate) if effect and estimate else None
+    return [] if note is None else [note]
+
+
+def description_notes(recording: IdentRecording, model: RobotModel) -> list[str]:
+    """Return a line that compares a real robot with its description."""
+    if recording.estimate is None or recording.true_parameters.last is not None:
+        return []
+    note = compared(recording.estimate, model)
     return [] if note is None else [note]
 
 

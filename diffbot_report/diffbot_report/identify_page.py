@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.recording.charts import chart_groups
 from diffbot_ident.recording.findings import Findings, Usable
 from diffbot_ident.recording.torque_analysis import TorqueResult
@@ -50,7 +50,7 @@ def identify_page(
         sections=list(_sections(findings)),
         summary=summary,
         texts={
-            "Repeat this": shlex.join(["./diffbot", "identify", *words]),
+            "Repeat this": spoken("identify", *words),
             **yaml_texts(folder),
         },
     )

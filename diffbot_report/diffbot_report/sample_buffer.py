@@ -13,6 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arc_odometry.joints import LONGEST_PROGRESS
+
 Stamps = NDArray[np.int64]
 Rows = NDArray[np.float64]
 
@@ -21,6 +23,43 @@ NANOSECONDS = 1_000_000_000
 STAMP_TOLERANCE = 1000
 # Default capacity, rows: 200,000 are 33 min at 100 Hz, and at most 40 MB.
 CAPACITY = 200_000
+
+
+class RunClock:
+    """Converts stamps to times of a run; its pauses and jumps of the robot's time take none.
+
+    Attributes:
+        start: Stamp at which driving began, ns; None before.
+    """
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self._stamp = 0  # of the last state, ns
+        # Stamps after which time is counted from other beginnings, and these beginnings, ns.
+        self._jumps: list[tuple[int, int]] = []
+
+    def add(self, stamp: int, elapsed: float) -> None:
+        """Process that so much time, s, had elapsed at this stamp, ns."""
+        begin = stamp - round(elapsed * NANOSECONDS)
+        last = self._jumps[-1][1] if self._jumps else self.start
+        ahead = 0.0 if last is None else (begin - last) / NANOSECONDS
+        if ahead > LONGEST_PROGRESS:
+            self._jumps.append(((self._stamp + stamp) // 2, begin))
+        elif self._jumps and ahead >= -LONGEST_PROGRESS:
+            self._jumps[-1] = self._jumps[-1][0], begin
+        else:
+            self.start, self._jumps = begin, []  # also when time was reset
+        self._stamp = stamp
+
+    def times(self, stamps: Stamps | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the times of stamps, ns, in s since driving began."""
+        start = self.start or 0
+        befores = np.array([before for before, _ in self._jumps], np.int64)
+        starts = np.array([start, *(begin for _, begin in self._jumps)], np.int64)
+        found: NDArray[np.float64] = (
+            stamps - starts[np.searchsorted(befores, stamps)]
+        ) / NANOSECONDS
+        return found
 
 
 class SampleBuffer:
@@ -80,12 +119,12 @@ class SampleBuffer:
         """Stamp of the last row, ns; None without one."""
         return int(self._stamps[self._size - 1]) if self._size else None
 
-    def since(self, start: int | None) -> tuple[NDArray[np.float64], Rows]:
-        """Return times (n,), s since `start` (ns), and later rows (n, width); empty for None."""
-        if start is None:
+    def since(self, clock: RunClock) -> tuple[NDArray[np.float64], Rows]:
+        """Return times (n,), s since driving began, and rows (n, width); empty if it has not."""
+        if clock.start is None:
             return np.empty(0), self.rows[:0]
-        first = int(np.searchsorted(self.stamps, start - STAMP_TOLERANCE))
-        return (self.stamps[first:] - start) / NANOSECONDS, self.rows[first:]
+        first = int(np.searchsorted(self.stamps, clock.start - STAMP_TOLERANCE))
+        return clock.times(self.stamps[first:]), self.rows[first:]
 
     def wants(self, stamp: int) -> bool:
         """Whether a row with this stamp (ns) is needed; cheap, so check it before deserialising."""
@@ -184,10 +223,10 @@ class TrueParameters:
             self._sets.clear()
         self._sets[stamp] = tuple(values)
 
-    def since(self, start: int) -> tuple[NDArray[np.float64], Rows]:
-        """Return valid-from times (k,), s since `start` (ns), and the sets (k, 4)."""
+    def since(self, clock: RunClock) -> tuple[NDArray[np.float64], Rows]:
+        """Return valid-from times (k,), s since driving began, and the sets (k, 4)."""
         stamps = np.array(list(self._sets), np.int64)
-        return (stamps - start) / NANOSECONDS, np.array(list(self._sets.values())).reshape(-1, 4)
+        return clock.times(stamps), np.array(list(self._sets.values())).reshape(-1, 4)
 
     @property
     def last(self) -> tuple[float, ...] | None:

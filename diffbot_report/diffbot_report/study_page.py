@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.charts import Chart
 from diffbot_report.page import Matrix, Page, Part, Section, Table, Tone
 from diffbot_report.quantity import MISSING, significant
@@ -49,7 +49,7 @@ def study_page(
         sections=list(_sections(summary, charts)),
         summary=summary,
         texts={
-            "Repeat this": shlex.join(["./diffbot", "study", *words]),
+            "Repeat this": spoken("study", *words),
             file.name: file.read_text(encoding="utf-8"),
         },
     )

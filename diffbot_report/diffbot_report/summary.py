@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.spoken_commands import spoken
 from diffbot_report.display import say
 from diffbot_report.drawing import Drawing, Picture
 from diffbot_report.page import REPORT, Page, write_page
@@ -27,6 +27,8 @@ TRUTHFUL_SIMULATORS = ("mujoco", "ideal", "gazebo", "velocity")
 SHOWN = ("all", "html", "png")
 # Choices without pictures, for which no drawing library is loaded.
 WITHOUT_PICTURES = ("html",)
+# Variable that ./diffbot sets where ROS comes from wheels, which do not set ROS_DISTRO.
+WHEELS_DISTRO = "DIFFBOT_DISTRO"
 # Distributions whose versions may change a result.
 DISTRIBUTIONS = ("diffbot_bringup", "numpy", "mujoco", "matplotlib", "rclpy")
 
@@ -122,7 +124,7 @@ def versions() -> dict[str, str]:
 
     found = {
         "python": platform.python_version(),
-        "ros": os.environ.get("ROS_DISTRO", ""),
+        "ros": os.environ.get("ROS_DISTRO") or os.environ.get(WHEELS_DISTRO, ""),
         "platform": platform.platform(),
     }
     for name in DISTRIBUTIONS:
@@ -200,6 +202,14 @@ class RunFindings:
     page: Callable[[RunDescription, Path, Mapping[str, Any]], Page] | None = None
 
 
+@dataclass
+class _Unwritten:
+    """Sentences on files that were not written: for an error, or for want of time or a package."""
+
+    failed: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class ReportWriter:
     """Shows and saves the findings of a run.
@@ -240,43 +250,62 @@ class ReportWriter:
                 console,
                 f"  incomplete: {'; '.join(missing)}. Figures that need them are omitted",
             )
-        # Write the numbers first: a second Ctrl-C may cost pictures, never results.
-        failures: list[str] = []
+        # Write the numbers first: a second Ctrl-C may cost pictures, never results. What follows
+        # counts as missing until it is written, so that the file is true if this process is killed.
+        unwritten = _Unwritten()
         content = run_summary(
             self.run, ending, findings.duration, factor, findings.results, findings.more, missing
         )
-        try:
-            say(console, str(write_json(self.directory / SUMMARY, content)))
-        except OSError as error:
-            failures.append(str(error))
-        advice = self._write_page(findings, content, failures)
+        content["missing_files"] = [f"{name}: not written" for name in self._planned(findings)]
+        if self._save(content, unwritten):
+            say(console, str(self.directory / SUMMARY))
+        advice = self._write_page(findings, content, unwritten)
         if findings.pictures is None:
             advice = ""  # nothing to see: how the run ended is printed above
-        failures += self._draw(findings, deadline)
-        for failure in failures:
+        self._draw(findings, deadline, unwritten)
+        content["missing_files"] = unwritten.failed + unwritten.left_out
+        self._save(content, unwritten)
+        for failure in unwritten.failed:
             say(console, failure)
         if advice:
             say(console, advice)
-        return not failures
+        return not unwritten.failed
 
-    def _draw(self, findings: RunFindings, deadline: float) -> list[str]:
-        """Draw the pictures; return error messages of files that could not be written."""
+    def _save(self, content: Mapping[str, Any], unwritten: _Unwritten) -> bool:
+        """Write summary.json; return whether that was possible."""
+        try:
+            write_json(self.directory / SUMMARY, content)
+        except OSError as error:
+            if str(error) not in unwritten.failed:
+                unwritten.failed.append(str(error))
+            return False
+        return True
+
+    def _planned(self, findings: RunFindings) -> list[str]:
+        """Return the files that are written after the summary."""
+        page = [REPORT] if findings.page is not None and self.shown != "png" else []
+        pictures = findings.pictures is not None and self.shown not in WITHOUT_PICTURES
+        return page + (["pictures"] if pictures else [])
+
+    def _draw(self, findings: RunFindings, deadline: float, unwritten: _Unwritten) -> None:
+        """Draw the pictures, if any are wanted."""
         console, drawing = self.console, self.drawing
         if self.shown in WITHOUT_PICTURES:
-            return []
+            return
         problem: str | None = "nothing was recorded"
         if findings.pictures is not None:
             for path in drawing.draw(findings.pictures, self.directory, deadline):
                 say(console, str(path))
             problem = drawing.problem
         if problem:
-            say(console, f"pictures not written: {problem}")
-        return drawing.unwritten
+            unwritten.left_out.append(f"pictures not written: {problem}")
+            say(console, unwritten.left_out[-1])
+        unwritten.failed += drawing.unwritten
 
     def _write_page(
-        self, findings: RunFindings, content: Mapping[str, Any], failures: list[str]
+        self, findings: RunFindings, content: Mapping[str, Any], unwritten: _Unwritten
     ) -> str:
-        """Write report.html, if wanted; append errors to `failures`; return what to do next."""
+        """Write report.html, if wanted; return what to do next."""
         if findings.page is None:
             return ""
         try:
@@ -285,10 +314,11 @@ class ReportWriter:
                 return f"Next: look at the pictures in {self.directory}. {page.advice}"
             path = write_page(page, self.directory / REPORT)
         except ModuleNotFoundError as error:
-            say(self.console, f"{REPORT} not written: {error}; install plotly")
+            unwritten.left_out.append(f"{REPORT} not written: {error}; install plotly")
+            say(self.console, unwritten.left_out[-1])
             return ""
         except OSError as error:
-            failures.append(str(error))
+            unwritten.failed.append(str(error))
             return ""
         say(self.console, str(path))
         return f"Next: open {path} in a browser. {page.advice}"
@@ -321,8 +351,8 @@ def repeat_command(run: RunDescription) -> str:
 def launch_command(launch: str, arguments: Mapping[str, Any]) -> str:
     """Return the command line of a launch, without empty arguments."""
     said = [
-        shlex.quote(f"{name}:={str(value).lower() if isinstance(value, bool) else value}")
+        f"{name}:={str(value).lower() if isinstance(value, bool) else value}"
         for name, value in arguments.items()
         if value not in ("", None)
     ]
-    return " ".join(["./diffbot launch", launch, *said])
+    return spoken("launch", launch, *said)

@@ -19,6 +19,7 @@ from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 from diffbot_description import load_robot
+from diffbot_description.files import dated_folder
 from diffbot_node import RobotParameters, declare, parameter, results_folder
 from diffbot_node.own_run import REPORT, OwnRun
 from diffbot_node.robot_messages import create_wall_timer
@@ -63,8 +64,9 @@ class ReportParameters(RobotParameters):
 POLL_PERIOD = 0.02  # period of the polls, s of wall time
 # Wall time between two counts of the publishers, s.
 COUNT_PERIOD = 0.2
-# Wall time for pictures after a regular end and after a signal, s.
-DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 0.25
+# Wall time for pictures after a regular end, and in which none is begun any more after a signal, s:
+# both kinds of launch wait 5 s before the next signal.
+DRAWING_TIME, HURRIED_DRAWING_TIME = 30.0, 4.0
 # Wall time after a signal for the watched node, which may have got it too, to report its end, s.
 LAST_WORDS_TIME = 0.4
 # The same if nothing has arrived since the signal: the node's process may be slow, or dead.
@@ -188,8 +190,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             arguments=parse_arguments(self.values.arguments),
             started=started.isoformat(timespec="seconds"),
         )
-        default = f"results/{started:%Y%m%d-%H%M%S}-{self.run.name}"
-        self.folder = results_folder(self.values.results or default)
+        self.folder = results_folder(self.values.results or str(dated_folder(self.run.name)))
         self.console = make_console()
         self.real_time = RealTimeFactor()
         self.received = time.monotonic()
@@ -336,12 +337,13 @@ class WatchingNode(PolledNode, Generic[R, P]):
         """Restore the terminal and report what there is; called on every exit."""
         if self._reported:
             return
+        deadline = time.monotonic() + HURRIED_DRAWING_TIME
         if self._broken is not None:
             self._display.close()
             ending = Ending(Outcome.FAILED, self._broken)
         else:
             ending = self._ending[0] if self._ending else self._ending_by_signal()
-        self._report(ending, time.monotonic() + HURRIED_DRAWING_TIME)
+        self._report(ending, deadline)
 
     def _ending_by_signal(self) -> Ending:
         """Determine the meaning of a signal: from the user, or a launch that ends a failed run."""

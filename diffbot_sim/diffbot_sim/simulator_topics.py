@@ -20,7 +20,8 @@ from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters, VelocityParameters
 from diffbot_node import KeptTopic, to_stamp
-from diffbot_node.robot_messages import named_by
+from diffbot_node.own_run import run_name
+from diffbot_node.robot_messages import named_by, run_of
 from diffbot_node.senders import Origin, WithOrigin
 
 COMMANDS = "effort_controller/commands"
@@ -106,8 +107,8 @@ class JointTopic:
         """Publish the wheels' state; the joints of a side turn alike and share its effort."""
         joints, names = self._joints, self._names
         joints.header.stamp = to_stamp(sample.stamp)
-        joints.position = names.repeated(sample.position)
-        joints.velocity = names.repeated(sample.velocity)
+        joints.position = names.published(sample.position)
+        joints.velocity = names.published(sample.velocity)
         joints.effort = names.shared(self._drive.effort_of(sample.effort))
         self.publisher.publish(joints)
 
@@ -167,9 +168,13 @@ class CommandTopic:
         self._robot = robot
         self._on_command = on_command
         self._command = (0.0, 0.0)
+        self._run = run_name()
         node.create_subscription(Float64MultiArray, COMMANDS, WithOrigin(self._receive), 10)
 
     def _receive(self, message: Float64MultiArray, came_from: Origin) -> None:
+        theirs = run_of(message)
+        if theirs and self._run and theirs != self._run:
+            return  # of another run in this graph, which both will notice
         command = tuple(message.data)
         joints = self._robot.joints
         if len(command) == len(joints.names) and all(map(math.isfinite, command)):

@@ -17,16 +17,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arc_odometry import DiffOdometry, JointSample, WheelGeometry
+from arc_odometry import DiffOdometry, WheelGeometry
 from arc_odometry.joints import LONGEST_STEP, SHORTEST_STEP
-from arc_odometry.odometry import Array
+from arc_odometry.odometry import MAX_WHEEL_SPEED, Array
 from diffbot_description import Robot, load_robot
 from diffbot_description.loading import check_field
 from diffbot_description.robot import Wheels
 from diffbot_ident.excitation.body_model import BodyPrior, Motion
 from diffbot_ident.excitation.excitations import Excitation, make_excitation, nominal_prior
 from diffbot_ident.excitation.safety_filter import Arena, extent, outline
-from diffbot_ident.torque.estimate import Estimate, EstimateState, Estimator
+from diffbot_ident.recording.counter_wraps import continuous
+from diffbot_ident.recording.samples import body_velocity
+from diffbot_ident.recording.torque_analysis import TORQUE_SEGMENTS, analyse_arrays
+from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.estimators import make_estimator
 from diffbot_ident.torque.integral_rows import LONG_STEP, MotionScale
 from diffbot_sim.engines import make_simulator
@@ -239,11 +242,12 @@ def identify_arrays(
     wheel_separation: float,
     estimator: str | Estimator = "integral",
 ) -> Estimate:
-    """Identify K5..K8 from a recording of one robot.
+    """Identify K5..K8 from a recording of one robot, as `identify` does from a table of these rows.
 
-    Rows with a number that is not finite are left out. Gaps of up to 60 ms are bridged by the
-    estimator, which knows that the torque within them is uncertain; longer ones separate the data
-    before and after them. `Estimate.warnings` counts both.
+    So, of 20 s or more, the last quarter of each 20 s is held out, and a model that does not
+    predict it is INVALID. Rows with a number that is not finite are left out. Gaps of up to 60 ms
+    are bridged by the estimator, which knows that the torque within them is uncertain; longer ones
+    separate the data before and after them. `Estimate.warnings` counts both.
 
     Args:
         time: Times in s, increasing in equal steps of 0.1 to 60 ms, shape (n,), n >= 2.
@@ -256,7 +260,8 @@ def identify_arrays(
 
     Raises:
         ValueError: A shape is wrong, a length is implausible for a robot, the time does not
-            increase or is not in s, or an angle jumps; the message names the row.
+            increase or is not in s, an angle jumps, which the message gives the row of, or the
+            angles are not those of the wheels.
     """
     stamps, turned, torque = (np.asarray(each, dtype=float) for each in (time, angles, torques))
     if stamps.ndim != 1 or not turned.shape == torque.shape == (len(stamps), 2):
@@ -269,27 +274,57 @@ def identify_arrays(
     geometry = WheelGeometry(wheel_radius, wheel_radius, wheel_separation)
     numbers = np.isfinite(np.column_stack((stamps, turned, torque))).all(axis=1)
     rows = np.flatnonzero(numbers)
-    stamps, turned, torque = stamps[rows], np.unwrap(turned[rows], axis=0), torque[rows]
+    stamps, turned, torque = stamps[rows], turned[rows], torque[rows]
     gaps = _gaps(stamps, rows)
-    speeds = np.gradient(turned, stamps, axis=0)
-    v, omega = geometry.body_velocity(speeds[:, 0], speeds[:, 1])
-    # Half of the maximum is the typical magnitude of the motion.
-    scale = MotionScale(*(0.5 * float(np.abs(each).max()) + 1e-9 for each in (v, omega, torque)))
-    found = estimator
-    if isinstance(found, str):
-        found = make_estimator(found, geometry, scale)
-    for row, gap, *sample in zip(
-        *(each.tolist() for each in (rows, gaps, stamps, turned, speeds, torque)), strict=True
-    ):
-        try:
-            found.update(JointSample(sample[0], *map(tuple, sample[1:])))
-        except ValueError as error:
-            # The estimator continues from this sample if it is only late.
-            if not gap:
-                units = "angles must be in rad and torques in N m"
-                raise ValueError(f"row {row}: {error}; {units}") from None
-    estimate = found.estimate()
+    _check_speeds(stamps, turned, rows, gaps)
+    own = None if isinstance(estimator, str) else estimator
+    if isinstance(estimator, str) and estimator != "integral":
+        own = _sized_estimator(estimator, geometry, stamps, turned, torque)
+    result = analyse_arrays(stamps, turned, torque, geometry, own)
+    if result is None:
+        why = f"no stretch of {TORQUE_SEGMENTS.shortest:g} s or more in which a wheel turns"
+        return Estimate(samples=0).as_a_whole(EstimateState.UNESTIMATED, why, Advice.RECORD_LONGER)
+    estimate, verified = result.estimate, result.verification
+    if verified is not None and verified.decided and not verified.passed:
+        estimate = estimate.as_a_whole(EstimateState.INVALID, verified.reason)
     return replace(estimate, warnings=(*estimate.warnings, *_left_out(numbers, gaps)))
+
+
+def _sized_estimator(
+    name: str, geometry: WheelGeometry, stamps: Array, angles: Array, torque: Array
+) -> Estimator:
+    """Return an estimator by its name, for motion as large as this one."""
+    speeds = np.gradient(np.unwrap(angles, axis=0), stamps, axis=0)
+    body = body_velocity(geometry, speeds[:, 0], speeds[:, 1])
+    # Half of the maximum is the typical magnitude of the motion.
+    sizes = (0.5 * float(np.abs(each).max()) + 1e-9 for each in (body["v"], body["w"], torque))
+    return make_estimator(name, geometry, MotionScale(*sizes))
+
+
+def _check_speeds(
+    stamps: Array, angles: Array, rows: NDArray[np.intp], gaps: NDArray[np.bool_]
+) -> None:
+    """Refuse angles that turn faster than any wheel; counters may wrap.
+
+    Args:
+        stamps: Stamps of the complete rows, s, shape (n,).
+        angles: Angles of the wheels, rad, shape (n, 2).
+        rows: Their row numbers, for messages, shape (n,).
+        gaps: Whether each row follows a gap in time, shape (n,).
+
+    Raises:
+        ValueError: A wheel is too fast; the message names the first row.
+    """
+    for side, own in zip(("left", "right"), angles.T, strict=True):
+        steps = np.diff(np.unwrap(continuous(stamps, own)[0]))
+        fast = (np.abs(steps) > MAX_WHEEL_SPEED * np.diff(stamps)) & ~gaps[1:]
+        if fast.any():
+            at = int(np.argmax(fast))
+            raise ValueError(
+                f"row {rows[at + 1]}: angle of the {side} wheel jumps by {steps[at]:.3g} rad in "
+                f"{stamps[at + 1] - stamps[at]:.3g} s: must be at most {MAX_WHEEL_SPEED:g} rad/s; "
+                "angles must be in rad and torques in N m"
+            )
 
 
 def _gaps(stamps: Array, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from arc_odometry import DiffOdometry, JointReader, JointSample
+from arc_odometry import DiffOdometry, JointSample
 from diffbot_description import Robot
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.controller_topics import CONTROLLERS, TORQUE, VELOCITY, StatusFields
@@ -103,7 +103,8 @@ class Readings:
 
     def use_robot(self, robot: Robot) -> None:
         """Use this robot from now on."""
-        self._joints = JointReader(robot.joints.left, robot.joints.right, ("position",))
+        self._robot = robot
+        self._joints = robot.joint_reader(("position",))
         self._odometry = DiffOdometry(robot.geometry)
         self._store.set(robot=shape_of(robot))
 
@@ -130,12 +131,14 @@ class Readings:
         self._readers[kind](topic, time, message)
 
     def take_torques(self, message: Any) -> None:
-        """Process a Float64MultiArray of commanded torques [left, right], N m.
+        """Process a Float64MultiArray of commanded efforts, one for each joint.
 
         It has no stamp, and counts at the time of the newest joint state.
         """
-        if len(message.data) == 2:
-            self._store.add("command", self._newest, map(float, message.data))
+        if len(message.data) == len(self._robot.joints.names):
+            efforts = self._robot.joints.summed(list(message.data))
+            torques = self._robot.drive.torque_of(efforts)
+            self._store.add("command", self._newest, map(float, torques))
 
     def node_state(self, state: ShownNode) -> None:
         """Replace a node's state."""

@@ -7,7 +7,8 @@ answer: a controller that waits for the one with the stamp of its state receives
 run. With `driven_by` = odom (nav_msgs/Odometry) it answers a robot with velocity commands. With
 `driven_by` = clock it publishes at `rate` by the node's clock (see use_sim_time).
 
-Its time begins once `listeners` subscribers are present. When the time of the stamps goes back, as
+Its time begins once `listeners` subscribers are present. A jump of the stamps is no progress: the
+content continues where it was, also when the stamps return. When their time goes back otherwise, as
 after a reset of a simulator, it begins again. It ends `hold` s after the end of its content, or,
 with `leave_when_alone`, when no subscriber is left.
 """
@@ -27,6 +28,7 @@ from rclpy.publisher import Publisher
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
+from arc_odometry.joints import LONGEST_PROGRESS
 from diffbot_node import declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
 from diffbot_node.own_run import OwnRun
@@ -36,6 +38,8 @@ from diffbot_node.robot_messages import NANOSECONDS, Presence, stamp_problem
 STATES = {"joint_states": JointState, "odom": Odometry}
 # Stamps older by less than this, ns, are skipped: they are from another publisher of joint states.
 DISORDER = NANOSECONDS // 10
+# Longer steps of the stamps, ns, do not count as time of the content.
+JUMP = round(LONGEST_PROGRESS * NANOSECONDS)
 # Wall time between two checks of subscribers and of the run, s.
 LOOK_PERIOD = 0.05
 # Maximum wall time for the last message to arrive, for which the process waits, s.
@@ -105,6 +109,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
         self._lead = round(self.values.lead * NANOSECONDS)
         self._start: int | None = None  # stamp at which the time is 0, ns
         self._newest = 0  # newest stamp, ns
+        self._jumped: tuple[int, int] | None = None  # stamps before and after the last jump, ns
         self._ended = False
         self._complaints = Complaints()
         self._listeners = Presence(self.values.patience)
@@ -137,8 +142,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
     def _on_state(self, message: JointState | Odometry) -> None:
         stamp = message.header.stamp
         if problem := stamp_problem(stamp):
-            if self._complaints.due(problem):
-                self.get_logger().warning(f"a message on {self.values.driven_by}: {problem}")
+            self._tell(f"a message on {self.values.driven_by}: {problem}")
             return
         self._advance(stamp.sec * NANOSECONDS + stamp.nanosec)
 
@@ -146,14 +150,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
         """Publish the content for the stamp `now` plus the lead, ns."""
         if self.exit_code is not None:
             return
-        if self._start is not None and now < self._newest:
-            if self._newest - now < DISORDER:
-                return
-            self.get_logger().warning(
-                f"time went back from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s: "
-                f"{self.title} starts again"
-            )
-            self._start = None
+        if self._start is not None and not self._follow_clock(now, self._start):
+            return
         at = now + self._lead
         start = self._start
         if start is None:
@@ -165,6 +163,32 @@ class PacedNode(Node, ABC, Generic[P_co]):
         t = (at - start) / NANOSECONDS
         self.publish(Time(nanoseconds=at).to_msg(), t)
         self._check_end(t)
+
+    def _follow_clock(self, now: int, start: int) -> bool:
+        """Move the beginning where the stamps jump to `now`, ns; False: `now` is to be skipped."""
+        step = now - self._newest
+        if step > JUMP:
+            self._jumped = self._newest, now
+            self._start = start + step
+            self._tell(f"{self._went(now)}, which does not count: {self.title} continues")
+        elif -DISORDER < step < 0:
+            return False
+        elif step < 0 and self._jumped and 0 <= now - self._jumped[0] <= JUMP:
+            before, after = self._jumped
+            self._start, self._jumped = start - (after - before), None
+            self._tell(f"{self._went(now)}, as before its jump: {self.title} continues")
+        elif step < 0:
+            self._start = None
+            self._tell(f"{self._went(now)}: {self.title} starts again")
+        return True
+
+    def _went(self, now: int) -> str:
+        way = "ahead" if now > self._newest else "back"
+        return f"time went {way} from {self._newest / NANOSECONDS:g} s to {now / NANOSECONDS:g} s"
+
+    def _tell(self, what: str) -> None:
+        if self._complaints.due(what):
+            self.get_logger().warning(what)
 
     def _begin(self, at: int) -> int:
         self._start, self._ended = at, False

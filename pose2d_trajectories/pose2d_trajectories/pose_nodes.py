@@ -28,6 +28,7 @@ from rclpy.utilities import remove_ros_args
 from arc_odometry.odometry_messages import quaternion
 from diffbot_node import declare, parameter, pose_from_text, run_node
 from diffbot_node.own_run import OwnRun
+from diffbot_node.running import tell_why
 
 USAGE = """\
 usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]
@@ -114,6 +115,7 @@ def main(args: list[str] | None = None) -> int:
         pose = pose_from_text("set point", " ".join(words))
     except ValueError as error:
         print(f"pose_step: {error}\n{USAGE}", file=sys.stderr)
+        tell_why(str(error))
         return 2
     return run_node(lambda: PoseStepNode(*pose), args, interrupted=130)
 

@@ -4,7 +4,6 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from geometry_msgs.msg import Pose2D, TwistStamped
@@ -132,19 +131,31 @@ def test_nothing_big_is_loaded_before_signals_are_set():
     assert done.stdout.strip() == "set()"
 
 
+LOADING = """
+import time
+from diffbot_node import executables
+from pose2d_trajectories.executables import velocity_steps
+def load(module):
+    print(module, flush=True)
+    time.sleep(60)
+executables.import_module = load
+velocity_steps()
+"""
+
+
 def test_ctrl_c_while_it_loads_leaves_no_traceback(graph):
-    code = "from pose2d_trajectories import executables as e; print(flush=True); e.velocity_steps()"
-    process = subprocess.Popen([sys.executable, "-c", code], text=True, stdout=-1, stderr=-1)
-    process.stdout.readline()
-    time.sleep(0.1)  # of 0.5 s and more that it takes to load
+    process = subprocess.Popen([sys.executable, "-c", LOADING], text=True, stdout=-1, stderr=-1)
+    assert process.stdout.readline() == "pose2d_trajectories.trajectory_node\n"
     process.send_signal(signal.SIGINT)
-    assert ended(process)[0] in (0, -signal.SIGINT)
+    assert ended(process)[0] == -signal.SIGINT
 
 
 def test_interrupted_steps_stop_the_robot(graph):
     heard, _ = graph.hear(TwistStamped, "cmd_vel")
     process = start("velocity_steps", stderr=-1)
     graph.begin(heard, 0)
+    graph.step(heard, 10**9)
+    heard.clear()
     assert graph.step(heard, 2 * 10**9).twist.angular.z == 2.0
     process.send_signal(signal.SIGTERM)
     graph.spin_until(lambda: process.poll() is not None)

@@ -68,13 +68,36 @@ def test_time_begins_with_a_listener_and_again_when_it_goes_back(graph):
     graph.listen()
     first = graph.step(graph.references, 50 * 10**9)
     assert (first.x, first.y) == (0.0, -0.5) and first.v > 0.3
-    later = graph.step(graph.references, 55 * 10**9)
+    for second in range(51, 56):
+        later = graph.step(graph.references, second * 10**9)
     assert later.x == pytest.approx(math.sin(math.pi / 2.0))
     # From another driver, a little behind: no answer, no new beginning.
     graph.say(54_999_000_000)
     assert graph.step(graph.references, 55 * 10**9 + PERIOD).x == pytest.approx(1.0, abs=1e-4)
-    assert len(graph.references) == 3
+    assert len(graph.references) == 7
     assert fields(graph.step(graph.references, 10**9)) == fields(first)
+
+
+@pytest.mark.parametrize(
+    "graph", [(TrajectoryNode, "trajectory:=line", "hold:=0.0")], indirect=True
+)
+@pytest.mark.parametrize("jump", [2 * 10**9, 3600 * 10**9])
+def test_a_jump_of_the_stamps_is_no_progress(graph, jump):
+    """Neither ahead nor, where one stamp is wrong, back again: the path goes on where it was."""
+    graph.listen()
+    start = 7 * 10**9
+    graph.drive(graph.references, [start + k * PERIOD for k in range(50)])
+    expected = make_trajectory("line")
+    ahead = graph.step(graph.references, start + 50 * PERIOD + jump)
+    assert nanoseconds(ahead) == start + 50 * PERIOD + jump
+    assert fields(ahead) == fields(expected.at(0.49))
+    returned = graph.step(graph.references, start + 51 * PERIOD)
+    assert fields(returned) == fields(expected.at(0.51))
+    # For good: the time since then counts.
+    graph.step(graph.references, start + 51 * PERIOD + jump)
+    last = graph.step(graph.references, start + 52 * PERIOD + jump)
+    assert fields(last) == fields(expected.at(0.52))
+    assert graph.node.exit_code is None
 
 
 @pytest.mark.parametrize("graph", [(TrajectoryNode, "ramp_up:=0")], indirect=True)

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 # A reader goes from a joint state to its torque, to the message with K5..K8, or from the shell to
 # the processes of a launch through so many.
-MOST_TO_TORQUE, MOST_TO_PARAMETERS, MOST_OF_A_LAUNCH = 18, 20, 14
+MOST_TO_TORQUE, MOST_TO_PARAMETERS, MOST_OF_A_LAUNCH = 18, 20, 17
 
 
 def of_the_project(file: str) -> str | None:

@@ -4,6 +4,7 @@
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -145,3 +146,16 @@ def test_a_second_start_takes_less_than_2_s():
     result = subprocess.run([ROOT / "diffbot", "launch", "ident", "--show-args"], check=False)
     assert result.returncode == 0
     assert work() - start < 2
+
+
+def test_ctrl_c_while_python_loads_its_packages_leaves_no_traceback(checkout, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import os; os.kill(os.getpid(), 2)\n")
+    done = subprocess.run(
+        [checkout / "diffbot", "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

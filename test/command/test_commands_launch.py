@@ -261,10 +261,72 @@ def test_a_run_that_stays_says_which_simulations_it_will_not_meet(
     )
 
 
+OWNED = (
+    "<launch><arg name='results'/><arg name='exec' default='node'/>"
+    "<set_env name='DIFFBOT_LAUNCH' value=\"$(command 'sh -c &quot;od -An -N6 -tx1 /dev/urandom"
+    " | tr -dc a-f0-9&quot;')\"/><node pkg='robots' exec='$(var exec)'/></launch>"
+)
+
+
+@pytest.fixture
+def owned(suite: Any, tmp_path: Path) -> Path:
+    """A launch file that has results, and a folder for them."""
+    (tmp_path / "own.launch.xml").write_text(OWNED)
+    return tmp_path / "results"
+
+
+def test_a_folder_of_results_is_refused_to_a_second_launch_before_it_begins(
+    suite: Any, owned: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", "own.launch.xml"]
+    assert subprocess.run([*command, f"results:={owned}"], check=False).returncode == 0
+    suite.report.unlink()
+    capfd.readouterr()
+    assert main(["own.launch.xml", f"results:={owned}"]) == 2
+    said = capfd.readouterr().err
+    assert f"argument 'results' = '{owned}' holds the results of the run (own) of 20" in said
+    assert "give another folder" in said and not suite.report.exists()
+
+
+@pytest.mark.parametrize(("code", "there"), [(3, False), (3, True), (0, False)])
+def test_a_run_whose_report_left_no_summary_gets_one_that_says_so(
+    suite: Any, owned: Path, code: int, there: bool
+) -> None:
+    suite.executable("fails", f"import sys; sys.exit({code})")
+    owned.mkdir()
+    assert main(["own.launch.xml", f"results:={owned}", "exec:=fails", "--dry-run"]) == 0
+    assert list(owned.iterdir()) == []
+    if there:  # by a node of this run, after the claim
+        text = f"open({str(owned / 'summary.json')!r}, 'w').write('{{}}'); import sys; sys.exit(3)"
+        suite.executable("fails", text)
+    assert main(["own.launch.xml", f"results:={owned}", "exec:=fails"]) == (1 if code else 0)
+    summary = owned / "summary.json"
+    if there or not code:
+        assert not summary.exists() or summary.read_text() == "{}"
+        return
+    found = json.loads(summary.read_text())
+    assert (found["name"], found["outcome"], found["complete"]) == ("own", "failed", False)
+    assert "no node wrote a summary" in found["reason"] and found["missing"]
+
+
+def test_several_launches_in_one_have_their_own_folders(suite: Any, tmp_path: Path) -> None:
+    """Each included file names its launch; which folder is whose only the nodes know."""
+    (tmp_path / "own.launch.xml").write_text(OWNED)
+    includes = "".join(
+        f"<include file='{tmp_path}/own.launch.xml'><arg name='results' value='{tmp_path}/{name}'/>"
+        "</include>"
+        for name in "ab"
+    )
+    (tmp_path / "both.launch.xml").write_text(f"<launch>{includes}</launch>")
+    assert main(["both.launch.xml"]) == 0
+    assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()
+
+
 # Takes its time after SIGINT: until a file is there, but not for ever.
 SLOW = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, lambda *_: open({stopped!r}, "w").close())
+signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))  # as the suite's executables do
 print("ready", flush=True)
 for _ in range(200):
     time.sleep(0.1)

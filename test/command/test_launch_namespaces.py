@@ -63,3 +63,32 @@ def test_robots_of_one_tf_tree_have_frames_of_their_own(name, capsys):
 def test_who_has_frames_takes_a_prefix(name):
     declared = {argument.name for argument in Arguments.of(read(LAUNCH / name).root).declared}
     assert ("frame_prefix" in declared) == (name.removesuffix(".launch.xml") in PREFIXED)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [*((name, ()) for name in RUNS), ("calibrate", ("commands:=velocity",))],
+)
+def test_the_recording_of_a_real_robot_ends_with_a_topic_of_the_run(name, words, capsys):
+    """Not with one of the robot's driver, nor with one that nobody publishes: it would not end."""
+    lines = processes(name, capsys, "sim:=none", "record:=mcap", *words)
+    recorder = next(line for line in lines if line.startswith("[recorder"))
+    (topic,) = re.findall(r"ends_with: (\S+?)>", recorder)
+    assert re.search(rf"topics: [^>]*\b{topic}\b", recorder)
+    publisher, _, kind = topic.partition("/")
+    if kind == "reference":
+        assert any(f"-r reference:={topic}" in line for line in lines)
+    else:
+        assert kind == "status" and any(f"__node:={publisher} " in line for line in lines)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_each_launch_has_a_name_and_a_folder_of_its_own(name, capsys):
+    """Ten in one second are ten folders; each belongs to one of them (run_folder.py)."""
+    folders = set()
+    for _ in range(10):
+        for line in processes(name, capsys):
+            folders |= set(re.findall(r"\bresults: (\S+?)>", line))
+    assert len(folders) == 10 and all(folder.endswith(f"-{name}") for folder in folders), folders
+    text = (LAUNCH / f"{name}.launch.xml").read_text()
+    assert 'set_env name="DIFFBOT_LAUNCH"' in text

@@ -126,6 +126,23 @@ def test_a_robot_with_two_wheels_on_each_side_moves_by_the_sum_of_their_torques(
     assert list(driver.step(0.0, 0.0).effort) == pytest.approx([0.2] * 4)
 
 
+@pytest.mark.parametrize("engine", ["ideal", "mujoco"])
+def test_joints_of_negative_sign_are_published_and_obeyed_so(make, engine, tmp_path):
+    data = yaml.safe_load((share_directory() / "config" / "twil.yaml").read_text("utf-8"))
+    data["joints"]["signs"] = [1, -1]
+    path = tmp_path / "robot.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    driver = make(f"robot:={path}", f"engine:={engine}")
+    for count in range(1, 6):
+        state = driver.step(0.2, -0.2)
+        assert list(state.effort) == pytest.approx([0.2, -0.2])
+        speed = 2.0 * driver.truths[-1].k7 * 0.2 * 0.01 * count
+        forward = [state.velocity[0] * 0.075, -state.velocity[1] * 0.075]
+        assert forward == pytest.approx([speed] * 2, rel=0.02)
+    moved = driver.states[-1].position
+    assert moved[0] == pytest.approx(-moved[1]) and moved[0] > 0.0
+
+
 def test_ground_truth_is_the_true_pose(make):
     driver = make("start:=1.0,-2.0,pi/6")
     driver.step(0.0, 0.0)

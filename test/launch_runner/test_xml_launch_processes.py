@@ -30,10 +30,10 @@ sys.exit(Supervisor(resolver.processes, "test", grace=(0.5, 0.5)).run())
 """
 # SIGKILL does not reach anybody.
 UNKILLABLE = """
-from diffbot_bringup.xml_launch import processes as process
-def harmless(group, number, send=process.signal_group):
+from diffbot_bringup.xml_launch import guard
+def harmless(group, number, send=guard.signal_group):
     return send(group, 0 if number == 9 else number)
-process.signal_group = harmless
+guard.signal_group = harmless
 """
 # Announces itself in the file named by its first argument, then waits for signals.
 WAIT = """
@@ -296,6 +296,23 @@ def test_a_failure_while_stopping_is_a_failure(launch: Launch) -> None:
     assert "a-1 (exit code 7)" in err
 
 
+def test_nodes_of_the_suite_have_temporary_files_that_go_with_the_launch(
+    launch: Launch, tmp_path: Path
+) -> None:
+    """And those of others where they had them."""
+    body = "import os, tempfile; print(tempfile.mkdtemp(), flush=True)"
+    launch.prefix.executable("own", body, package="diffbot_sim")
+    launch.prefix.executable("foreign", body)
+    own = '<node pkg="diffbot_sim" exec="own" output="screen"/>'
+    code, out, err = launch.run(own + node("foreign"))
+    assert code == 0, err
+    places = [Path(line) for line in out.split()]
+    (ours,) = [path for path in places if path.parent.name.startswith("diffbot-launch-")]
+    (theirs,) = [path for path in places if path != ours]
+    assert not ours.parent.exists() and theirs.exists()
+    theirs.rmdir()
+
+
 def test_a_killed_runner_leaves_none(launch: Launch) -> None:
     launch.start(launch.waiter("a") + launch.waiter("b"))
     pids = [launch.said(name)[0] for name in "ab"]
@@ -303,6 +320,99 @@ def test_a_killed_runner_leaves_none(launch: Launch) -> None:
     wait_for(lambda: not any(alive(pid) for pid in pids))
     # SIGINT first: a node that commands torque can still command zero.
     assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
+
+
+def guard_of(runner: subprocess.Popen[str]) -> int:
+    """Number of the launch's guard: the runner's child with the same program."""
+    command = Path(f"/proc/{runner.pid}/cmdline").read_bytes()
+    children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
+    same = [pid for pid in children if Path(f"/proc/{pid}/cmdline").read_bytes() == command]
+    (guard,) = map(int, same)
+    return guard
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU])
+@pytest.mark.wall_time
+def test_a_runner_that_is_stopped_ends_its_run_at_once(launch: Launch, number: int) -> None:
+    """A stopped runner could not stop the robot: neither Ctrl-C nor SIGTERM would reach it."""
+    runner = launch.start(launch.waiter("a") + launch.waiter("b"))
+    pids = [launch.said(name)[0] for name in "ab"]
+    begin = time.monotonic()
+    runner.send_signal(number)
+    assert [launch.said(name, 2)[1] for name in "ab"] == ["SIGINT", "SIGINT"]
+    assert time.monotonic() - begin < 0.2
+    _, err = runner.communicate(timeout=15)
+    # After SIGSTOP, of which no process hears, the guard continues it with SIGTSTP.
+    expected = signal.SIGTSTP if number == signal.SIGSTOP else number
+    assert runner.returncode == 128 + expected
+    assert "stopping: the launch was stopped" in err
+    assert not any(alive(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_ending_signal_ends_the_run_whatever_is_stopped(launch: Launch, number: int) -> None:
+    """The runner, its guard and a process, all at once; the process first hears SIGINT."""
+    runner = launch.start(launch.waiter("a") + launch.waiter("b"))
+    pids = [int(launch.said(name)[0]) for name in "ab"]
+    for pid in (*pids, guard_of(runner), runner.pid):
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(guard_of(runner), signal.SIGCONT)
+    code, _, err = launch.stop(number)
+    assert code in (1, 128 + number, 128 + signal.SIGTSTP), err
+    assert not any(alive(str(pid)) for pid in pids)
+    assert [launch.said(name, 2)[1] for name in "ab"] == ["SIGINT", "SIGINT"]
+
+
+@pytest.mark.parametrize(
+    ("number", "why"), [(signal.SIGSTOP, "was stopped"), (signal.SIGKILL, "has been killed")]
+)
+@pytest.mark.wall_time
+def test_without_its_guard_a_run_ends(launch: Launch, number: int, why: str) -> None:
+    runner = launch.start(launch.waiter("a"))
+    launch.said("a")
+    begin = time.monotonic()
+    os.kill(guard_of(runner), number)
+    assert launch.said("a", 2)[1:] == ["SIGINT"]
+    assert time.monotonic() - begin < 0.2
+    assert runner.wait(timeout=15) == 1
+    assert f"failed: the launch's guard {why}" in runner.communicate()[1]
+
+
+def test_a_killed_guard_is_replaced_until_the_run_has_ended(launch: Launch) -> None:
+    """So a runner that is stopped afterwards does not stay."""
+    runner = launch.start(launch.waiter("deaf", leave=False))
+    pid, guard = launch.said("deaf")[0], guard_of(runner)
+    os.kill(guard, signal.SIGKILL)
+    launch.said("deaf", 2)
+    wait_for(lambda: guard_of(runner) != guard)
+    runner.send_signal(signal.SIGSTOP)
+    assert runner.wait(timeout=15) == 1
+    assert not alive(pid)
+
+
+@pytest.mark.wall_time
+def test_a_stopped_process_ends_the_run_of_a_real_robot(launch: Launch) -> None:
+    runner = launch.start(launch.waiter("a") + launch.waiter("b"))
+    pid, _ = (int(launch.said(name)[0]) for name in "ab")
+    begin = time.monotonic()
+    os.kill(pid, signal.SIGSTOP)
+    assert [launch.said(name, 2)[1] for name in "ab"] == ["SIGINT", "SIGINT"]
+    assert time.monotonic() - begin < 0.2
+    assert runner.wait(timeout=15) == 1
+    assert "failed: a-1 (stopped by SIGSTOP)" in runner.communicate()[1]
+
+
+@pytest.mark.wall_time
+def test_a_stopped_process_of_a_simulation_is_waited_for_until_the_run_is_ended(
+    launch: Launch,
+) -> None:
+    launch.start('<set_env name="DIFFBOT_RUN" value="a1"/>' + launch.waiter("a"))
+    os.kill(int(launch.said("a")[0]), signal.SIGSTOP)
+    time.sleep(0.3)
+    assert launch.runner.poll() is None
+    code, seconds, _ = launch.stop(signal.SIGINT)
+    assert code == 130 and seconds < 0.4  # before SIGTERM would come, after 0.5 s
+    assert launch.said("a")[1:] == ["SIGINT"]
 
 
 @pytest.mark.wall_time

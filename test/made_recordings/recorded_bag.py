@@ -10,24 +10,17 @@ from typing import Any
 import numpy as np
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys import Stores, get_typestore
 
 from arc_odometry import JointSample
+from diffbot_ident.recording.bag import with_control_types
 
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 JOINTS = ("left_wheel_joint", "right_wheel_joint")
 BEGIN = 1.0  # time added to all stamps of a run, s
 # Wall time at which recordings begin, ns since 1970.
 LOGGED = 10**18
-_STORE = get_typestore(Stores.ROS2_HUMBLE)
-for _text, _name in (
-    ("string[] interface_names\nfloat64[] values", "InterfaceValue"),
-    (
-        "std_msgs/Header header\nstring[] joint_names\nInterfaceValue[] interface_values",
-        "DynamicJointState",
-    ),
-):
-    _STORE.register(get_types_from_msg(_text, f"control_msgs/msg/{_name}"))
+_STORE = with_control_types(get_typestore(Stores.ROS2_HUMBLE))
 
 
 class RecordedBag:
@@ -80,6 +73,13 @@ class RecordedBag:
     def twist(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
         """Write a Twist of (v, omega), m/s and rad/s, logged at this time (s)."""
         self._write(topic, "geometry_msgs/msg/Twist", stamp, *_twist(velocity))
+
+    def stamped_twist(
+        self, topic: str, logged: float, velocity: tuple[float, float], stamp: float
+    ) -> None:
+        """Write a TwistStamped of (v, omega), m/s and rad/s, logged at this time (s)."""
+        twist = _geometry("Twist", *_twist(velocity))
+        self._write(topic, "geometry_msgs/msg/TwistStamped", logged, _header(stamp), twist)
 
     def odometry(self, topic: str, stamp: float, velocity: tuple[float, float]) -> None:
         """Write an Odometry of (v, omega), m/s and rad/s; its pose stays 0."""

@@ -3,6 +3,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,15 @@ from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_description import load_robot
+from diffbot_description.loading import HEAVIEST_ROTORS
 from diffbot_ident.calibration.command import main, parser_of
+from diffbot_ident.calibration.readings import WheelTurns
 from diffbot_ident.calibration.recorded_readings import (
     TABLE_CHANNELS,
     ReadingOptions,
     read_readings,
 )
+from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.table_columns import parse_columns
 
 DEGREE = math.pi / 180.0
@@ -39,14 +43,14 @@ def drive():
     return run, run.gyro(MadeGyro(), rng), run.poses(MadePoses(), rng)
 
 
-def write_bag(folder: Path, drive, *, swap=False, wrap=False, tf=False) -> Path:
+def write_bag(folder: Path, drive, *, swap=False, wrap=None, tf=False) -> Path:
     run, gyro, poses = drive
     with RecordedBag(folder) as bag:
         for stamp, *angles in zip(
             run.wheels.stamps, run.wheels.left, run.wheels.right, strict=True
         ):
-            if wrap:
-                angles = [math.remainder(angle, math.tau) for angle in angles]
+            if wrap is not None:
+                angles = [math.remainder(angle, wrap) for angle in angles]
             bag.joint_state(
                 "/joint_states", JointSample(stamp, tuple(angles), (0, 0), (0, 0)), effort=False
             )
@@ -62,7 +66,7 @@ def write_bag(folder: Path, drive, *, swap=False, wrap=False, tf=False) -> Path:
 
 
 def test_a_bag_becomes_files(drive, tmp_path, capsys) -> None:
-    bag, output = write_bag(tmp_path / "bag", drive, wrap=True), tmp_path / "out"
+    bag, output = write_bag(tmp_path / "bag", drive, wrap=math.tau), tmp_path / "out"
     arguments = [str(bag), "--robot", "twil", "--output", str(output)]
     assert main(arguments) == 0
     said = capsys.readouterr().out
@@ -230,3 +234,109 @@ def test_a_table_without_wheels_names_what_is_missing(tmp_path, capsys) -> None:
     table.write_text("time,left_position\n0,1\n1,2\n")
     assert main([str(table), "--robot", "twil", "--output", str(tmp_path)]) == 2
     assert "no column holds right_position" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", ["table", "bag"])
+def test_a_wheel_of_the_reversed_sign_is_named_and_read_with_its_sign(
+    drive, tmp_path, capsys, side, kind
+) -> None:
+    run, gyro, poses = drive
+    angles = {"left": run.wheels.left, "right": run.wheels.right}
+    angles[side] = -angles[side]
+    wheels = WheelTurns(run.wheels.stamps, angles["left"], angles["right"])
+    if kind == "bag":
+        path = write_bag(tmp_path / "bag", (replace(run, wheels=wheels), gyro, poses))
+    else:
+        path = tmp_path / "log.csv"
+        table = np.column_stack((wheels.stamps, wheels.left, wheels.right, gyro.rate))
+        header = "time,left_position,right_position,gyro_z"
+        np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.6f")
+    assert calibrated(path)[0] == 1
+    said = capsys.readouterr().err
+    assert f"the sign of the {side} wheel is reversed" in said
+    assert "joints.signs" in said
+    data = yaml.safe_load(load_robot("twil").path.read_text())
+    data["joints"]["signs"] = [-1 if name == side else 1 for name in ("left", "right")]
+    robot = tmp_path / "signed.yaml"
+    robot.write_text(yaml.safe_dump(data))
+    words = [str(path), "--robot", str(robot), "--output", str(tmp_path / "o"), "--no-pictures"]
+    assert main(words) == {"bag": 0, "table": 3}[kind]
+    found = json.loads((tmp_path / "o" / "summary.json").read_text())["calibration"]
+    ratio = found["track_over_mean_radius"]["value"]
+    assert ratio == pytest.approx(TRUE.separation / 0.0754, rel=0.02)
+
+
+@pytest.mark.parametrize("wrap", [16.0 * math.tau, 9.0, 40.0])
+def test_counters_that_wrap_cost_no_reading(drive, tmp_path, capsys, wrap) -> None:
+    """Before: "an encoder was reset: 2427 readings ignored", status 1."""
+    whole = read_readings([write_bag(tmp_path / "whole", drive)], ReadingOptions(), TWIL).wheels
+    bag = write_bag(tmp_path / "bag", drive, wrap=wrap)
+    found = read_readings([bag], ReadingOptions(), TWIL)
+    assert len(found.wheels.stamps) == len(whole.stamps)
+    assert "reset" not in " ".join(found.notes)
+    for name in ("left", "right"):
+        turned, true = (getattr(each, name) for each in (found.wheels, whole))
+        wraps = math.ceil(np.ptp(true) / wrap) + 1
+        np.testing.assert_allclose(turned - turned[0], true - true[0], atol=0.01 * wraps)
+
+
+@pytest.mark.parametrize(("radius", "track"), [(2.0, 1.0), (0.5, 1.0), (1.0, 2.0), (2.0, 2.0)])
+def test_given_lengths_that_are_off_by_two_are_corrected(
+    drive, tmp_path, capsys, radius, track
+) -> None:
+    """Before: refused, and with a radius of half of the given one without any file."""
+    described = yaml.safe_load(load_robot("twil").path.read_text())
+    described["wheels"]["radius"] = radius * TRUE.left_radius
+    described["wheels"]["separation"] = track * TRUE.separation
+    if radius < 1.0:  # lighter wheels have less inertia
+        described["wheels"] |= {"inertia_spin": 1.0e-4, "inertia_yaw": 1.0e-4}
+    robot = tmp_path / "twil.yaml"
+    robot.write_text(yaml.safe_dump(described))
+    bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
+    arguments = [str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]
+    assert main(arguments) == 0
+    found = json.loads((output / "summary.json").read_text())
+    for name, true in (
+        ("left_radius", TRUE.left_radius),
+        ("right_radius", TRUE.right_radius),
+        ("track", TRUE.separation),
+    ):
+        assert found["calibration"][name]["value"] == pytest.approx(true, rel=6e-3), name
+    refused = radius == 2.0 and "robot_file" in found
+    assert (output / "twil_calibrated.yaml").exists() is not refused
+    if refused:
+        assert found["robot_file"] in capsys.readouterr().out
+
+
+def test_a_radius_that_contradicts_an_inertia_costs_the_robot_file_only(
+    drive, tmp_path, capsys
+) -> None:
+    """Before: one sentence about inertia_spin, no table and no summary.json."""
+    described = yaml.safe_load(load_robot("twil").path.read_text())
+    total = described["body"]["mass"] + 2.0 * described["wheels"]["mass"]
+    most = 0.5 * HEAVIEST_ROTORS * total * (1.5 * TRUE.left_radius) ** 2
+    described["wheels"] |= {"radius": 1.6 * TRUE.left_radius, "inertia_spin": most}
+    robot = tmp_path / "twil.yaml"
+    robot.write_text(yaml.safe_dump(described))
+    bag, output = write_bag(tmp_path / "bag", drive), tmp_path / "out"
+    assert main([str(bag), "--robot", str(robot), "--output", str(output), "--no-pictures"]) == 0
+    said, found = capsys.readouterr().out, json.loads((output / "summary.json").read_text())
+    assert "twil_calibrated.yaml is not written" in found["robot_file"]
+    assert "wheels.inertia_spin" in found["robot_file"] and found["robot_file"] in said
+    assert not (output / "twil_calibrated.yaml").exists()
+    assert (output / "odometry_parameters.yaml").exists()
+    assert found["calibration"]["track"]["identified"]
+
+
+def test_a_second_publisher_is_named_and_not_an_encoder_that_was_reset(drive, tmp_path) -> None:
+    """Before: "an encoder was reset: N readings ignored"."""
+    run = drive[0]
+    with RecordedBag(tmp_path / "bag") as bag:
+        rows = zip(run.wheels.stamps, run.wheels.left, run.wheels.right, strict=True)
+        for at, (stamp, *angles) in enumerate(rows):
+            for time, turned in ((stamp, angles), (stamp + 0.003, (0.0, 0.0)))[: 1 + (at % 7 == 3)]:
+                sample = JointSample(time, tuple(turned), (0, 0), (0, 0))
+                bag.joint_state("/joint_states", sample, effort=False)
+    with pytest.raises(RecordingError, match="a second node publishes these joints"):
+        read_readings([tmp_path / "bag"], ReadingOptions(), TWIL)

@@ -4,6 +4,9 @@
 Each is the same log of made motors, 1 kHz for 0.7 s, in another form.
 """
 
+import sqlite3
+from contextlib import closing
+
 import numpy as np
 import pytest
 from identify_command import identify
@@ -167,3 +170,78 @@ def test_torques_beside_voltages_stay_a_torque_robot(tmp_path, capsys):
     words = ("--robot", "twil", "--effort-unit", "ampere", "--torque-constant", "0.3")
     identify(tmp_path, tmp_path / "bag", *words)
     assert "kind of robot: torque" in capsys.readouterr().out
+
+
+def as_humble_writes(folder, kind=""):
+    """Remove the definitions that newer recorders add to SQLite files; change a type's name."""
+    file = next(folder.glob("*.db3"))
+    with closing(sqlite3.connect(file)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master")]
+        for name in tables:
+            if name in ("message_definitions", "schema"):
+                database.execute(f"DROP TABLE {name}")
+        if kind:
+            database.execute("UPDATE topics SET type = ?", (kind,))
+        database.commit()
+    (folder / "metadata.yaml").unlink()
+    return file
+
+
+def test_interfaces_are_read_without_definitions(tmp_path):
+    """Before: "nothing to identify"."""
+    motors, rows = log()
+    with RecordedBag(tmp_path / "bag", "sqlite3") as bag:
+        for row in rows:
+            ros2_control(bag, *row)
+    status, summary = identify(tmp_path, as_humble_writes(tmp_path / "bag"))
+    assert status == 0
+    for side, motor in zip(("left", "right"), motors, strict=True):
+        found = summary["motors"][f"{side} motor"]["parameters"]["Ke"]["value"]
+        assert found == pytest.approx(motor.constant, rel=0.02)
+
+
+def test_a_type_that_is_not_known_is_not_damage(tmp_path, capsys):
+    _, rows = log()
+    with RecordedBag(tmp_path / "bag", "sqlite3") as bag:
+        for row in rows[:50]:
+            ros2_control(bag, *row)
+    file = as_humble_writes(tmp_path / "bag", "my_msgs/msg/Motors")
+    words = (
+        "--columns",
+        NAMED.replace("=status", "=/status").replace("/status", "/dynamic_joint_states"),
+    )
+    status, _ = identify(tmp_path, file, *words)
+    assert status == 2
+    said = capsys.readouterr()
+    assert "the type my_msgs/msg/Motors is not known here" in said.out + said.err
+    assert "damaged" not in said.out + said.err
+
+
+def test_stamps_since_1970_give_the_values_of_stamps_since_0(tmp_path):
+    """Before, the rounding of the period added up over the samples: Ke 4 deviations too large."""
+    rng = np.random.default_rng(3)
+    period, count = 0.005, 2000
+    volts = np.repeat(rng.uniform(-8.0, 8.0, count // 40), 40)
+    speed, current = np.zeros(count), np.zeros(count)
+    for k in range(count - 1):
+        current[k] = (volts[k] - 0.35 * speed[k]) / 1.2
+        torque = 0.35 * current[k] - 0.01 * speed[k]
+        speed[k + 1] = speed[k] + period * torque / 0.02
+    current[-1] = (volts[-1] - 0.35 * speed[-1]) / 1.2
+    current += 0.02 * rng.normal(size=count)
+    found = []
+    for begin in (0.0, 1.7e9):
+        times = begin + period * np.arange(count)
+        rows = np.column_stack((times, volts, volts, current, current, speed, speed))
+        header = ("time", *(f"{s}_{q}" for q in ("voltage", "current", "velocity")
+                            for s in ("left", "right")))  # fmt: skip
+        path = tmp_path / f"{begin:g}.csv"
+        lines = [",".join(map(repr, row)) for row in rows.tolist()]
+        path.write_text("\n".join((",".join(header), *lines)))
+        status, summary = identify(tmp_path / f"out {begin:g}", path)
+        assert status == 0
+        found.append(summary["motors"]["left motor"]["parameters"])
+    for name, true in (("R", 1.2), ("Ke", 0.35)):
+        first, second = (each[name] for each in found)
+        assert abs(first["value"] - true) < 4.0 * first["std"]
+        assert abs(second["value"] - first["value"]) < 0.05 * first["std"]

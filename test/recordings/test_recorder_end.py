@@ -20,8 +20,8 @@ def recorder(domain, tmp_path):
     """Makes a recorder of a robot's states and of ident, with the words for `ends_with`."""
     made = []
 
-    def make(ends_with):
-        words = ["topics:=joint_states ident/status", f"output:={tmp_path}/bag"]
+    def make(ends_with, *more):
+        words = [*more, "topics:=joint_states ident/status", f"output:={tmp_path}/bag"]
         words += [f"ends_with:={ends_with}"] if ends_with else []
         arguments = [part for word in words for part in ("-p", word)]
         rclpy.init(args=["--ros-args", *arguments], domain_id=domain)
@@ -57,6 +57,15 @@ def test_it_ends_with_the_run_though_the_driver_goes_on(recorder, ends_with, end
     spin(node, lambda: node.exit_code is not None, 10.0 if ends else 1.5)
     assert node.exit_code == (0 if ends else None)
     driver.destroy_node()
+
+
+def test_it_does_not_wait_for_ever_for_an_end_that_nobody_publishes(recorder, capfd):
+    node, driver = recorder("ident/status", "patience:=0.5"), rclpy.create_node("driver")
+    driver.create_publisher(JointState, "joint_states", 1)
+    assert spin(node, lambda: node.exit_code is not None, 10.0)
+    assert node.exit_code == 1
+    driver.destroy_node()
+    assert "no node published /ident/status within 0.5 s" in capfd.readouterr().err
 
 
 def test_a_topic_that_is_not_recorded_is_refused(recorder):

@@ -108,6 +108,28 @@ def test_time_begins_with_driving():
     assert recording.elapsed == 0.3
 
 
+def test_a_jump_of_time_is_no_time_of_the_run():
+    """Stamps jump by an hour after 0.5 s, and no sample is lost by it; states come at 10 Hz."""
+    recording = DriveRecording(CONTROLLERS["backstep_controller"])
+    hour = 3600 * 10**9
+    stamps = stamps_of(100) + hour * (np.arange(100) >= 50)
+    for first in range(0, 100, 10):
+        part = stamps[first : first + 10]
+        recording.add_status(part, status_rows(100)[first : first + 10])
+        recording.add_truth(part, truth_rows(10, first))
+        # By the controller, the step over the jump takes no time.
+        elapsed = 0.01 * (first + 9 - (first >= 50))
+        recording.add_state(driving(elapsed, int(part[-1])))
+    run = recording.run()
+    expected = 0.01 * (np.arange(100) - (np.arange(100) >= 50))
+    assert run.time == pytest.approx(expected, abs=1e-6)
+    assert np.array_equal(run.true[:, 0], run.odometry[:, 0])
+    # A reset of time forgets the jump, as it forgets the samples.
+    recording.add_status(stamps_of(10), status_rows(10))
+    recording.add_state(driving(0.05, int(stamps_of(10)[-1])))
+    assert recording.run().time[-1] == pytest.approx(0.05, abs=1e-6)
+
+
 def test_linearizing_has_no_poses():
     recording = DriveRecording(CONTROLLERS["linearizing_controller"])
     recording.add_status(stamps_of(3), np.array([[1.0, 2.0, 3.0, 4.0, 5.0, -6.0]] * 3))

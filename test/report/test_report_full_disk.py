@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report on a disk that is full: a sentence for each file, none of them half."""
 
+import json
 import os
 import subprocess
 import sys
@@ -57,7 +58,28 @@ def test_what_finds_room_is_written_and_the_rest_is_named(small_disk):
     assert {path.name for path in small_disk.iterdir()} == {"summary.json", "small.png"}
     large = small_disk / "large.png"
     assert f"{large} was not written: No space left on device; free space there" in said
+    (named,) = json.loads((small_disk / "summary.json").read_text())["missing_files"]
+    assert named.startswith(f"{large} was not written: No space left on device")
     assert "Traceback" not in said
+
+
+def test_the_summary_of_a_killed_report_names_what_is_missing(tmp_path):
+    class Killed(BaseException):
+        pass
+
+    def die(path):
+        raise Killed
+
+    console, drawing = Console(width=400, record=True), Drawing("diffbot_report.panels")
+    writer = ReportWriter(RunDescription(), tmp_path, console, drawing)
+    findings = RunFindings(1.0, lambda title: title, {}, {}, (), lambda: [Picture("a.png", die)])
+    with pytest.raises(Killed):
+        writer.write(findings, Ending(Outcome.COMPLETED), None, float("inf"))
+    assert json.loads((tmp_path / "summary.json").read_text())["missing_files"] == [
+        "pictures: not written"
+    ]
+    assert written(tmp_path, {})[0] is True
+    assert json.loads((tmp_path / "summary.json").read_text())["missing_files"] == []
 
 
 def test_a_summary_that_finds_no_room(small_disk):

@@ -19,7 +19,13 @@ from ident_example import (
 
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.run_end import IdentState, RunPhase
-from diffbot_report.sample_buffer import SampleBuffer
+from diffbot_report.sample_buffer import RunClock, SampleBuffer
+
+
+def from_the_epoch():
+    clock = RunClock()
+    clock.add(0, 0.0)
+    return clock
 
 
 @given(st.integers(4, 60), st.integers(0, 3000), st.floats(0.001, 1.0))
@@ -29,7 +35,7 @@ def test_buffer_of_single_rows_is_bounded_and_even(capacity, count, period):
         stamp = stamp_of(k * period)
         if buffer.wants(stamp):
             buffer.take(stamp, (float(k),))
-    times, rows = buffer.since(0)
+    times, rows = buffer.since(from_the_epoch())
     assert len(times) <= capacity
     assert len(times) >= min(count, capacity // 2 - 1)
     # Each row still belongs to its time.
@@ -130,7 +136,7 @@ def test_reset_of_robot_time_starts_a_buffer_anew():
     for time in (5.0, 6.0, 0.5):
         assert buffer.wants(stamp_of(time))
         buffer.take(stamp_of(time), (time,))
-    assert buffer.since(0)[0].tolist() == [0.5]
+    assert buffer.since(from_the_epoch())[0].tolist() == [0.5]
 
 
 def test_the_last_row_is_kept_and_takes_the_place_of_one_with_its_stamp():
@@ -147,3 +153,15 @@ def test_the_last_row_is_kept_and_takes_the_place_of_one_with_its_stamp():
 def test_buffer_refuses(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} = "):
         SampleBuffer(**{"width": 1, **wrong})
+
+
+def test_a_pause_takes_no_time_of_the_curves():
+    """Stopped for 4.79 s after 2 s, as by ~/enable: what came before stays in the curves."""
+    recording = IdentRecording()
+    for k in range(40):
+        stamp = stamp_of(0.1 * k + 4.79 * (k > 20))
+        recording.add_state(
+            IdentState(stamp, RunPhase.EXCITING, elapsed=0.1 * (k - (k > 20)), duration=0.0)
+        )
+    times, _ = recording.motion()
+    assert times == pytest.approx([0.1 * (k - (k > 20)) for k in range(40)], abs=1e-6)

@@ -75,6 +75,7 @@ def test_keys_and_values(tmp_path):
     assert mass["closed_form"] == pytest.approx(mass["value"])
     assert read["physical"]["first_moment"]["interval95"] != [None, None]  # From K5 alone.
     assert read["versions"]["numpy"] == np.__version__
+    assert read["versions"]["ros"]  # also where ROS comes from wheels, which do not tell it
     assert read["friction"] == {}
     assert read["verification"] == {"state": "not_verified"}
 

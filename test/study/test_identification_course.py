@@ -281,6 +281,23 @@ def test_a_robot_that_is_pushed_while_it_is_stopped_knows_where_it_is():
     assert course.elapsed == pytest.approx(PERIOD)
 
 
+@pytest.mark.parametrize("estimator", ["integral", "rls", "kalman"])
+@pytest.mark.parametrize("phase", [Phase.EXCITING, Phase.VERIFYING])
+def test_a_pause_is_no_gap(estimator, phase):
+    """After ~/enable false and true no sample is refused for the time in between."""
+    own = ROBOT.excitation
+    scale = MotionScale(own.linear_velocity, own.angular_velocity, own.amplitude)
+    course = standing(make_estimator(estimator, ROBOT.geometry, scale), duration=60.0)
+    for step in range(100):
+        course.update(at(step))
+    course.phase = phase
+    for step in range(100, 579):
+        course.rest(at(step))
+    for step in range(579, 600):
+        course.update(at(step))
+    assert course.phase is phase
+
+
 class Slow(Estimating):
     """An Estimating that notes what came before each estimate."""
 
@@ -313,3 +330,36 @@ def test_a_look_comes_after_the_torque(kind, until):
         course.follow_up()
     before = [earlier for earlier, now in zip(said, said[1:], strict=False) if now == "estimate"]
     assert before == ["torque"] * course.looks == ["torque"] * 5
+
+
+@pytest.mark.parametrize("text", ["K5 5% K7 1%", "k5=5%, k7=1 %", "K7 1%,K5 5.0%", "K5 5 % K7 1 %"])
+def test_a_precision_is_read(text):
+    assert Precision.parse(text).limits == {"k5": 0.05, "k7": pytest.approx(0.01)}
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_no_precision_is_none(text):
+    assert Precision.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("K5 5", "K5 5 has no unit: write K5 5%"),
+        ("K5 5% K7 0.01", "K7 0.01 has no unit: write K7 0.01%"),
+        ("K5 5 K6 5%", "write K5 5%"),
+        ("K5", "'' after K5 must be a percentage > 0"),
+        ("K5 %", "'%' after K5 must be a percentage"),
+        ("K5 -5%", "'-5' after K5"),
+        ("K5 nan%", "must be a percentage > 0"),
+        ("5%", "'5' must be one of K5, K6, K7, K8"),
+        ("K5 5% 1%", "'1' must be one of"),
+        ("K9 5%", "'K9' must be one of"),
+        ("K5 5% K5 1%", "each once"),
+    ],
+)
+def test_a_precision_without_its_unit_is_refused_with_advice(text, said):
+    """Before, "K5 5" counted as 5 %."""
+    with pytest.raises(ValueError) as refused:
+        Precision.parse(text)
+    assert said in str(refused.value) and "K5 5% K6 5% K7 1% K8 1%" in str(refused.value)

@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from made_recordings.excited_runs import RunSetting, record
+from identify_command import identify
+from made_recordings.excited_runs import RunSetting, record, usual_run
 
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS, WHEELS
 from diffbot_study import identify_arrays
 
 
@@ -40,7 +42,7 @@ def test_a_row_with_nan_is_left_out_and_said(log, column):
     arrays = [each.copy() for each in log[:3]]
     arrays[column][300] = math.nan
     found = identified(*arrays)
-    assert found.samples == len(arrays[0]) - 1
+    assert found.samples == len(arrays[0]) - 2  # the torque before the first row is not known
     assert "1 of 1001 rows are ignored, the first is row 300" in found.warnings[0]
 
 
@@ -120,3 +122,51 @@ def test_millimetres_are_refused(log, radius, separation, words):
 def test_so_are_too_few_rows(log, rows):
     with pytest.raises(ValueError, match=f"{rows} rows .* must be at least 2"):
         identified(*(each[:rows] for each in log[:3]))
+
+
+@pytest.mark.parametrize("case", ["whole", "from epoch", "rests", "lost", "wraps", "short"])
+def test_a_table_of_the_same_rows_gives_the_same_numbers(log, tmp_path, case):
+    """Before: arrays were fitted to all rows, tables to three quarters of them."""
+    run = usual_run() if case != "short" else None
+    if run is None:
+        time, angles, torques = (each.copy() for each in log[:3])
+    else:
+        columns = ("stamp", "position", "effort")
+        time, angles, torques = (np.array([getattr(s, c) for s in run.samples]) for c in columns)
+    if case == "from epoch":
+        time = time + 1.7e9
+    if case == "rests":  # for 4 s in the middle
+        at = len(time) // 2
+        still = np.arange(1, 401)
+        time = np.concatenate((time[:at], time[at - 1] + 0.01 * still, time[at:] + 4.0))
+        angles = np.concatenate((angles[:at], np.tile(angles[at - 1], (400, 1)), angles[at:]))
+        torques = np.concatenate((torques[:at], np.zeros((400, 2)), torques[at:]))
+    if case == "lost":
+        kept = np.delete(np.arange(len(time)), [*range(60, 960, 90), *range(1500, 1600)])
+        time, angles, torques = time[kept], angles[kept], torques[kept]
+    if case == "wraps":
+        angles = np.remainder(angles, 20000 * math.tau / 4096)
+    path = tmp_path / "log.csv"
+    speeds = np.gradient(np.unwrap(angles, axis=0), time, axis=0)
+    for more in (np.empty((len(time), 0)), speeds):
+        header = ["time", *POSITIONS, *EFFORTS, *WHEELS][: 5 + more.shape[1]]
+        rows = np.column_stack((time, angles, torques, more)).tolist()
+        lines = [",".join(map(repr, row)) for row in rows]
+        path.write_text("\n".join((",".join(header), *lines)) + "\n")
+        wheels = ("--wheel-radius", "0.075", "--track", "0.27217")
+        _, summary = identify(tmp_path, path, *wheels)
+        found = identified(time, angles, torques)
+        for i, name in enumerate(("K5", "K6", "K7", "K8")):
+            own = summary["parameters"][name]
+            assert found.values[i] == pytest.approx(own["value"], rel=1e-9)
+            assert math.sqrt(found.variances[i]) == pytest.approx(own["std"], rel=1e-9)
+        assert found.samples == summary["samples"]
+        for i, name in enumerate(("viscous_left", "viscous_right")):
+            own = summary["friction"][name]["value"]
+            assert found.friction.values[i] == pytest.approx(own, rel=1e-9, abs=1e-12)
+
+
+def test_arrays_of_one_encoder_are_refused_as_a_table_is(log):
+    time, angles, torques, _ = log
+    with pytest.raises(ValueError, match="one encoder is recorded as both wheels"):
+        identified(time, angles[:, [0, 0]], torques)

@@ -11,6 +11,7 @@ import pytest
 import rclpy
 
 from diffbot_bringup.workspace.environment import (
+    _PROFILES,
     prepend,
     read_hooks,
     with_defaults,
@@ -182,3 +183,11 @@ def test_hooks_are_what_the_script_adds(tmp_path):
     base = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "/of/the/user"}
     hooks = read_hooks(tmp_path, Path(sys.executable), base)
     assert hooks == {"PYTHONPATH": [f"{tmp_path}/site"], "PATH": [f"{tmp_path}/bin"]}
+
+
+def test_the_profiles_that_close_discovery_are_those_of_the_suite():
+    from diffbot_node import robot_messages  # loads ROS
+
+    names = {variable: Path(path).name for variable, path in _PROFILES.items()}
+    assert set(names) == set(robot_messages._PROFILE_VARIABLES)
+    assert set(names.values()) == robot_messages._CLOSED_PROFILES

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,9 +55,10 @@ def calibrate(argv: list[str]) -> int:
     from diffbot_ident.calibration.command import main
 
     def write(calibration: Calibration | None, folder: Path) -> Path:
+        from diffbot_description.spoken_commands import spoken
         from diffbot_report.calibration_page import write_calibration_page
 
-        command = shlex.join(["./diffbot", "calibrate", *argv])
+        command = spoken("calibrate", *argv)
         return write_calibration_page(calibration, folder, command)
 
     return main(argv, "diffbot calibrate", write)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from diffbot_bringup import domains
+from diffbot_bringup import domains, leftovers
 from diffbot_bringup.usage import UsageError
 from diffbot_bringup.xml_launch.arguments import Request, describe, understand
 from diffbot_bringup.xml_launch.document import (
@@ -24,6 +25,9 @@ from diffbot_bringup.xml_launch.document import (
 from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
+from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main(argv: list[str]) -> int:
@@ -61,7 +65,63 @@ def _launch(request: Request) -> int:
             return 0
         for text in _about_domain(run):
             say("INFO", text)
-        return Supervisor(resolver.processes, name).run()
+        results = _claimed(resolver, name)
+        status = Supervisor(resolver.processes, name).run()
+        if status and results is not None:
+            _tell_of_missing_summary(results, name, status)
+        return status
+
+
+def _claimed(resolver: Resolver, name: str) -> Path | None:
+    """Make the folder of the results this launch's own; None if the launch has no results.
+
+    A launch file that includes several of them has several folders, which their nodes claim.
+
+    Raises:
+        UsageError: It belongs to another run, or cannot be made.
+    """
+    names = {launch_name(process.environment) for process in resolver.processes}
+    if len(names - {""}) != 1 or "results" not in resolver.scope.configurations:
+        return None
+    (launch,) = names - {""}
+    given = str(resolver.scope.configurations["results"])
+    folder = Path(given).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        claim(folder, launch, name)
+        leftovers.sweep_results(folder)
+    except FolderTaken as error:
+        raise UsageError(f"argument 'results' = {error}") from None
+    except OSError as error:
+        raise UsageError(
+            f"argument 'results' = '{given}': {error.strerror}; give a folder that can be created "
+            "and written"
+        ) from None
+    return folder
+
+
+def _tell_of_missing_summary(folder: Path, name: str, status: int) -> None:
+    """Write a summary if the run left none, as its report was killed or found no space."""
+    path = folder / SUMMARY
+    if path.exists():
+        return
+    # The processes have ended: an impatient Ctrl-C can only cost this file.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    from diffbot_description.files import write_json  # imported late: NumPy loads slowly
+
+    how = f"was stopped by {signal.Signals(status - 128).name}" if status > 128 else "failed"
+    content = {
+        "name": name,
+        "outcome": "stopped" if status > 128 else "failed",
+        "reason": f"the launch {how}, and no node wrote a summary",
+        "complete": False,
+        "missing": ["all results: their report was killed, did not begin, or found no space"],
+    }
+    try:
+        write_json(path, content)
+    except OSError as error:
+        say("ERROR", str(error))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 def _about_domain(run: domains.Registration | None) -> list[str]:

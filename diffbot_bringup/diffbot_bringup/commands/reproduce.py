@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 import time
@@ -16,6 +15,7 @@ from rich.console import Console
 
 from diffbot_bringup.usage import command_parser
 from diffbot_description.files import SUMMARY, dated_folder, strict, write_json
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.progress import Progress
 from diffbot_papers.page import (
     PAPERS,
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
                     sections.append(_compute(paper, progress, console))
         except KeyboardInterrupt:
             outcome = "stopped"
-        _write(sections, options, shlex.join(["./diffbot", "reproduce", *argv]), outcome, console)
+        _write(sections, options, spoken("reproduce", *argv), outcome, console)
     except OSError as error:
         where = options.output or "results"
         print(f"diffbot reproduce: --output {where}: {error.strerror}", file=sys.stderr)

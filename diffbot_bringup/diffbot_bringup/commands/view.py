@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from diffbot_bringup import domains
 from diffbot_bringup.usage import UsageError, command_parser
 from diffbot_bringup.xml_launch.resolver import find_executable
+from diffbot_description.spoken_commands import spoken
 
 _EPILOG = """\
 Without PATH it shows the active `diffbot launch`, or the run in ROS_DOMAIN_ID, with a stop button.
@@ -124,11 +124,11 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     if not any(run.summary or run.charts for run in runs):
         for recording in (run.path / RECORDING for run in runs):
             if recording.is_dir():
-                print(f"there is a recording: ./diffbot view {recording}", file=sys.stderr)
+                print(f"there is a recording: {spoken('view', str(recording))}", file=sys.stderr)
         return 2
     page = runs[0].path / _REPORT
     if len(runs) > 1 or not page.exists():
-        command = shlex.join(["./diffbot", "view", *argv])
+        command = spoken("view", *argv)
         try:
             folder = options.output or dated_folder("view")
             folder.mkdir(parents=True, exist_ok=True)

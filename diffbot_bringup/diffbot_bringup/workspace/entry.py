@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from diffbot_bringup import leftovers
 from diffbot_bringup.cli import COMMANDS, help_text, quietly
 from diffbot_bringup.usage import UsageError, check_one_of
 from diffbot_bringup.workspace.environment import SystemEnvironment
@@ -213,6 +214,8 @@ def _replace(
     options = ["-P"] if sys.version_info >= (3, 11) else []
     python = str(environment.python)
     sys.stderr.flush()
+    # Ctrl-C waits until the command unblocks it: Python would print where its start was.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     os.execve(python, [python, *options, "-m", "diffbot_bringup.cli", *argv], variables)
 
 
@@ -222,6 +225,7 @@ def _clean(root: Path) -> int:
         for folder in held_folders(made):
             stack.enter_context(alone(folder))
         shutil.rmtree(made)
+    leftovers.sweep()
     say("removed .diffbot")
     return 0
 

@@ -9,6 +9,8 @@ Exit status
     0    every process ended with 0, or stopped cleanly when ``on_exit="shutdown"`` asked it to
     1    a process failed or could not be started (it is named on standard error)
     130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP: 128 + the signal, as in shells)
+    148  it was itself stopped (Ctrl-Z, SIGSTOP), which ends the run: a stopped runner could not
+         stop the robot (SIGTTIN 149, SIGTTOU 150)
 """
 
 from __future__ import annotations
@@ -21,91 +23,22 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import IO, TextIO
 
-# The guard ends the processes of a launch when the launch itself is killed and cannot do so.
-#
-# It is a fork of the runner in a session of its own. Through a pipe it receives the process groups
-# that run. When the pipe closes while groups are still listed, the runner is gone. The guard then
-# does what the runner would have done: SIGINT first, so that a node can still command zero torque.
+from diffbot_bringup import leftovers
+from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
 
-# Time in s that a process has after SIGINT, and after SIGTERM, before the next signal.
-GRACE = (5.0, 5.0)
-
-
-def signal_group(group: int, number: int) -> bool:
-    """Send a signal (0: only test) to a process group; return False when the group is empty."""
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> None:
-    """Send groups a sequence of signals: (signal, seconds to wait) until none is left."""
-    left = list(groups)
-    for number, patience in ladder:
-        left = [group for group in left if signal_group(group, number)]
-        deadline = time.monotonic() + patience
-        while left and time.monotonic() < deadline:
-            time.sleep(0.02)
-            left = [group for group in left if signal_group(group, 0)]
-
-
-class Guard:
-    """The runner's end of the pipe. Start it before the first process and close it last."""
-
-    def __init__(self) -> None:
-        reading, self._writing = os.pipe()  # both close on exec, so only guard and runner have them
-        self._pid = os.fork()
-        if self._pid == 0:
-            os.close(self._writing)
-            _watch(reading)
-        os.close(reading)
-
-    def add_myself(self) -> None:
-        """Register the calling process as a group; called in a child before it runs its program."""
-        os.write(self._writing, b"+%d\n" % os.getpid())
-
-    def remove(self, group: int) -> None:
-        """Forget a group that has ended."""
-        with contextlib.suppress(BrokenPipeError):  # the guard was killed
-            os.write(self._writing, b"-%d\n" % group)
-
-    def close(self) -> None:
-        """End the guard, which ends the groups that are still registered."""
-        os.close(self._writing)
-        os.waitpid(self._pid, 0)
-
-
-def _watch(pipe: int) -> None:
-    """Run the guard; never returns."""
-    try:
-        os.setsid()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        null = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):  # do not keep the launch's terminal or pipes open
-            os.dup2(null, descriptor)
-        groups: set[int] = set()
-        with os.fdopen(pipe, "rb") as lines:
-            for line in lines:
-                (groups.add if line.startswith(b"+") else groups.discard)(int(line[1:]))
-        end_groups(
-            groups,
-            ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0)),
-        )
-    finally:
-        os._exit(0)
-
-
+# Packages whose executables let Ctrl-C through once Python has started, see
+# diffbot_node/executables.py, and which have only temporary files in the folder of those.
+_OUR_PACKAGES = (
+    *("diffbot_bringup", "diffbot_controllers", "diffbot_ident", "diffbot_node", "diffbot_report"),
+    *("diffbot_sim", "diffbot_view", "pose2d_trajectories"),
+)
 OUTPUTS = ("screen", "log", "both")
 LAST_LINES = 20  # lines of the log file that are shown when a process fails
 _READS = 16  # reads per turn: a process with endless output must not block the runner
@@ -134,6 +67,11 @@ class ProcessDescription:
     shutdown_on_exit: bool = False
     looks_on: bool = False  # a hidden node: the others continue without it, and it ends with them
     place: str = ""  # file:line of the element, for messages
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a node of the suite: it has only temporary files, and unblocks SIGINT."""
+        return Path(str(self.command[0])).parent.name in _OUR_PACKAGES
 
     def arguments(self, folder: Path) -> list[str]:
         """Return the command line; parameter texts are written to files in `folder`."""
@@ -170,8 +108,13 @@ class LogDirectory:
             root = Path(".diffbot", "log").absolute()
         else:
             root = Path(os.environ.get("ROS_HOME", "~/.ros")).expanduser() / "log"
+        self._root = root
         self._path = root / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{launch}-{os.getpid()}"
         self.commands = self._path / "launch.log"
+
+    def prune(self) -> None:
+        """Remove the oldest logs of earlier launches; see leftovers.prune_logs."""
+        leftovers.prune_logs(self._root)
 
     def file(self, name: str) -> Path:
         """Return the path of a log file; creates its folder."""
@@ -261,7 +204,7 @@ class Process:
                 stdout={"screen": None, "log": sink, "both": subprocess.PIPE}[description.output],
                 stderr=None if sink is None else subprocess.PIPE,
                 start_new_session=True,
-                preexec_fn=guard.add_myself,
+                preexec_fn=self._before_program,
             )
         except BaseException:
             if sink:
@@ -275,6 +218,12 @@ class Process:
             ):
                 if pipe:
                     self.tees.append(Tee(pipe, screen, description.name, sink))
+
+    def _before_program(self) -> None:
+        """Called in the child. A node of the suite hears SIGINT once Python has started."""
+        self._guard.add_myself()
+        if self.description.is_ours:
+            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
 
     def poll(self) -> bool:
         """Return whether it has ended; `code` is then its exit code (negative: the signal)."""
@@ -293,8 +242,15 @@ class Process:
             self._sink.close()
 
     def signal(self, number: int) -> None:
-        """Send a signal to the process and its descendants in the same group."""
-        signal_group(self.pid, number)
+        """Send an ending signal to the process and its descendants in the same group."""
+        end_group(self.pid, number)
+
+    def stopped_by(self) -> str:
+        """Return the signal that has stopped the process since the last call; empty if none has."""
+        with contextlib.suppress(ChildProcessError):
+            if found := os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
+                return signal.Signals(found.si_status).name
+        return ""
 
     def group_alive(self) -> bool:
         """Return whether the process or one it has started still runs."""
@@ -311,7 +267,11 @@ class Process:
 # Environment variable with the path of the failures file, which the reports read. It repeats the
 # name in diffbot_node.running, because importing that would load ROS (half a second).
 FAILURES = "DIFFBOT_LAUNCH_FAILURES"
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A launch file sets this variable for the nodes of a simulated robot (diffbot_node.own_run).
+_SIMULATED_RUN = "DIFFBOT_RUN"
+# Signals that would stop this process. While it was stopped, nothing could stop the robot.
+_SUSPENDING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_SUSPENDING)
 _GIVE_UP = 2.0  # s after SIGKILL: the kernel does not end a process that waits for a broken device
 _STUCK = 0.3  # s without anybody reading our output; after that, output no longer delays a stop
 # Exit codes of a process that stopped as requested, by the signal that was sent.
@@ -351,12 +311,14 @@ class Supervisor:
         with (
             self._selector,
             self._signals(),
-            tempfile.TemporaryDirectory(prefix="launch_parameters_") as files,
+            leftovers.temporary_folder() as files,
         ):
-            self._failures = Path(files) / "failures"
+            leftovers.sweep()
+            self._log.prune()
+            self._failures = files / "failures"
             self._guard = Guard()
             try:
-                self._start(Path(files))
+                self._start(files)
                 self._handle_signals()
                 while self._running:
                     self._process_events()
@@ -376,6 +338,8 @@ class Supervisor:
         os.set_blocking(writing, False)
 
         def receive(number: int, _frame: FrameType | None) -> None:
+            if number == signal.SIGTTOU:  # each write to the terminal would bring it again
+                signal.signal(number, signal.SIG_IGN)
             self._received.append(number)
             _drop_stuck_output()
 
@@ -409,6 +373,8 @@ class Supervisor:
                 return
             self._log.note(description)
             description.environment[FAILURES] = str(self._failures)
+            if description.is_ours:
+                description.environment["TMPDIR"] = str(files)
             try:
                 process = Process(description, self._guard, self._log, files / str(number))
             except OSError as error:
@@ -433,8 +399,29 @@ class Supervisor:
         self._handle_signals()
         for process in [process for process in self._running if process.poll()]:
             self._ended(process)
+        self._look_for_stopped()
         if self._ladder and time.monotonic() >= self._ladder[0][1]:
             self._escalate(self._ladder.pop(0)[0])
+
+    def _look_for_stopped(self) -> None:
+        """End the run if the guard, or a process of a real robot's run, was stopped or killed.
+
+        In a simulation the others wait for a stopped process; a hidden node is not waited for.
+        """
+        groups = [*(process.pid for process in self._running), *self._leftovers]
+        if why := self._guard.trouble(groups):
+            if self._ladder is None:
+                self._fail(why)
+            self._stop(why)
+        for process in self._running:
+            if not (name := process.stopped_by()):
+                continue
+            description = process.description
+            if self._ladder is not None:
+                signal_group(process.pid, signal.SIGCONT)  # or it would not hear how to end
+            elif not description.looks_on and _SIMULATED_RUN not in description.environment:
+                self._fail(f"{description.name} (stopped by {name})")
+                self._stop(f"{description.name} was stopped by {name}")
 
     def _sweep(self) -> None:
         """End what ended processes have left running (a shell's background job ignores SIGINT)."""
@@ -453,7 +440,9 @@ class Supervisor:
             say("WARNING", f"{name} again: already stopping, next signal in {max(when, 0.0):.0f} s")
             return
         self._stopped_by = number
-        self._stop("Ctrl-C (SIGINT)" if number == signal.SIGINT else name)
+        if number in _SUSPENDING:
+            name = f"the launch was stopped ({name}), and could not have stopped the robot"
+        self._stop({signal.SIGINT: "Ctrl-C (SIGINT)"}.get(signal.Signals(number), name))
 
     def _stop(self, reason: str) -> None:
         """Begin to stop all processes; a second call has no effect."""

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from geometry_msgs.msg import Pose2D
 
 from arc_odometry import Anomaly, AnomalyKind, Pose
-from arc_odometry.joints import RateLimit
+from arc_odometry.joints import LONGEST_PROGRESS, RateLimit
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_msgs.msg import ControllerState, PoseReference
 from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
@@ -445,13 +445,15 @@ class ReferenceRun:
     # Its time.
 
     def advance_to(self, stamp: float, anomaly: Anomaly | None) -> None:
-        """Process the time of a sample, s.
+        """Process the time of a sample, s; a jump of it does not count as time of the run.
 
         Raises:
             ValueError: The sample has an anomaly and must be rejected.
         """
-        if anomaly is not None and anomaly.kind is AnomalyKind.RESET and self._start is not None:
-            self._start += stamp - self.newest
+        reset = anomaly is not None and anomaly.kind is AnomalyKind.RESET
+        jumped = reset or stamp - self.newest > LONGEST_PROGRESS
+        if jumped and self._start is not None:
+            self._start += stamp - self.newest  # a jump is no progress of the run
         if anomaly is None or anomaly.kind is not AnomalyKind.LATE:
             self.newest = stamp
         if anomaly is not None:

@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass
 
 from arc_odometry import Anomaly, AnomalyKind, Pose, Velocity
+from arc_odometry.joints import seldom
 from arc_odometry.odometry import check_finite, check_positive
 
 PLACE = 0.1  # largest correction of the position at once, m
@@ -81,8 +82,7 @@ class OdometryStamps:
         if stamp - last > self._longest_gap:
             return Anomaly(
                 AnomalyKind.GAP,
-                f"no odometry for {stamp - last:.3f} s, limit {self._longest_gap:g} s; check the "
-                "robot's driver, or raise input_timeout for a slow one",
+                seldom("odometry", stamp - last, last, self._longest_gap),
             )
         return None
 

@@ -195,10 +195,13 @@ def _run(found: argparse.Namespace, console: Console, write_page: WritePage | No
         "outcome": "completed",
         "wall_time": time.monotonic() - began,
     }
-    paths = write_results(calibration, folder, robot=robot, about=about, pictures=found.pictures)
+    written = write_results(calibration, folder, robot=robot, about=about, pictures=found.pictures)
+    paths = [*written.paths]
     if found.pictures and write_page is not None:
         paths.append(write_page(calibration, folder))
     show(console, calibration)
+    if written.refusal is not None:
+        _say(console, written.refusal)
     for path in paths:
         _say(console, str(path))
     _say(console, f"Next: {next_step(calibration, paths)}")

@@ -28,7 +28,7 @@ TURN_WINDOW, WAY_WINDOW = 0.4, 1.0
 # Delays to try, s: a coarse grid, and a fine one around its best.
 DELAYS, FINE = np.arange(-1.0, 1.0001, 0.05), np.arange(-0.05, 0.0501, 0.005)
 # Minimum share of a sensor's turns that the wheels' turns explain, and range of their ratio.
-EXPLAINED, RATIO = 0.5, (0.5, 2.0)
+EXPLAINED, RATIO = 0.5, (0.2, 5.0)
 # Minimum sum of all turns, rad.
 LEAST_TURN = 1.0
 # Prior standard deviations of radii over track, as a share, and of the bias of a gyro, rad/s.
@@ -90,6 +90,7 @@ def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) 
     stamps = gyro.stamps[times]
     found = _turns(wheels, stamps, source, geometry, bias=steps)
     nominal = _slope(wheels, stamps, source, geometry, found.delay, bias=steps)
+    refuse_reversed(found)
     refuse_turns("gyro", *nominal, unit=("rad/s", "rate"))
     return found
 
@@ -126,8 +127,25 @@ def pose_turns(wheels: WheelTurns, poses: PoseReadings, geometry: WheelGeometry)
         again = _slope(wheels, stamps, degrees, geometry, other.delay)
         if again[1] > max(EXPLAINED, explained):
             slope, explained = again[0] / DEGREE, again[1]
+    refuse_reversed(found)
     refuse_turns("pose source", slope, explained, turned, unit=("rad", "yaw"))
     return found
+
+
+def refuse_reversed(turns: Turns) -> None:
+    """Refuse readings in which one wheel's angle falls as the wheel rolls forward.
+
+    Raises:
+        CalibrationError: It does; the message names the wheel.
+    """
+    low, high = sorted((turns.left, turns.right))
+    if low > 0.0 or not RATIO[0] * high < -low < RATIO[1] * high:
+        return  # both are right, or neither is, or the sensor does not follow the wheels at all
+    side = "left" if turns.left < 0.0 else "right"
+    raise CalibrationError(
+        f"the sign of the {side} wheel is reversed: its angle falls as the wheel rolls forward; "
+        "change its sign in joints.signs of the robot's file, or that of the encoder"
+    )
 
 
 def refuse_turns(
@@ -210,12 +228,6 @@ def mounting(
 
 def _mounting(wheels: WheelTurns, poses: PoseReadings, turns: Turns, mirrored: bool) -> Mounting:
     pairs, _ = windows(poses.stamps, WAY_WINDOW)
-    if min(turns.left, turns.right) <= 0.0:
-        side = "left" if turns.left <= 0.0 else "right"
-        raise CalibrationError(
-            f"the {side} wheel turns backwards when the robot drives forwards: change the sign of "
-            "that encoder"
-        )
     unit = WheelPath(wheels, WheelGeometry(turns.left, turns.right, 1.0))
     there = unit.poses(poses.stamps - turns.delay)
     place = there[:, 0] + 1j * there[:, 1]

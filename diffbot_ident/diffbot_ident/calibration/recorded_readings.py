@@ -44,11 +44,14 @@ from diffbot_ident.recording.bag_topics import (
     stamp_of,
     without_rosbags,
 )
+from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.options import NEWTON_METRE
 from diffbot_ident.recording.row_filter import RowFilter
-from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
+from diffbot_ident.recording.samples import EFFORTS, POSITIONS, TABLES, RecordingError
+from diffbot_ident.recording.segments import Segment
 from diffbot_ident.recording.table import CsvSource, beyond_wheels
 from diffbot_ident.recording.table_columns import GYRO, GYRO_NAMES, KNOWN, TIME, Column
+from diffbot_ident.recording.wheel_sources import WheelSources
 
 if TYPE_CHECKING:
     from diffbot_ident.recording.bag import Bag, BagTopic
@@ -171,7 +174,13 @@ def read_readings(
 
 def _table_rows(path: Path, options: ReadingOptions, geometry: WheelGeometry) -> _Rows:
     groups = (SENSORS["wheels"], *zip(SENSORS["gyro"], strict=True), SENSORS["poses"])
-    source = CsvSource(path, options.columns, options.rows, TABLE_CHANNELS, groups)
+
+    def find(names: Sequence[str]) -> Sides:
+        return find_wheels(names, options.left, options.right, options.robot)
+
+    source = CsvSource(
+        path, options.columns, options.rows, TABLE_CHANNELS, groups, options.robot, find
+    )
     missing = [name for name in POSITIONS if name not in source.channels]
     if missing:
         raise RecordingError(
@@ -206,7 +215,7 @@ def _bag_rows(path: Path, options: ReadingOptions) -> _Rows:
     feeds: dict[str, tuple[Callable[[Any], Iterable[tuple[float, ...]]], list[Any]]] = {}
     states = choose(bag.topics, STATES, options.joint_states)
     wheels = _wheels(bag, states, options)
-    feeds[states.name] = _stamped(joints(*wheels, ("position",))), rows.wheels
+    feeds[states.name] = _stamped(joints(wheels, ("position",), options.robot)), rows.wheels
     listed = [f"wheels {', '.join(joined(wheels))} of {states.name}"]
     imu = _imu_topic(bag, options)
     if imu is not None:
@@ -307,9 +316,16 @@ def _readings(
             f"{path}: no stamped angles of both wheels: joint states must hold `position` of both "
             "wheels and a stamp; add the position state interface"
         )
-    left, right = (_unwrapped(wheels[:, i]) for i in (1, 2))
+    angles = []
+    for name, values in zip(POSITIONS, wheels[:, 1:3].T, strict=True):
+        turned, wraps = continuous(wheels[:, 0], values, one_turn=True)
+        if wraps is not None and abs(wraps.size - math.tau) > 1e-6:
+            rows.notes.append(f"{path.name}: {wraps.sentence(name, float(wheels[0, 0]))}")
+        angles.append(_unwrapped(turned))
+    left, right = angles
     kept = _longest(wheels[:, 0], left, right)
     if (lost := len(wheels) - (kept.stop - kept.start)) > 0:
+        _check_sources(path, wheels)
         rows.notes.append(f"{path.name}: an encoder was reset: {lost} readings ignored")
     turns = WheelTurns(wheels[kept, 0], left[kept], right[kept])
     poses = _in_order(rows.poses)
@@ -320,6 +336,20 @@ def _readings(
             "frame with z up, such as base_link"
         )
     return RecordedReadings(turns, gyro, PoseReadings(*poses.T) if len(poses) else None, rows.notes)
+
+
+def _check_sources(path: Path, wheels: Array) -> None:
+    """Refuse rows of [stamp, angles left, right] that two publishers gave.
+
+    Raises:
+        RecordingError: Two publishers gave them.
+    """
+    sources = WheelSources(("the left", "the right wheel"))
+    period = float(np.median(np.diff(wheels[:, 0])))
+    angles = dict(zip(POSITIONS, wheels[:, 1:3].T, strict=True))
+    sources.check(Segment(wheels[:, 0], period, angles), EFFORTS)
+    if (two := sources.alternating()) is not None:
+        raise RecordingError(f"{path}: {two}")
 
 
 def _gyro(

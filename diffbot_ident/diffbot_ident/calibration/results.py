@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,11 @@ from arc_odometry import WheelGeometry
 from diffbot_description import Robot, write_atomically
 from diffbot_description.files import CALIBRATION_FILE, SUMMARY, read_yaml, strict, write_json
 from diffbot_description.loading import robot_from
+from diffbot_description.spoken_commands import spoken
 from diffbot_ident.calibration.calibrate import CalibratedValue, Calibration, sizes_of
 from diffbot_ident.calibration.charts import evidence_groups, sizes_group
 from diffbot_ident.calibration.held_out import HeldOut
+from diffbot_ident.parameter_file import Export
 
 PARAMETERS_NAME = "odometry_parameters.yaml"
 CALIBRATED = "_calibrated.yaml"
@@ -48,8 +49,10 @@ def write_results(
     robot: Robot | None = None,
     about: Mapping[str, Any] | None = None,
     pictures: bool = True,
-) -> list[Path]:
+) -> Export:
     """Write all files; a refused result has only calibration.yaml, summary.json and pictures.
+
+    Wheels that do not fit the rest of the robot's description cost the calibrated robot file only.
 
     Args:
         calibration: The result.
@@ -59,12 +62,12 @@ def write_results(
         pictures: Whether to draw pictures.
 
     Returns:
-        The files that were written.
+        The files that were written, and why there is no calibrated robot file.
 
     Raises:
-        ValueError: The calibrated wheels do not fit the robot's description.
         OSError: The folder cannot be written.
     """
+    refusal = None
     paths = [folder / CALIBRATION_FILE]
     text = yaml.safe_dump(_document(calibration), sort_keys=False, allow_unicode=True, width=100)
     write_atomically(paths[0], HEADER + text)
@@ -72,13 +75,20 @@ def write_results(
         paths.append(folder / PARAMETERS_NAME)
         write_atomically(paths[-1], _parameters(calibration))
         if robot is not None:
-            paths.append(write_calibrated_robot(calibration, robot, folder))
+            try:
+                paths.append(write_calibrated_robot(calibration, robot, folder))
+            except ValueError as error:
+                refusal = f"{robot.name}{CALIBRATED} is not written: {error}"
     if about is not None:
+        # A run that gave nothing has not reached its aim, whatever it drove.
+        failed = {} if calibration.usable else {"outcome": "failed"}
         content = {
             **about,
+            **failed,
             "reason": calibration.reason,
             "next_step": next_step(calibration, paths),
             "calibration": summary_of(calibration),
+            **({"robot_file": refusal} if refusal else {}),
         }
         paths.append(write_json(folder / SUMMARY, content))
     if pictures:
@@ -89,7 +99,7 @@ def write_results(
         for group in (sizes_group(calibration), *evidence_groups(calibration)):
             figure = group_figure(group, found)
             paths.append(write_atomically(folder / f"{group.picture}.png", figure.savefig))
-    return paths
+    return Export(tuple(paths), refusal)
 
 
 def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
@@ -101,10 +111,9 @@ def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:
         )
     for path in map(str, paths):
         if path.endswith(CALIBRATED):
-            return f"name it as the robot: ./diffbot launch ident robot:={shlex.quote(path)}"
-    file = shlex.quote(str(folder / PARAMETERS_NAME))
-    publisher = "./diffbot run arc_odometry odometry_publisher"
-    return f"give it to your odometry: {publisher} --ros-args --params-file {file}"
+            return f"name it as the robot: {spoken('launch', 'ident', f'robot:={path}')}"
+    publisher = ("run", "arc_odometry", "odometry_publisher", "--ros-args", "--params-file")
+    return f"give it to your odometry: {spoken(*publisher, str(folder / PARAMETERS_NAME))}"
 
 
 def write_calibrated_robot(calibration: Calibration, robot: Robot, folder: Path) -> Path:

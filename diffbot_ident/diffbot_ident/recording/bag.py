@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rosbags.interfaces import MessageDefinitionFormat
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from diffbot_description.limits import MESSAGE, SEARCHES, LimitError
@@ -28,6 +28,15 @@ from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.sqlite_file import SqliteFile
 
 __all__ = ["METADATA", "Bag", "BagTopic"]
+
+# Definitions of ros2_control's messages, which SQLite files of Humble and older do not hold; see
+# control_msgs, where they are the same in all distributions.
+CONTROL_TYPES = {
+    "control_msgs/msg/InterfaceValue": "string[] interface_names\nfloat64[] values",
+    "control_msgs/msg/DynamicJointState": (
+        "std_msgs/Header header\nstring[] joint_names\nInterfaceValue[] interface_values"
+    ),
+}
 
 
 class Bag:
@@ -123,27 +132,46 @@ class Bag:
             try:
                 return store.deserialize_cdr(data, topic.type)
             except Exception as error:
+                if topic.type not in store.fielddefs:
+                    self._warn_once(
+                        f"{self.path.name}: messages of {topic.name} are not read: the type "
+                        f"{topic.type} is not known here, and the recording holds no definition "
+                        "of it; ros2 bag convert to MCAP, on a computer that has the type, adds it"
+                    )
+                    return None
                 text = f"{self.path.name} is damaged: messages of {topic.name} are garbled: {error}"
                 if data[: len(ZSTD)] == ZSTD:
                     text = (
                         f"{self.path.name}: messages of {topic.name} are compressed one by one, "
                         f"which needs the recording's {METADATA}: give the whole folder"
                     )
-                if text not in self.warnings:
-                    self.warnings.append(text)
+                self._warn_once(text)
                 return None
 
         return decode
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
 
 
 def _defined(topic: BagTopic) -> bool:
     return topic.definition.format != MessageDefinitionFormat.NONE
 
 
+def with_control_types(store: Typestore) -> Typestore:
+    """Register CONTROL_TYPES in a store, and return it."""
+    for name, text in CONTROL_TYPES.items():
+        store.register(get_types_from_msg(text, name))
+    return store
+
+
 def _typestore(topic: BagTopic) -> Typestore:
     known = get_typestore(Stores.LATEST)
-    if topic.type in known.fielddefs or not _defined(topic):
+    if topic.type in known.fielddefs:
         return known
+    if not _defined(topic):
+        return with_control_types(known) if topic.type in CONTROL_TYPES else known
     store = get_typestore(Stores.EMPTY)
     store.register(defined_types(topic))
     return store

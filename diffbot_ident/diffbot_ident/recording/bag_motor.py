@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
                 f"--columns: {', '.join(missing)} not named; a motor needs all of "
                 f"{', '.join(MOTOR_CHANNELS)}, such as left_voltage=/motor_voltages.data[0]"
             )
-        return chosen
+        return _forward(chosen, options)
     found: dict[str, Column] = {}
     for quantity in WORDS:
         pair = _found(bag, quantity, options)
@@ -78,7 +79,20 @@ def motor_columns(bag: Bag, options: Options) -> dict[str, Column] | None:
             return None
         for side, field in zip(SIDES, pair, strict=True):
             found[f"{side}_{quantity}"] = Column(field)
-    return found
+    return _forward(found, options)
+
+
+def _forward(columns: Mapping[str, Column], options: Options) -> dict[str, Column]:
+    """Return the fields with the signs by which the robot's description makes forward positive."""
+    robot = robot_of(options)
+    if robot is None:
+        return dict(columns)
+    return {
+        channel: replace(column, factor=-column.scale)
+        if robot.joints.sign_of(channel) < 0
+        else column
+        for channel, column in columns.items()
+    }
 
 
 def voltage_and_current(bag: Bag, options: Options) -> bool:
@@ -295,6 +309,8 @@ def _check(bag: Bag, topic: BagTopic, get: Getter, channel: str, column: Column)
         first = list(islice(messages, SEARCHED))
     if any(math.isfinite(_or_nan(get, message)) for message in first):
         return
+    if not first and bag.warnings:
+        raise RecordingError(f"{channel}={column.name}: {bag.warnings[-1]}")
     fields = ", ".join(vars(first[0])) if first and hasattr(first[0], "__dict__") else "no message"
     raise RecordingError(
         f"{channel}={column.name}: no number there in the first {len(first)} messages of "

@@ -8,6 +8,7 @@ newest stamp before it plus the time passed since, at the pace of the robot's cl
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -188,7 +189,7 @@ def _joints(bag: Bag, options: Options) -> _Joints:
         )
         torque = "effort" in fields
         if torque:
-            read = joints(*wheels, ("effort",))
+            read = joints(wheels, ("effort",), robot_of(options))
             values = (read(message) for message in chain(first, islice(messages, TORQUES)))
             torque = any(v is not None and np.any(np.nan_to_num(v)) for v in values)
     return _Joints(topic, wheels, fields, torque)
@@ -211,7 +212,7 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         for field in ("position", "velocity", "effort")
         if field in found.fields and (own or field != "effort")
     )
-    read = joints(*found.wheels, fields)
+    read = joints(found.wheels, fields, robot_of(options))
     sources: list[Source] = []
     samples = 0
     for bag in bags:
@@ -219,7 +220,7 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         feeds = [Feed(states, joint_channels(fields), read)]
         if not own:
             commands = choose(bag.topics, ROLES["commands"], options.topics["commands"])
-            feeds.append(Feed(commands, TORQUE_COMMANDS, torques(found.wheels)))
+            feeds.append(Feed(commands, TORQUE_COMMANDS, torques(found.wheels, robot_of(options))))
         sources.append(BagSource(bag, feeds))
         samples += states.count
     efforts = "joint states" if own else "the commands"
@@ -231,6 +232,8 @@ def _torque(bags: Sequence[Bag], found: _Joints, options: Options) -> Recording:
         geometry=geometry,
         samples=samples,
         notes=[_note(TORQUE, options), wheels],
+        wheels=joined(found.wheels),
+        optional=WHEELS,
     )
 
 
@@ -288,7 +291,7 @@ def _velocity(bags: Sequence[Bag], options: Options) -> Recording:
         else:
             found = _joints(bag, options)
             needed_geometry(options, "to turn wheel speeds into motion")
-            read = joints(*found.wheels, ("velocity",))
+            read = joints(found.wheels, ("velocity",), robot_of(options))
             measured = Feed(found.topic, joint_channels(("velocity",)), read)
             of_wheels = True
         sources.append(BagSource(bag, (measured, driven)))
@@ -330,6 +333,8 @@ class BagSource:
         self._feeds = {feed.topic.name: feed for feed in feeds}
         self._leading = feeds[0].topic
         self._clock = RobotClock()
+        # Stamps of other topics minus the robot's time when they were logged, s.
+        self._apart: dict[str, array[float]] = {name: array("d") for name in self._feeds}
         self.warnings = bag.warnings
         self.done = 0
         self.total = sum(feed.topic.count for feed in feeds)
@@ -356,6 +361,24 @@ class BagSource:
                 kept = rows[name]
             kept.append((time, *values))
         yield from self._flush(rows)
+        self._check_clocks()
+
+    def _check_clocks(self) -> None:
+        """Check that all stamps are of one clock.
+
+        Raises:
+            RecordingError: They are not.
+        """
+        for name, apart in self._apart.items():
+            late = float(np.median(apart)) if len(apart) > FIRST else 0.0
+            if abs(late) > JUMP:
+                side = "before" if late < 0.0 else "after"
+                raise RecordingError(
+                    f"{self._bag.path.name}: {name} and {self._leading.name} have two clocks: at "
+                    f"the same time, {name} is stamped {abs(late):.10g} s {side} "
+                    f"{self._leading.name}; at most {JUMP:g} s is possible: set the clocks of both "
+                    "computers by NTP, or stamp both topics by the same clock"
+                )
 
     def _has_stamps(self) -> bool:
         """Whether the leading topic has stamps; otherwise wall time is used."""
@@ -367,6 +390,8 @@ class BagSource:
         if name == self._leading.name and stamp is not None:
             self._clock.stamped(logged, stamp)
         if stamp is not None:
+            if name != self._leading.name and self._clock.running:
+                self._apart[name].append(stamp - self._clock.time(logged))
             return stamp
         if self._clock.running:
             return self._clock.time(logged)

@@ -236,30 +236,47 @@ def twist(message: Any) -> Values:
     return float(message.linear.x), float(message.angular.z)
 
 
-def torques(sides: Sides) -> MessageReader:
-    """Return a reader of [left, right] torques of a Float64MultiArray, N m.
+def signs_of(sides: Sides, robot: Robot | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the signs of joints by the robot's description; 1 for a joint that it does not name.
+
+    Args:
+        sides: Names of the joints of the left and the right side.
+        robot: The description; None: there is none.
+    """
+    described = robot.joints if robot is not None else None
+    known = dict(zip(described.names, described.directions, strict=True)) if described else {}
+    left, right = (tuple(known.get(name, 1) for name in side) for side in sides)
+    return left, right
+
+
+def torques(sides: Sides, robot: Robot | None) -> MessageReader:
+    """Return a reader of [left, right] torques of a Float64MultiArray, N m, forward positive.
 
     The array holds one number per joint; those of a side are added. For an array of another length
     the reader returns None.
     """
     left, count = len(sides[0]), len(sides[0]) + len(sides[1])
+    signs = [sign for side in signs_of(sides, robot) for sign in side]
 
     def read(message: Any) -> Values | None:
-        data = [float(value) for value in message.data]
-        return (sum(data[:left]), sum(data[left:])) if len(data) == count else None
+        if len(message.data) != count:
+            return None
+        data = [sign * float(value) for sign, value in zip(signs, message.data, strict=True)]
+        return sum(data[:left]), sum(data[left:])
 
     return read
 
 
-def joints(left: Sequence[str], right: Sequence[str], fields: tuple[str, ...]) -> MessageReader:
+def joints(sides: Sides, fields: tuple[str, ...], robot: Robot | None) -> MessageReader:
     """Return a reader of fields of the joints of two sides: [left, right] of each field.
 
     Several joints of a side count as one, with their mean angle and speed and the sum of their
     efforts. For a message without all of these joints the reader returns None, since other devices
     publish joint states, too. A field that a message leaves empty is NaN. If the joints of a side
-    do not turn alike, the reader raises RecordingError.
+    do not turn alike, the reader raises RecordingError. Forward is positive, by the signs that the
+    robot's description gives its joints.
     """
-    sides = (left, right)
+    signs = signs_of(sides, robot)
     wheels = [SideWheels(side) if len(side) > 1 else None for side in sides]
 
     def combined(field: str, values: Sequence[float], wheel: SideWheels | None) -> float:
@@ -279,9 +296,9 @@ def joints(left: Sequence[str], right: Sequence[str], fields: tuple[str, ...]) -
         found: list[float] = []
         for field in fields:
             values = getattr(message, field)
-            for side, wheel in zip(sides, wheels, strict=True):
-                indices = [names.index(name) for name in side]
-                own = [float(values[i]) if i < len(values) else math.nan for i in indices]
+            for side, sign, wheel in zip(sides, signs, wheels, strict=True):
+                indices = zip([names.index(name) for name in side], sign, strict=True)
+                own = [s * float(values[i]) if i < len(values) else math.nan for i, s in indices]
                 found.append(combined(field, own, wheel))
         return tuple(found)
 

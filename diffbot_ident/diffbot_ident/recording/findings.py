@@ -27,6 +27,7 @@ from diffbot_description.files import (
     write_json,
 )
 from diffbot_description.identified_robot import with_drive
+from diffbot_description.spoken import spoken
 from diffbot_ident.parameter_file import (
     LABELS,
     Export,
@@ -50,6 +51,7 @@ from diffbot_ident.recording.velocity_analysis import AxisAnalysis, analyse_axis
 from diffbot_ident.recording.verdict import AnalysisOutcome, Evidence, Value, Verdict
 from diffbot_ident.recording.voltage_analysis import VoltageAnalysis, analyse_voltages
 from diffbot_ident.recording.weighing import Weighing
+from diffbot_ident.torque.effort_units import compared
 from diffbot_ident.torque.estimate import NAMES, UNITS, Estimate, EstimateState
 from diffbot_ident.torque.physical import (
     PhysicalQuantity,
@@ -196,7 +198,7 @@ def torque_findings(
     linear, angular = estimate.residual_std
     rests = (
         f"{estimate.samples} samples ({result.learnt:.1f} s) fitted, {result.held_out:.1f} s "
-        f"held out; residuals {linear:.2g} m/s² and {angular:.2g} rad/s²"
+        f"held out; residuals {spoken(linear, 2)} m/s² and {spoken(angular, 2)} rad/s²"
     )
     if math.isfinite(estimate.delay):
         rests += f"; torque delay {estimate.delay:g} control periods"
@@ -213,12 +215,18 @@ def torque_findings(
         verdicts=(verdict,),
         notes=[
             rests,
+            *(() if robot is None else _compared(estimate, robot)),
             *(() if scale is None else scale.notes),
             *(f"warning: {text}" for text in texts),
         ],
         summary={**_torque_summary(result), **({} if scale is None else scale.summary())},
         write=lambda directory: _write_torque(directory, result, robot, name),
     )
+
+
+def _compared(estimate: Estimate, robot: Robot) -> tuple[str, ...]:
+    line = compared(estimate, robot.model)
+    return () if line is None else (line,)
 
 
 def _over_runs(result: TorqueResult) -> tuple[TorqueResult, tuple[str, ...]]:

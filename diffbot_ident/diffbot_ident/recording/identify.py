@@ -8,6 +8,7 @@ axis but not the yaw axis), 1 if none may, 2 for wrong usage and for files that 
 
 from __future__ import annotations
 
+import math
 import signal
 import tempfile
 import threading
@@ -33,16 +34,18 @@ from diffbot_ident.recording.options import (
     Options,
     geometry_of,
     needed_geometry,
+    read_unit,
     robot_of,
     torque_scale,
     weighing_of,
 )
-from diffbot_ident.recording.samples import TABLES, WHEELS, Block, Recording, RecordingError
+from diffbot_ident.recording.samples import TABLES, Block, Recording, RecordingError
 from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings, evenly_chosen
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_ident.recording.table import open_tables
 from diffbot_ident.recording.verdict import show
 from diffbot_ident.recording.wpilog import read_wpilog
+from diffbot_ident.torque.estimate import NORMAL_95
 
 if TYPE_CHECKING:
     from arc_odometry import WheelGeometry
@@ -61,10 +64,6 @@ LOGS, BAGS = (".json", WPILOG), (".mcap", ".db3")
 # Speeds up to which the body and its command count as standstill, m/s and rad/s: there, stiction
 # dominates.
 STILL = {"command_v": 0.005, "command_w": 0.01, "v": 0.005, "w": 0.01}
-# Wheel speed up to which a wheel counts as standing still, rad/s.
-WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
-# Longest time between joint states that is bridged, s; see SampleCheck.
-JOINT_GAP = 0.06
 # Time between joint states above which torque changes are missed, s.
 SLOW_JOINTS = 0.025
 
@@ -255,17 +254,21 @@ class _Identify:
     def _torque(self, recording: Recording) -> Findings:
         # Here and below: modules that take long to load are imported after the recording is open.
         from diffbot_ident.recording.findings import torque_findings
-        from diffbot_ident.recording.torque_analysis import learn_weighed
+        from diffbot_ident.recording.torque_analysis import (
+            JOINT_GAP,
+            TORQUE_SEGMENTS,
+            learn_weighed,
+        )
         from diffbot_ident.recording.wheel_check import WheelCheck
+        from diffbot_ident.recording.wheel_signs import WheelSigns, opposite_centre
 
         geometry = needed_geometry(self._options, "to turn angles into motion")
         robot, weighing = robot_of(self._options), weighing_of(self._options)
-        segmenter = Segmenter(
-            SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
-        )
-        wheels = WheelCheck()
+        segmenter = Segmenter(TORQUE_SEGMENTS)
+        wheels, signs = WheelCheck(recording.wheels), WheelSigns(geometry)
         segments: Iterable[Segment] = wheels.watched(self._segments(recording, segmenter))
-        learn, loaded = self._learner(recording.samples, geometry, robot, weighing), None
+        segments = signs.watched(segments)
+        learn, loaded = self._learner(recording, geometry, robot, weighing), None
         if weighing is None:
             result = learn(segments)
         else:
@@ -278,22 +281,32 @@ class _Identify:
                 f"joint states come every {period:.3g} s: must be {JOINT_GAP:g} s or less, "
                 f"and {SLOW_JOINTS:g} s or less to be exact; record them faster"
             )
-        if result is None:
-            raise RecordingError("no stretch of the recording can be used: nothing was identified")
-        wrong = wheels.stuck() or (None if result.verified else wheels.no_effort())
+        wrong = wheels.wrong(verified=result is not None and result.verified)
+        if wrong is None and result is not None:
+            _, _, k7, k8 = result.estimate.values
+            wrong = signs.contradiction(k7, k8, robot if weighing is None else None)
         if wrong is not None:
             raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
+        if result is None:
+            nothing = "no stretch of the recording can be used: nothing was identified"
+            raise RecordingError(segmenter.two_clocks or nothing)
+        if result.question is not None:
+            names = ", ".join(source.name for source in recording.sources)
+            raise RecordingError(f"{names}: {result.question}")
         slow = (
             f"joint states come every {period:.3g} s; torques that change in between are lost, and "
             "the intervals do not count that; record every control period"
         )
         name = self._options.files[0].stem if robot is None else robot.name
         warnings = [slow] if period > SLOW_JOINTS else []
+        half_width = NORMAL_95 * math.sqrt(result.estimate.variances[0])
+        if opposite := opposite_centre(result.estimate.values[0], half_width, robot):
+            warnings.append(opposite)
         return torque_findings(result, robot, name, warnings, weighing, loaded)
 
     def _learner(
         self,
-        samples: int,
+        recording: Recording,
         geometry: WheelGeometry,
         robot: Robot | None,
         weighing: Weighing | None,
@@ -320,16 +333,20 @@ class _Identify:
             if said:
                 self._print(said)
 
+        unit = None if weighing is not None else read_unit(self._options, recording.torque_scale)
+
         def learn(segments: Iterable[Segment]) -> TorqueResult | None:
             return analyse_torque(
                 segments,
                 geometry,
                 scale,
                 nominal,
-                samples,
+                recording.samples,
                 gyro=None if gyro is None else yaw_gyro(gyro, geometry),
                 uncertainty=Uncertainty() if robot is None else robot.uncertainty,
                 turning=robot is not None and robot.turning is not None,
+                robot=robot,
+                unit=unit,
             )
 
         return learn
@@ -340,10 +357,12 @@ class _Identify:
 
         options = self._options
         settings = SegmentSettings(period=options.period, hold=options.hold, still=STILL)
-        segments = list(self._segments(recording, Segmenter(settings)))
+        segmenter = Segmenter(settings)
+        segments = list(self._segments(recording, segmenter))
         if not segments:
             raise RecordingError(
-                f"no stretch of the recording can be used: one needs {settings.shortest:g} s of "
+                segmenter.two_clocks
+                or f"no stretch of the recording can be used: one needs {settings.shortest:g} s of "
                 "motion or more without a gap, with commands that are not older than --hold "
                 f"({settings.hold:g} s); see the ignored parts above"
             )
@@ -411,7 +430,7 @@ class _Identify:
         try:
             with Progress("identify", None, self._console) as progress:
                 blocks = self._read_blocks(recording, progress)
-                for segment in segmenter.segments(blocks, recording.channels):
+                for segment in segmenter.segments(blocks, recording.channels, recording.optional):
                     yield segment
                     if self._interrupted and not self._cut_short:
                         break
@@ -452,6 +471,7 @@ class _Identify:
 
     def _report_exclusions(self, recording: Recording, segmenter: Segmenter) -> None:
         self._warnings = [text for source in recording.sources for text in source.warnings]
+        self._warnings += segmenter.notes
         for warning in self._warnings:
             self._print(f"warning: {warning}")
         lines = segmenter.excluded.lines()

@@ -15,12 +15,14 @@ from diffbot_ident.recording.bag_topics import ROLES
 from diffbot_ident.recording.samples import RecordingError
 from diffbot_ident.recording.verdict import Value
 from diffbot_ident.recording.weighing import UNIT_NAMES, Weighing
+from diffbot_ident.torque.effort_units import EffortUnit
 
 AUTO, TORQUE, VELOCITY, SYSID = "auto", "torque", "velocity", "sysid"
 MOTOR = "motor"
 KINDS = (AUTO, TORQUE, VELOCITY, SYSID, MOTOR)
 EFFORTS = (AUTO, "joint_states", "commands")
 NEWTON_METRE = "newton_metre"
+UNITS_FOR_PEOPLE = {NEWTON_METRE: "N m", "ampere": "A", "percent": "%"}
 EFFORT_UNITS = (NEWTON_METRE, "ampere", "volt", "percent", "unknown")
 
 
@@ -87,6 +89,21 @@ def effort_unit_of(options: Options, robot: Robot | None) -> str:
     It is that of the options; without one, that of the robot's description, or N m.
     """
     return options.effort_unit or (NEWTON_METRE if robot is None else robot.drive.effort_unit)
+
+
+def read_unit(options: Options, scale: tuple[float, float]) -> EffortUnit:
+    """Return the unit in which efforts are read.
+
+    Args:
+        options: The user's options.
+        scale: Torque of a unit of effort, N m, [left, right].
+    """
+    name = effort_unit_of(options, robot_of(options))
+    return EffortUnit(
+        name=UNITS_FOR_PEOPLE.get(name, f"units of {0.5 * sum(scale):.3g} N m"),
+        constant=0.5 * sum(scale),
+        confirmed=options.effort_unit == NEWTON_METRE,
+    )
 
 
 def torque_scale(options: Options) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from arc_odometry import JointSample, WheelGeometry
 from diffbot_ident.calibration.readings import GyroReadings, WheelTurns
-from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES, candidates
+from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES, candidates, find_wheels
 from diffbot_ident.recording.options import Options, robot_of
 from diffbot_ident.recording.row_filter import RowFilter
 from diffbot_ident.recording.samples import POSITIONS, TABLES, RecordingError
@@ -81,7 +81,11 @@ def _topics(options: Options) -> tuple[list[str], str]:
 def _columns(options: Options) -> dict[str, Column]:
     """Return the columns of time, wheels and gyro of a table; a yaw rate may be the wheels' own."""
     known = {**KNOWN, GYRO: GYRO_NAMES}
-    table = CsvSource(options.files[0], parse_columns(options.columns), RowFilter(), known)
+    joints = options.left_joint, options.right_joint, robot_of(options)
+    chosen = parse_columns(options.columns)
+    table = CsvSource(
+        options.files[0], chosen, RowFilter(), known, find=lambda names: find_wheels(names, *joints)
+    )
     return {name: table.columns[name] for name in known if name in table.columns}
 
 

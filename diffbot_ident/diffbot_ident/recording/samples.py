@@ -105,6 +105,8 @@ class Recording:
         torque_scale: N m of a unit of effort or torque command, [left, right].
         dead_band: Dead band of the drive, N m, [left, right]; smaller torques count as 0.
         apart: Whether one reading of the robot is spread over several messages.
+        optional: Channels among `channels` whose samples count without a number, too.
+        wheels: Names of the wheels' joints or columns, [left, right], for people.
     """
 
     kind: str
@@ -118,6 +120,8 @@ class Recording:
     torque_scale: tuple[float, float] = (1.0, 1.0)
     dead_band: tuple[float, float] = (0.0, 0.0)
     apart: bool = False
+    wheels: tuple[str, str] = POSITIONS
+    optional: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks, with torques in N m and body velocities computed from wheel speeds."""

@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry import WheelGeometry
+from diffbot_ident.recording.counter_wraps import continuous
 from diffbot_ident.recording.samples import (
     COMMANDS,
     POSITIONS,
@@ -43,6 +44,9 @@ AROUND, FLICKER = 0.25, 0.05
 # Number of parts of a period of which the means of a command are kept: a command that changes
 # between two samples, blurred over the period, makes a time constant too small.
 PARTS = 4
+# A time of some whole periods is longer than a limit beyond this share of it, and an instant is
+# within one by this share of the period: rounding errors of stamps must not decide.
+LONGER, WITHIN = 1.01, 0.25
 # Commands closer to an instant than this share of the period change there.
 ALIGNED = 1e-3
 # Share of repeated samples above which a sensor is slower than its recording.
@@ -160,6 +164,8 @@ class Segmenter:
         excluded: What was left out so far.
         period: Period of the segments, s; NaN before there are samples of each measured stream.
         seconds: Recording time so far, without gaps, s.
+        notes: What was changed in the samples, for people.
+        two_clocks: Which channels have no time in common with others; empty: none.
     """
 
     def __init__(self, settings: SegmentSettings = SegmentSettings()) -> None:
@@ -168,19 +174,25 @@ class Segmenter:
         self.excluded = Exclusions()
         self.period = np.nan
         self.seconds = 0.0
+        self.notes: list[str] = []
+        self.two_clocks = ""
+        self._optional: frozenset[str] = frozenset()
         self._run: str | None = None
 
-    def segments(self, blocks: Iterable[Block], channels: Iterable[str]) -> Iterator[Segment]:
+    def segments(
+        self, blocks: Iterable[Block], channels: Iterable[str], optional: Iterable[str] = ()
+    ) -> Iterator[Segment]:
         """Yield the segments, each time the recording ends or its clock was set back.
 
         Args:
             blocks: Blocks of one or more streams.
             channels: Channels that segments must have; others are ignored.
+            optional: Channels among them that are left out where a sample has no number.
 
         Raises:
             RecordingError: A channel has no sample, or the requested period is too short.
         """
-        wanted = tuple(channels)
+        wanted, self._optional = tuple(channels), frozenset(optional)
         for block in blocks:
             key = tuple(name for name in wanted if name in block.channels)
             if not key or not len(block.times):
@@ -189,7 +201,7 @@ class Segmenter:
                 # Each recording has a clock of its own: cut the previous one by itself.
                 yield from self._end_clock(wanted)
                 self._run = block.run
-            stream = self._streams.setdefault(key, _Stream(key))
+            stream = self._streams.setdefault(key, _Stream(key, self._optional))
             part = stream.finite(block, self.excluded)
             if stream.is_before(part):
                 self.excluded.add(Cause.BACKWARDS)
@@ -203,7 +215,7 @@ class Segmenter:
         """Yield the segments so far, and forget their samples: the next ones have another clock."""
         if self._streams and not self._missing(wanted):
             yield from self._cut()
-        self._streams = {each: _Stream(each) for each in self._streams}
+        self._streams = {each: _Stream(each, self._optional) for each in self._streams}
 
     def _missing(self, wanted: Sequence[str]) -> list[str]:
         """Return the channels without any sample."""
@@ -223,8 +235,23 @@ class Segmenter:
         commanded = [s.known(self._settings.hold) for s in streams if s.is_command]
         together = common([driven, *commanded])
         self._account(driven, together)
+        if not together:
+            self._note_clocks()
         for begin, end in together:
             yield from self._segments_of(begin, end)
+        for stream in measured:
+            self.notes += stream.notes
+
+    def _note_clocks(self) -> None:
+        """Note streams that have no time in common, as if of two clocks."""
+        ends = [(s.names, *s.times[[0, -1]].tolist()) for s in self._streams.values() if s.is_full]
+        first, last = min(ends, key=lambda each: each[2]), max(ends, key=lambda each: each[1])
+        if first[2] < last[1]:
+            self.two_clocks = (
+                f"{', '.join(first[0])} end at {first[2]:.6g} s, and {', '.join(last[0])} begin at "
+                f"{last[1]:.6g} s: their times have nothing in common, as if of two clocks; give "
+                "both the same clock"
+            )
 
     def _find_period(self, measured: Sequence[_Stream]) -> None:
         if np.isfinite(self.period):
@@ -270,7 +297,7 @@ class Segmenter:
                 piece = slice(start, min(start + longest, b))
                 length = float(times[piece][-1] - times[start])
                 enough = len(times[piece]) >= ENOUGH_SAMPLES
-                if length < self._settings.shortest and not enough:
+                if length < self._settings.shortest - WITHIN * self.period and not enough:
                     self.excluded.add(Cause.SHORT, length)
                     continue
                 # Copies, so that a short segment does not keep the whole arrays in memory.
@@ -299,20 +326,28 @@ class _Stream:
 
     Args:
         names: Names of the channels.
+        optional: Channels among them that are left out if a sample has no number.
+
+    Attributes:
+        notes: What was changed or left out, for people; complete after `at`.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], optional: frozenset[str] = frozenset()) -> None:
+        self.names = names
+        self._optional = optional
         self.is_command = names[0] in COMMANDS
         self._newest = -np.inf
         # Arrays that grow in place: memory would not hold two copies of a long recording.
         self._stamps = array("d")
         self._values = {name: array("d") for name in names}
+        self.notes: list[str] = []
 
     def finite(self, block: Block, excluded: Exclusions) -> Block:
         """Return the samples of a block that are finite."""
         finite = np.isfinite(block.times)
         for name in self._values:
-            finite &= np.isfinite(block.channels[name])
+            if name not in self._optional:
+                finite &= np.isfinite(block.channels[name])
         excluded.add(Cause.NOT_FINITE, count=int(np.sum(~finite)))
         values = {name: block.channels[name][finite] for name in self._values}
         return Block(block.times[finite], values)
@@ -338,12 +373,39 @@ class _Stream:
 
     @cached_property
     def _columns(self) -> dict[str, Array]:
-        return {name: np.asarray(values) for name, values in self._values.items()}
+        columns = {name: np.asarray(values) for name, values in self._values.items()}
+        for name in self._optional & {*columns}:
+            lacking = int(np.count_nonzero(~np.isfinite(columns[name])))
+            if lacking:
+                del columns[name]
+                if lacking < len(self.times):
+                    self.notes.append(f"{name} is not used: {lacking} of its samples are no number")
+        for name in POSITIONS:
+            if name in columns:
+                columns[name], wraps = continuous(self.times, columns[name])
+                if wraps is not None:
+                    self.notes.append(wraps.sentence(name, float(self.times[0])))
+        return columns
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is any sample."""
+        return len(self._stamps) > 0
 
     @property
     def spacing(self) -> float:
-        """Median time between samples, s; NaN where there are too few."""
-        return float(np.median(np.diff(self.times))) if len(self.times) > 2 else float("nan")
+        """Median time between samples, s; NaN where there are too few.
+
+        Stamps since 1970 are rounded to 0.2 us, which would add up over the samples: of steps that
+        equal the median to rounding, the mean is taken.
+        """
+        if len(self.times) < 3:
+            return float("nan")
+        steps = np.diff(self.times)
+        usual = float(np.median(steps))
+        rounding = 4.0 * float(np.spacing(np.abs(self.times).max()))
+        regular = steps[np.abs(steps - usual) <= rounding]
+        return float(np.mean(regular)) if len(regular) > 0.5 * len(steps) else usual
 
     def known(self, longest: float) -> Intervals:
         """Return the intervals in which the channels are known.
@@ -354,7 +416,7 @@ class _Stream:
         times = self.times
         if not len(times):
             return []
-        breaks = np.flatnonzero(np.diff(times) > longest)
+        breaks = np.flatnonzero(np.diff(times) > LONGER * longest)
         begins = times[np.concatenate(([0], breaks + 1))]
         ends = times[np.concatenate((breaks, [len(times) - 1]))]
         if self.is_command:
@@ -464,32 +526,23 @@ def moving_parts(
     if not still:
         return [(0, count)]
     moving = np.zeros(count, bool)
+    # Some drivers leave a wheel's velocity empty, 0 or NaN: its position counts where there is one.
+    positions = dict(zip(WHEELS, POSITIONS, strict=True))
     for name, least in still.items():
-        if name in channels:
+        if positions.get(name) in channels:
+            moving |= _turns(times, channels[positions[name]], least)
+        elif name in channels:
             moving |= np.abs(channels[name]) > least
-    # Some drivers publish positions and leave the velocities empty, or 0: then use the positions.
-    silent = [
-        pair for pair in zip(POSITIONS, WHEELS, strict=True) if not _has_velocity(channels, *pair)
-    ]
-    for position, velocity in silent:
-        if position in channels and velocity in still:
-            moving |= _turns(times, channels[position], still[velocity])
     indices = np.flatnonzero(moving)
     if not len(indices):
         return []
-    breaks = np.flatnonzero(np.diff(times[indices]) > rest)
+    slack = WITHIN * float(np.median(np.diff(times))) if count > 1 else 0.0
+    breaks = np.flatnonzero(np.diff(times[indices]) > rest + slack)
     firsts = indices[np.concatenate(([0], breaks + 1))]
     lasts = indices[np.concatenate((breaks, [len(indices) - 1]))]
-    begins = np.searchsorted(times, times[firsts] - 0.5 * rest)
-    ends = np.searchsorted(times, times[lasts] + 0.5 * rest, side="right")
+    begins = np.searchsorted(times, times[firsts] - 0.5 * rest - slack)
+    ends = np.searchsorted(times, times[lasts] + 0.5 * rest + slack, side="right")
     return [(int(a), int(b)) for a, b in zip(begins, ends, strict=True)]
-
-
-def _has_velocity(channels: Mapping[str, Array], position: str, velocity: str) -> bool:
-    """Whether a velocity is recorded; one that is always 0 does not count beside a position."""
-    if velocity not in channels:
-        return False
-    return bool(np.any(channels[velocity] != 0.0)) or position not in channels
 
 
 def _turns(times: Array, position: Array, least: float) -> Mask:
@@ -498,7 +551,8 @@ def _turns(times: Array, position: Array, least: float) -> Mask:
     count = float(np.min(steps[steps > 0.0], initial=math.inf))
     if not math.isfinite(count):
         return np.zeros(len(position), bool)
-    before, after = (np.searchsorted(times, times + side * AROUND) for side in (-1.0, 1.0))
+    slack = WITHIN * float(np.median(np.diff(times)))
+    before, after = (np.searchsorted(times, times + side * AROUND - slack) for side in (-1.0, 1.0))
     after = np.minimum(after, len(times) - 1)
     moved = np.abs(position[after] - position[before])
     # An encoder at the edge of a count flickers; exact positions have no counts, hence FLICKER.

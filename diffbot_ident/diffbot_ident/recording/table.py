@@ -16,7 +16,7 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
-from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES
+from diffbot_ident.recording.bag_topics import NO_TOPIC, ROLES, Sides, find_wheels
 from diffbot_ident.recording.options import (
     AUTO,
     MOTOR,
@@ -59,6 +59,7 @@ from diffbot_ident.recording.table_columns import (
     parse_columns,
     unit_problem,
 )
+from diffbot_ident.recording.table_joints import FindWheels, readings_of
 from diffbot_ident.recording.table_text import DELIMITERS, TableText, number
 
 # Channels of the command and the velocity of each axis.
@@ -79,6 +80,8 @@ EMPTY, SHOWN = ("", "nan", "none", "null", "na", "n/a", "-", "inf", "-inf", "inf
 # Number of first rows that are checked for the order of their times, and the share of backward
 # steps above which the rows are sorted.
 CHECKED_ROWS, SHUFFLED = 2000, 0.1
+# Steps of an angle that are undone at once and larger than this are not of a wheel, rad.
+RETURNS = 0.5
 # Number of rows, or of backward steps, that is too small for a check.
 FEW = 10
 # Median time step, s, from which on the unit of the time cannot be s.
@@ -97,8 +100,6 @@ SIZES = {
     "command_w": (60.0, "rad/s", DEGREE),
     "left_velocity": (1000.0, "rad/s", DEGREE),
     "right_velocity": (1000.0, "rad/s", DEGREE),
-    "left_effort": (3000.0, "N m", 1e-3),
-    "right_effort": (3000.0, "N m", 1e-3),
 }
 
 
@@ -110,7 +111,12 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     """
     _refuse_topics(options)
     chosen, rows = parse_columns(options.columns), RowFilter.parse(options.where)
-    tables = [CsvSource(path, chosen, rows) for path in paths]
+    robot = robot_of(options)
+    joints = options.left_joint, options.right_joint, robot
+    tables = [
+        CsvSource(path, chosen, rows, robot=robot, find=lambda names: find_wheels(names, *joints))
+        for path in paths
+    ]
     _check_chosen(tables, chosen)
     have = {name for table in tables for name in table.channels}
     understood = _understood(tables)
@@ -125,7 +131,6 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
             f"--columns {GYRO}={chosen[GYRO].name}: only a {TORQUE} robot takes its yaw rate from "
             f"a gyro, and this is a {kind} robot; to measure the yaw axis by it name it w"
         )
-    robot = robot_of(options)
     effort_unit = effort_unit_of(options, robot)
     for table in tables:
         table.check_units(needed, effort_unit)
@@ -137,6 +142,9 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
     elif from_wheels := tuple(n for n in needed if n in ("v", "w") and n not in have):
         needed_geometry(options, "to turn wheel speeds into motion")
         needed = (*needed, *WHEELS)
+    optional = WHEELS if kind == TORQUE else ()
+    for table in tables:
+        table.use(needed, optional)
     whole = len(tables) > 1 and all({*needed} <= _provided(table, from_wheels) for table in tables)
     return Recording(
         kind,
@@ -146,7 +154,13 @@ def open_tables(paths: Sequence[Path], options: Options) -> Recording:
         from_wheels=from_wheels,
         notes=[*understood, f"kind of robot: {kind}"],
         runs=names_of_runs(paths) if whole else None,
+        optional=optional,
     )
+
+
+def wheels_by_name(names: Sequence[str]) -> Sides:
+    """Return the joints of the left and the right wheel by their names; see find_wheels."""
+    return find_wheels(names, None, None)
 
 
 def _refuse_topics(options: Options) -> None:
@@ -268,6 +282,9 @@ class CsvSource:
         rows: Filter of the rows that count.
         known: Names by which the column of each channel is recognised.
         groups: Channels whose values belong to one instant.
+        robot: The robot's description, whose signs make forward positive; None: there is none.
+        find: Finds the wheels among joints' names, for a table with one row per joint; None: by
+            name.
 
     Attributes:
         columns: Columns by channel.
@@ -283,6 +300,8 @@ class CsvSource:
         rows: RowFilter,
         known: Mapping[str, tuple[str, ...]] = KNOWN,
         groups: Sequence[Sequence[str]] = (COMMANDS, MEASURED),
+        robot: Robot | None = None,
+        find: FindWheels | None = None,
     ) -> None:
         self._path = path
         self._rows = rows
@@ -294,20 +313,30 @@ class CsvSource:
         # Speed that no wheel reaches, rad/s: faster positions are in another unit.
         self.fastest = math.inf
         self.warnings: list[str] = []
-        self._text = TableText.of(path)
+        self._text = readings_of(TableText.of(path), find or wheels_by_name, chosen)
         self._header = self._text.header
         self.columns = columns_of(self._header, chosen, known)
         listed = ", ".join(self._header[:MANY]) + (", …" if len(self._header) > MANY else "")
+        if self._text.numbered and not {*chosen} - {TIME}:
+            raise RecordingError(
+                f"{path}: its first line holds numbers ({', '.join(self._text.first[:4])}, …): "
+                f"write "
+                "a line with the names of the columns above it, such as time,command_v,v; or name "
+                "columns by number with --columns time=1,CHANNEL=2,…"
+            )
         if TIME not in self.columns:
             raise RecordingError(
                 f"{path}: no column holds the time; name it with --columns time=COLUMN. Columns: "
                 f"{listed}"
             )
         self.channels = tuple(channel for channel in self.columns if channel != TIME)
+        self._signs = {
+            channel: 1 if robot is None else robot.joints.sign_of(channel)
+            for channel in self.channels
+        }
         # Channels of each group that the table holds, and the newest time of each group so far.
-        there = ([name for name in self.channels if name in group] for group in groups)
-        self._streams = [names for names in there if names]
-        self._newest = [-math.inf] * len(self._streams)
+        self._groups = groups
+        self.use(self.channels)
         self.unknown = f"{path} has the columns {listed}"
         for name in rows.columns:
             if name not in self._header:
@@ -317,10 +346,23 @@ class CsvSource:
         self._text_cells = dict.fromkeys(self.channels, 0)
         self._numbers = dict.fromkeys(self.channels, 0)
         self._example: dict[str, str] = {}
+        self._returns = Counter[str]()  # steps of positions that are undone at once
         self._largest: dict[str, list[float]] = {channel: [] for channel in self.channels}
         self._scale, self._clock = self._time_scale(self._text.first)
         pairs = ", ".join(f"{k} = {self.columns[k]}" for k in self.channels)
         self.name = f"{path.name} ({pairs or 'no channel'})"
+
+    def use(self, channels: Iterable[str], optional: Iterable[str] = ()) -> None:
+        """Choose what is read; call it before `blocks`. Without it, all channels are.
+
+        Args:
+            channels: Channels that are used; cells of others do not matter.
+            optional: Channels among them that a row may lack.
+        """
+        used, self._optional = frozenset(channels), frozenset(optional)
+        there = ([c for c in self.channels if c in group and c in used] for group in self._groups)
+        self._streams = [names for names in there if names]
+        self._newest = [-math.inf] * len(self._streams)
 
     def check_units(self, channels: Iterable[str], effort_unit: str) -> None:
         """Check the units in the names of columns.
@@ -337,7 +379,8 @@ class CsvSource:
     @property
     def understood(self) -> list[str]:
         """Two lines on the format and the columns that were recognised in the header."""
-        pairs = [f"{k} = {self.columns[k]}" for k in self.channels]
+        signs = {1: "", -1: "-"}
+        pairs = [f"{k} = {signs[self._signs[k]]}{self.columns[k]}" for k in self.channels]
         separated = DELIMITERS[self._text.delimiter]
         return [
             f"{self._path.name}: {len(self._header)} columns, separated by {separated}; time = "
@@ -449,6 +492,8 @@ class CsvSource:
         for channel in (name for name in POSITIONS if name in self.channels):
             column, speeds = self.columns[channel], self._largest[channel]
             speed = float(np.median(speeds)) if speeds and self._read > FEW else 0.0
+            if self._returns[channel] > SHUFFLED * self._read:
+                continue  # angles of two sources, which are told from each other later
             if column.factor is None and speed > self.fastest:
                 raise RecordingError(
                     f"{self._path.name}: {column.name} ({channel}) turns at {speed:.4g} rad/s if "
@@ -476,7 +521,8 @@ class CsvSource:
             partly, complete, back, doubled = np.zeros((4, len(part)), bool)
             for i, names in enumerate(self._streams):
                 columns = [1 + self.channels.index(name) for name in names]
-                numbers = np.isfinite(part[:, columns])
+                counts = [name not in self._optional for name in names]
+                numbers = np.isfinite(part[:, columns])[:, counts]
                 there = numbers.all(axis=1)
                 partly |= numbers.any(axis=1) & ~there
                 complete |= there
@@ -500,13 +546,18 @@ class CsvSource:
     def _block(self, names: Sequence[str], rows: Array) -> Block:
         """Convert rows of [time, channels...] to a block in SI units."""
         values = {
-            name: column * self.columns[name].scale
+            name: column * (self.columns[name].scale * self._signs[name])
             for name, column in zip(names, rows[:, 1:].T, strict=True)
         }
         for name, column in values.items():
+            if name in self._optional and not np.isfinite(column).all():
+                continue
             if name not in POSITIONS:
                 self._largest[name].append(float(np.percentile(np.abs(column), 90.0)))
             elif len(speeds := _speeds(rows[:, 0], column)):
+                steps = np.diff(column)
+                there, back = steps[:-1], steps[1:]
+                self._returns[name] += int(np.count_nonzero(-there * back > RETURNS**2))
                 unwrapped = _speeds(rows[:, 0], np.unwrap(column))
                 self._largest[name].append(
                     max(

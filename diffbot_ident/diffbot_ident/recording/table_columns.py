@@ -195,23 +195,23 @@ def columns_of(
         known: Names by which the column of each channel is recognised.
     """
     by_name = {name.strip().lower(): name for name in reversed(header)}
-    bare = {_bare(name): name for name in reversed(header)}
+    plain = {bare(name): name for name in reversed(header)}
     found = {}
     for channel, column in chosen.items():
-        name = column.name if column.name in header else bare.get(column.name.lower())
+        name = column.name if column.name in header else plain.get(column.name.lower())
         if name is not None:
             found[channel] = _with_unit(channel, name, column.factor)
     for channel, names in known.items():
         if channel in chosen or (chosen.keys() - {TIME} and channel != TIME):
             continue
         full = next((by_name[name] for name in names if name in by_name), None)
-        name = full or next((bare[name] for name in names if name in bare), None)
+        name = full or next((plain[name] for name in names if name in plain), None)
         if name is not None:
             found[channel] = _with_unit(channel, name, None)
     return found
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
     """Return a column's name without its unit, in lower case."""
     return _split(name)[0].lower()
 

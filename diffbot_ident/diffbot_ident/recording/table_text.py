@@ -42,6 +42,7 @@ class TableText:
         encoding: Encoding of the text.
         width: Approximate number of bytes of a character.
         done: Approximate number of bytes read so far.
+        numbered: Whether the table has no header: the columns' names are then their numbers from 1.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class TableText:
     encoding: str
     width: int
     done: int = 0
+    numbered: bool = False
 
     @classmethod
     def of(cls, path: Path) -> TableText:
@@ -78,10 +80,8 @@ class TableText:
         if len(names) > COLUMNS.value:
             raise RecordingError(f"{path}: {COLUMNS.error(len(names))}")
         if sum(math.isfinite(number(name)) for name in names) > len(names) // 2:
-            raise RecordingError(
-                f"{path}: its first line holds numbers ({', '.join(names[:4])}, …): write a line "
-                "with the names of the columns above it, such as time,command_v,v"
-            )
+            numbers = [str(i) for i in range(1, len(names) + 1)]
+            return cls(path, numbers, names, delimiter, at, encoding, width, numbered=True)
         row = next((line for line in lines[at + 1 :] if not _skipped(line)), "")
         return cls(path, names, _cells(row, delimiter), delimiter, at + 1, encoding, width)
 

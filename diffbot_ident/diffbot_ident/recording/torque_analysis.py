@@ -16,6 +16,8 @@ from itertools import chain, groupby
 import numpy as np
 
 from arc_odometry import JointSample, WheelGeometry
+from arc_odometry.joints import EffortSize
+from diffbot_description import Robot
 from diffbot_description.robot import Uncertainty
 from diffbot_ident.recording.samples import (
     EFFORTS,
@@ -23,17 +25,21 @@ from diffbot_ident.recording.samples import (
     TORQUE_COMMANDS,
     WHEELS,
     Array,
+    Block,
     RecordingError,
     body_velocity,
 )
-from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.segments import Segment, Segmenter, SegmentSettings
 from diffbot_ident.recording.weighing import Weighing
+from diffbot_ident.recording.wheel_check import WheelCheck
+from diffbot_ident.recording.wheel_signs import WheelSigns
 from diffbot_ident.torque.dimensions import EXACT, DimensionedEstimator, as_wheels_see
+from diffbot_ident.torque.effort_units import EffortCheck, EffortQuestion, EffortUnit
 from diffbot_ident.torque.estimate import Advice, Estimate, EstimateState, Estimator
 from diffbot_ident.torque.integral_estimator import IntegralEstimator
 from diffbot_ident.torque.integral_rows import MotionScale
 from diffbot_ident.torque.torque_delay import delayed
-from diffbot_ident.torque.wheel_speeds import turns
+from diffbot_ident.torque.wheel_speeds import nearest, turns
 from diffbot_ident.torque.yaw_gyro import YawGyro
 from diffbot_ident.verification import HeldOutMotion, Model, Verification
 
@@ -44,6 +50,12 @@ TYPICAL = 0.5
 HELD_OUT, CYCLE = 5.0, 20.0
 # Maximum total time held out, s.
 MOST_HELD_OUT = 300.0
+# Wheel speed up to which a wheel counts as standing still, rad/s.
+WHEELS_STILL = dict.fromkeys(WHEELS, 0.02)
+# Longest time between joint states that is bridged, s; see SampleCheck.
+JOINT_GAP = 0.06
+# How recordings of torque robots are cut.
+TORQUE_SEGMENTS = SegmentSettings(gap=JOINT_GAP, shortest=0.5, still=WHEELS_STILL, uniform=False)
 UNKNOWN = (math.nan, math.nan)
 # Control periods over which `free_run` averages measured velocities, to smooth encoder steps.
 AVERAGE = 5
@@ -63,6 +75,7 @@ class TorqueResult:
         geometry: Wheel radii and separation.
         nominal: Model of the robot's description; None: there is none.
         runs: Estimates from the individual recordings, by name; empty if there is only one.
+        question: What the efforts' size raises about their unit; None: nothing.
     """
 
     estimate: Estimate
@@ -73,6 +86,7 @@ class TorqueResult:
     geometry: WheelGeometry
     nominal: Model | None
     runs: Mapping[str, Estimate] = field(default_factory=dict)
+    question: EffortQuestion | None = None
 
     @property
     def verified(self) -> bool:
@@ -91,6 +105,9 @@ def analyse_torque(
     gyro: YawGyro | None = None,
     uncertainty: Uncertainty = EXACT,
     turning: bool = False,
+    robot: Robot | None = None,
+    unit: EffortUnit | None = None,
+    estimator: Estimator | None = None,
 ) -> TorqueResult | None:
     """Learn from segments with left and right position and effort (or command), and verify.
 
@@ -104,6 +121,9 @@ def analyse_torque(
             none.
         uncertainty: Uncertainty of radius and gyro, which the intervals include with a gyro.
         turning: Whether to estimate a resistance against turning (skid steer).
+        robot: The robot's description, with which masses are compared; None: there is none.
+        unit: Unit in which efforts were read; None: it is to be found, and not questioned.
+        estimator: Another estimator, new or reset, for a single recording; None: IntegralEstimator.
 
     Returns:
         The result; None if there was no segment.
@@ -112,11 +132,15 @@ def analyse_torque(
     first = next(segments, None)
     if first is None:
         return None
-    cycle = _cycle(samples * first.period)
+    cycle = _cycle(samples, first.duration / max(len(first.times) - 1, 1))
     scale = scale or motion_scale(first, geometry)
     # What differs from recording to recording widens the intervals (repeats).
     steady = first.run is None
     learner = _Learner(geometry, scale, cycle, gyro, uncertainty, turning, steady)
+    if estimator is not None:
+        learner.use(estimator)
+    if unit is not None:
+        learner.compare(robot, unit)
     every = chain((first,), segments)
     if steady:
         learner.learn(every)
@@ -137,6 +161,42 @@ def analyse_torque(
         learner.begin(joint_samples(parts[0])[0], heading)
         learner.learn(parts)
     return replace(learner.result(nominal), runs=runs if len(runs) > 1 else {})
+
+
+def analyse_arrays(
+    times: Array,
+    angles: Array,
+    efforts: Array,
+    geometry: WheelGeometry,
+    estimator: Estimator | None = None,
+) -> TorqueResult | None:
+    """Analyse arrays as `identify` analyses a table with the same rows.
+
+    Args:
+        times: Increasing times, shape (n,), s.
+        angles: Angles of the wheels [left, right], shape (n, 2), rad.
+        efforts: Torques of the wheels [left, right], shape (n, 2), N m.
+        geometry: Wheel radii and separation.
+        estimator: Another estimator than that of `identify`, new or reset; None: the same.
+
+    Returns:
+        The result; None if no stretch can be used.
+
+    Raises:
+        RecordingError: An encoder sticks, a wheel's sign is reversed, or the angles are not those
+            of the wheels.
+    """
+    columns = [*angles.T, *efforts.T]
+    block = Block(times, dict(zip((*POSITIONS, *EFFORTS), columns, strict=True)))
+    wheels, signs = WheelCheck(), WheelSigns(geometry)
+    found = wheels.watched(Segmenter(TORQUE_SEGMENTS).segments([block], block.channels))
+    result = analyse_torque(signs.watched(found), geometry, unit=EffortUnit(), estimator=estimator)
+    wrong = wheels.wrong(verified=result is not None and result.verified)
+    if wrong is None and result is not None:
+        wrong = signs.contradiction(*result.estimate.values[2:], None)
+    if wrong is not None:
+        raise RecordingError(wrong)
+    return result
 
 
 def learn_weighed(
@@ -216,15 +276,19 @@ def _without_and_with_load(
     return first, second
 
 
-def _cycle(duration: float) -> float:
-    """Return the time from one held-out part to the next, s.
+def _cycle(samples: int, period: float) -> tuple[int, int]:
+    """Return the samples from one held-out part to the next, and how many of them are learnt from.
+
+    Samples are counted, as sums of their steps have rounding errors.
 
     Args:
-        duration: Duration of the recording, s; 0: not known.
+        samples: Number of samples of the recording; 0: not known.
+        period: Mean period of the samples, s.
     """
-    shortest = min(CYCLE, duration) if duration > 0.0 else CYCLE
+    usual = nearest(CYCLE / period)
     # In a long recording, the held-out parts are spread over all of it.
-    return max(shortest, duration * HELD_OUT / MOST_HELD_OUT)
+    cycle = max(min(usual, samples or usual), math.ceil(samples * HELD_OUT / MOST_HELD_OUT))
+    return cycle, cycle - min(nearest(HELD_OUT / period), cycle // 4)
 
 
 class _Learner:
@@ -233,7 +297,7 @@ class _Learner:
     Args:
         geometry: Wheel radii and separation.
         scale: Size of the motion.
-        cycle: Time from one held-out part to the next, s.
+        cycle: Samples from one held-out part to the next, and how many of them are learnt from.
         gyro: Gyro with all readings; None: there is none.
         uncertainty: Uncertainty of radius and gyro.
         turning: Whether to estimate a resistance against turning (skid steer).
@@ -244,7 +308,7 @@ class _Learner:
         self,
         geometry: WheelGeometry,
         scale: MotionScale,
-        cycle: float,
+        cycle: tuple[int, int],
         gyro: YawGyro | None = None,
         uncertainty: Uncertainty = EXACT,
         turning: bool = False,
@@ -253,16 +317,25 @@ class _Learner:
         self._geometry = geometry
         self._wheels = IntegralEstimator(geometry, scale, turning=turning, steady=steady)
         self._estimator: Estimator = self._wheels
+        self._check: EffortCheck | None = None
+        self._size = EffortSize()
         if gyro is not None:
             self._estimator = DimensionedEstimator(self._wheels, geometry, uncertainty, gyro)
-        self._cycle = cycle
-        self._learning = cycle - min(HELD_OUT, 0.25 * cycle)
+        self._cycle, self._learning = cycle
         self._held_out = HeldOutMotion(
             geometry, (scale.velocity, scale.yaw_rate), Advice.RECORD_LONGER.value
         )
-        self._passed = 0.0
+        self._passed = 0  # samples
         self._learnt = 0.0
         self._stamps = array("d")  # of the samples learnt from, s
+
+    def use(self, estimator: Estimator) -> None:
+        """Learn with another estimator; call it before the first sample."""
+        self._estimator = estimator
+
+    def compare(self, robot: Robot | None, unit: EffortUnit) -> None:
+        """Compare the result with the robot's description."""
+        self._check = EffortCheck(self._geometry, robot, unit)
 
     def begin(self, sample: JointSample, heading: float) -> None:
         """Note that another recording begins with this sample and heading, rad."""
@@ -279,8 +352,9 @@ class _Learner:
         self._held_out.interrupt()
         last: float | None = None
         for sample in joint_samples(segment):
+            self._size.add(sample)
             step = 0.0 if last is None else sample.stamp - last
-            self._passed += step
+            self._passed += last is not None
             last = sample.stamp
             hold = self._passed % self._cycle > self._learning
             if hold and self._held_out.duration < MOST_HELD_OUT:
@@ -298,7 +372,9 @@ class _Learner:
 
     def result(self, nominal: Model | None) -> TorqueResult:
         """Return the result of all samples so far."""
-        estimate = self._estimator.estimate()
+        estimate, question = self._estimator.estimate(), None
+        if self._check is not None:
+            estimate, question = self._check.judged(estimate, self._size.value)
         held_out, learnt = self._held_out, self._learnt
         if math.isfinite(estimate.since):
             held_out = held_out.since(estimate.since)
@@ -313,6 +389,7 @@ class _Learner:
             held_out_motion=held_out.longest,
             geometry=self._geometry,
             nominal=nominal,
+            question=question,
         )
 
     @staticmethod

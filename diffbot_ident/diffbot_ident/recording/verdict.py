@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from diffbot_description.files import finite
+from diffbot_description.spoken import spoken
 from diffbot_description.terminal_text import printable
 from diffbot_ident.torque.estimate import NORMAL_95
 
@@ -69,7 +70,7 @@ class Value:
     def row(self) -> tuple[str, str, str, str]:
         """Return name, value, half width of the 95 % interval and unit as texts for a table."""
         if not self.identifiable:
-            return self.name, f"{_text(self.value)}", "not identifiable", self.unit
+            return self.name, spoken(self.value, 4), "not identifiable", self.unit
         half = NORMAL_95 * self.std
         # Two significant digits of the interval.
         digits = max(0, 1 - math.floor(math.log10(half))) if half > 0.0 else 4
@@ -105,7 +106,7 @@ class Evidence:
 
     def __str__(self) -> str:
         mark = {True: "passed", False: "FAILED", None: "not decided"}[self.passed]
-        return f"{self.test}: {_text(self.found)} (must be {self.limit}): {mark}"
+        return f"{self.test}: {spoken(self.found, 4)} (must be {self.limit}): {mark}"
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; None for unknown ones."""
@@ -152,7 +153,7 @@ class Verdict:
             to_identify: Advice to the user if other parameters are not identifiable.
         """
         failed = [
-            f"{item.test} {item.found:.3g} (must be {item.limit})"
+            f"{item.test} {spoken(item.found)} (must be {item.limit})"
             for item in self.evidence
             if item.passed is False
         ]
@@ -215,10 +216,6 @@ class Verdict:
         }
 
 
-def _text(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "unknown"
-
-
 # Output of `identify`: tables of values with their intervals, notes, and the evidence.
 
 STYLES = {
@@ -275,7 +272,7 @@ def _fit_quality(verdict: Verdict) -> str:
     """Return how well the simulation predicts the measurements, including their noise."""
     return (
         f"R^2 of the simulation: {verdict.r_squared_held_out:.4f} on held-out samples, "
-        f"{verdict.r_squared_fit:.4f} on fitted ones; error {verdict.error_held_out:.3g} "
+        f"{verdict.r_squared_fit:.4f} on fitted ones; error {spoken(verdict.error_held_out)} "
         f"{verdict.error_unit} (held-out, root mean square)"
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from diffbot_ident.recording.samples import EFFORTS, POSITIONS, TORQUE_COMMANDS, Array, Mask
 from diffbot_ident.recording.segments import Segment
+from diffbot_ident.recording.wheel_sources import WheelSources
 from diffbot_ident.torque.wheel_speeds import turns
 
 # An encoder may be stuck if its angle stays the same for this time, s, while the other wheel turns
@@ -46,11 +47,16 @@ class _KeptAngle:
 
 
 class WheelCheck:
-    """Checks the wheels while the segments of a recording pass on to the analysis."""
+    """Checks the wheels while the segments of a recording pass on to the analysis.
 
-    def __init__(self) -> None:
+    Args:
+        names: Names of the wheels' joints or columns, for people.
+    """
+
+    def __init__(self, names: tuple[str, str] = POSITIONS) -> None:
+        self._sources = WheelSources(names)
         self._first = math.nan
-        self._efforts: tuple[str, ...] = EFFORTS
+        self._efforts: tuple[str, str] = EFFORTS
         self._largest = [0.0, 0.0]
         self._turned = [0.0, 0.0]
         self._kept_angles: tuple[list[_KeptAngle], list[_KeptAngle]] = ([], [])
@@ -67,6 +73,7 @@ class WheelCheck:
         if math.isnan(self._first):
             self._first = float(segment.times[0])
             self._efforts = EFFORTS if {*EFFORTS} <= {*segment.channels} else TORQUE_COMMANDS
+        self._sources.check(segment, self._efforts)
         angles = np.column_stack([segment.channels[name] for name in POSITIONS])
         efforts = np.abs([segment.channels[name] for name in self._efforts])
         way = np.abs(turns(angles))
@@ -83,6 +90,16 @@ class WheelCheck:
                     begin, end = (segment.times[[a, b]] - self._first).tolist()
                     kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort)
                     self._kept_angles[i].append(kept)
+
+    def wrong(self, verified: bool) -> str | None:
+        """Return the message about wheels that cannot be used; None: there is none.
+
+        Args:
+            verified: Whether the model predicts all the same.
+        """
+        if (stuck := self.stuck()) is not None or verified:
+            return stuck
+        return self.no_effort() or self._sources.alternating() or self._sources.identical()
 
     def stuck(self) -> str | None:
         """Return the message about a stuck encoder; None: there is none."""

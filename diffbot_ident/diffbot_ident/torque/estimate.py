@@ -354,36 +354,37 @@ class Precision:
         """Read names and percentages, such as `EXAMPLE`; None where the text is empty.
 
         Raises:
-            ValueError: The text does not consist of pairs of a parameter and a percentage > 0.
+            ValueError: The text does not consist of parameters, each with a percentage > 0 and %.
         """
-        words = text.replace("=", " ").replace(",", " ").replace("%", " ").split()
-        if not words:
-            return None
+        words = text.replace("=", " ").replace(",", " ").replace("%", " % ").split()
         limits: dict[str, float] = {}
-        if len(words) % 2:
-            raise ValueError(
-                f"until = {text!r}: must be pairs of a parameter and a percentage, "
-                f"such as {EXAMPLE!r}"
-            )
-        for name, number in zip(words[::2], words[1::2], strict=True):
+        while words:
+            name, number, sign = [*words, "", ""][:3]
             key = name.lower()
             if key not in NAMES or key in limits:
                 raise ValueError(
                     f"until = {text!r}: {name!r} must be one of K5, K6, K7, K8, each once; for "
                     f"example {EXAMPLE!r}"
                 )
-            limits[key] = cls._share(number, text)
-        return cls(limits)
+            limits[key] = cls._share(name, number, text)
+            if sign != "%":
+                raise ValueError(
+                    f"until = {text!r}: {name} {number} has no unit: write {name} {number}% for a "
+                    f"half width of {number} % of {name}; for example {EXAMPLE!r}"
+                )
+            del words[:3]
+        return cls(limits) if limits else None
 
     @staticmethod
-    def _share(number: str, text: str) -> float:
+    def _share(name: str, number: str, text: str) -> float:
         try:
             share = 0.01 * float(number)
         except ValueError:
             share = math.nan
         if not 0.0 < share < math.inf:
             raise ValueError(
-                f"until = {text!r}: {number!r} must be a percentage > 0; for example {EXAMPLE!r}"
+                f"until = {text!r}: {number!r} after {name} must be a percentage > 0; for example "
+                f"{EXAMPLE!r}"
             )
         return share
 

@@ -62,6 +62,7 @@ from diffbot_ident.torque.judgement import (
 )
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
 from diffbot_ident.torque.prior import Prior
+from diffbot_ident.torque.readings import Readings
 from diffbot_ident.torque.residual_patterns import (
     GEAR_LOSS,
     LEAST_SLOPE,
@@ -80,13 +81,14 @@ from diffbot_ident.torque.residual_patterns import (
     torque_difference,
     warning_about,
 )
+from diffbot_ident.torque.sample_clock import SampleClock
 from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
-from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse
+from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse, nearest
 
 # Numbers per pending sample: stamp, angles [left, right], torques [left, right].
 FIELDS = 5
-# Samples after which the control period is known.
-PERIOD_SAMPLES = 12
+# Samples of the first block.
+FIRST_BLOCK = 24
 # Samples that are processed as one block unless an estimate is requested earlier.
 BLOCK_SAMPLES = 2048
 # Minimum time between processed samples, s; faster samples are decimated.
@@ -182,7 +184,9 @@ class IntegralEstimator:
         # list of tuples.
         self._pending: list[float] = []
         # Count of pending numbers at which they are processed.
-        self._block = FIELDS * PERIOD_SAMPLES
+        self._block = FIELDS * FIRST_BLOCK
+        self._newest: list[float] = []  # the last two samples of those processed
+        self._readings = Readings()
         self._regression: _Regression | None = None
         self._heading = Heading(self._geometry)  # of the processed samples
         self._samples = 0
@@ -191,10 +195,7 @@ class IntegralEstimator:
     @property
     def velocity(self) -> tuple[float, float] | None:
         """Newest body velocity (v in m/s, omega in rad/s); None before there is one."""
-        newest = self._pending[-2 * FIELDS :]
-        if len(newest) < 2 * FIELDS and self._regression is not None:
-            tail = self._regression.tail[-2:, :FIELDS].ravel().tolist()
-            newest = [*tail, *newest][-2 * FIELDS :]
+        newest = [*self._newest, *self._pending[-2 * FIELDS :]][-2 * FIELDS :]
         if len(newest) < 2 * FIELDS:
             return None
         before, after = newest[:FIELDS], newest[FIELDS:]
@@ -247,6 +248,8 @@ class IntegralEstimator:
     def _interrupt(self) -> None:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._work_off()
+        self._newest = []
+        self._readings.interrupt()
         self._heading.interrupt()
         if self._regression is not None:
             self._regression.interrupt()
@@ -254,21 +257,23 @@ class IntegralEstimator:
     def _work_off(self) -> None:
         if not self._pending:
             return
+        self._newest = [*self._newest, *self._pending[-2 * FIELDS :]][-2 * FIELDS :]
         samples = np.array(self._pending).reshape(-1, FIELDS)
         self._pending.clear()
+        samples = self._readings.of(samples)
+        if not len(samples):
+            return
         if self._regression is None:
-            if len(samples) < PERIOD_SAMPLES:
-                return
-            self._regression = self._begin(_median(np.diff(samples[:, 0])))
+            self._regression = self._begin(self._readings.clock.period)
         if self._regression.add(np.column_stack((samples, self._heading.at(samples[:, 1:3])))):
             self._estimate = None
 
     def _begin(self, period: float) -> _Regression:
         """Return a regression with windows that suit the control period, s."""
-        decimation = Decimation(max(1, round(MIN_PERIOD / period)))
+        decimation = Decimation(max(1, nearest(MIN_PERIOD / period)))
         period *= decimation.factor
-        window = max(MIN_WINDOW, round(self._window / period))
-        smoothing = min(window, max(MIN_SMOOTHING, round(self._smoothing / period)))
+        window = max(MIN_WINDOW, nearest(self._window / period))
+        smoothing = min(window, max(MIN_SMOOTHING, nearest(self._smoothing / period)))
         block = window * decimation.factor if self._forgetting < 1.0 else BLOCK_SAMPLES
         self._block = FIELDS * block
         slow = SLOW_SHARE * self._scale.velocity / self._geometry.left_radius
@@ -278,6 +283,7 @@ class IntegralEstimator:
             ),
             decimation,
             period,
+            self._readings.clock,
             self._geometry,
             self._scale,
             self._forgetting,
@@ -306,9 +312,13 @@ class IntegralEstimator:
         if regression is None:
             return Estimate.unknown(self._samples, self._min_samples)
         judged = self._judged_rows(regression)
+        remarks = self._readings.warnings()
         if judged.state is EstimateState.ESTIMATED:
-            warnings = regression.warnings(judged)
-            return replace(judged, warnings=warnings) if warnings else judged
+            remarks = *regression.warnings(judged), *remarks
+        if remarks:
+            judged = replace(judged, warnings=remarks)
+        if judged.state is EstimateState.ESTIMATED:
+            return judged
         if (change := regression.change_in_words()) is None:
             return judged
         told = f"{judged.reason} ({change})"
@@ -324,7 +334,7 @@ class IntegralEstimator:
         if not regression.has_rows:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
-        problem = likely_wiring(regression.sums).problem
+        problem = self._readings.clock.problem() or likely_wiring(regression.sums).problem
         if problem is None and regression.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.sums)
         return judge(
@@ -334,6 +344,7 @@ class IntegralEstimator:
             min_samples=self._min_samples,
             windows=regression.windows,
             sure_windows=regression.sure_windows,
+            sums=regression.sums,
         )
 
 
@@ -351,6 +362,7 @@ class _Regression:
         rows: IntegralRows,
         decimation: Decimation,
         period: float,
+        clock: SampleClock,
         geometry: WheelGeometry,
         scale: MotionScale,
         forgetting: float,
@@ -361,6 +373,7 @@ class _Regression:
         self._rows = rows
         self._decimation = decimation
         self._period = period  # of decimated samples, s
+        self._clock = clock
         self._geometry = geometry
         self._scale = scale
         self._forgetting = forgetting
@@ -498,7 +511,8 @@ class _Regression:
         lasting = tuple(each for each in self._patterns if each not in ONCE_PER_TURN)
         change = self._watch.change(self.sums, self._delay, self._extra(lasting))
         if change is not None:
-            self._changed, self.since, self._forgotten = change, stamp, self._taken
+            self._changed, self._forgotten = change, self._taken
+            self.since = self._clock.began + stamp
             self._patterns, self._doubtful = (), None
             self._difference = (math.nan, math.inf)
             self._begin()
@@ -616,6 +630,9 @@ class _Regression:
         self._amplitudes = sizes_per_turn(found, values[2:], self._geometry) if found else {}
         rough, friction_factor = self._roughness((linear, angular))
         floor = np.maximum(floor, rough)
+        # Both products of velocities contain the errors of the times.
+        floor = np.hypot(floor, self._clock.wander)
+        floor[:2] = np.hypot(floor[:2], self._clock.bias)
         covariance += np.diag((floor * values) ** 2)
         span = self._rows.window * self._period
         friction, turning = self._frictions((linear, angular))
@@ -820,12 +837,6 @@ class _Regression:
     def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
         extra = self._extra(patterns)
         return fit_axes(self._fitted.delayed(delay, is_spread(extra)), extra, self._priors)
-
-
-def _median(values: Array) -> float:
-    """Return the median. The first call of np.median imports a package and would block 40 ms."""
-    ordered = np.sort(values)
-    return float(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
 def _known_friction(friction: FrictionEstimate) -> Four:

@@ -60,8 +60,23 @@ MAX_AXLE_OFFSET = 0.05
 # Disjoint windows below which the parameters are too poor to contradict anything.
 MIN_WINDOWS = 15.0
 
-NO_TURNING = "the wheels move together; turn the robot, with unequal torques"
-NO_TORQUE = "too little torque in common; accelerate and brake the robot straight ahead"
+NO_TURNING = (
+    "the wheels move together; turn the robot, with unequal torques (if it did turn on the spot, "
+    "one "
+    "wheel's angle and torque are reversed)"
+)
+NO_TORQUE = (
+    "too little torque in common; accelerate and brake the robot straight ahead (if it did, one "
+    "wheel's angle and torque are reversed)"
+)
+UNEXPLAINED_MOTION = (
+    "the robot {} as the wheels' angles tell, but not as the torques of the same time do: check "
+    "that efforts and angles have one clock and belong to these wheels, and that the torques act "
+    "within {} control periods"
+)
+# Accelerations of both wheels in common and against each other, or torques: if one has this share
+# of the other's mean square or more, it is not missing.
+PRESENT = 0.1
 NO_YAW_RATE = (
     "the effect of the yaw rate on the speed is not known: drive curves of 1 rad/s or more, both "
     "ways and for longer"
@@ -76,6 +91,7 @@ def judge(
     min_samples: int,
     windows: float = math.inf,
     sure_windows: float = MIN_WINDOWS,
+    sums: RowSums | None = None,
 ) -> Estimate:
     """Make K5..K8 consistent if they are known well enough, and set their states.
 
@@ -87,6 +103,8 @@ def judge(
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
         sure_windows: Number of windows below which contradicting parameters do not stop the robot,
             because friction outside the model may cause the contradiction.
+        sums: Sums of the rows, which tell a lack of motion from motion that the torques do not
+            explain; None: not known.
     """
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
@@ -112,7 +130,25 @@ def judge(
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
         return found.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
-    return with_states(found, half_track)
+    return with_states(found, half_track, lacks_of(sums, half_track))
+
+
+def lacks_of(sums: RowSums | None, half_track: float) -> tuple[str, str]:
+    """Return why K7 and K8 are not identifiable, if they are not.
+
+    Args:
+        sums: Sums of the rows; None: not known.
+        half_track: b, m.
+    """
+    if sums is None:
+        return NO_TORQUE, NO_TURNING
+    power = sums.moments.diagonal()
+    straight, turning = float(power[DV]), half_track**2 * float(power[DOMEGA])
+    common, opposed = (float(power[column.start]) for column in (SUM, DIFFERENCE))
+    unexplained = [UNEXPLAINED_MOTION.format(does, DELAYS - 1) for does in ("drives", "turns")]
+    drives = straight > PRESENT * turning and common > PRESENT * opposed
+    turns = turning > PRESENT * straight and opposed > PRESENT * common
+    return unexplained[0] if drives else NO_TORQUE, unexplained[1] if turns else NO_TURNING
 
 
 class ContradictionError(ValueError):
@@ -171,18 +207,21 @@ def _wrong_sign(values: Array, deviations: Array) -> str | None:
     return None
 
 
-def with_states(found: Estimate, half_track: float) -> Estimate:
+def with_states(
+    found: Estimate, half_track: float, lacks: tuple[str, str] = (NO_TORQUE, NO_TURNING)
+) -> Estimate:
     """Return consistent values with states and reasons set according to their covariance.
 
     Args:
         found: Values and covariance.
         half_track: b, m.
+        lacks: Why K7 and K8 are not identifiable, if they are not.
     """
     values, deviations = np.array(found.values), np.sqrt(np.diag(found.covariance))
     _, _, k7, k8 = values.tolist()
     std5, _, std7, std8 = deviations.tolist()
-    linear = "" if std7 <= MAX_RELATIVE_STD * abs(k7) else NO_TORQUE
-    angular = "" if std8 <= MAX_RELATIVE_STD * abs(k8) else NO_TURNING
+    linear = "" if std7 <= MAX_RELATIVE_STD * abs(k7) else lacks[0]
+    angular = "" if std8 <= MAX_RELATIVE_STD * abs(k8) else lacks[1]
     offset = _offset(float(values[0]), std5, half_track)
     coupling = angular or linear or _offset_reason(offset, float(values[0]), std5)
     reasons = (coupling, coupling, linear, angular)

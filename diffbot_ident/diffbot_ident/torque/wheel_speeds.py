@@ -9,6 +9,7 @@ period to period over some 80 ms, and the angles give its level.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -133,13 +134,32 @@ def each_wheel(pair: Array) -> Array:
     return wheels
 
 
+# Speed below which a wheel has no direction, rad/s.
+STILL = 1e-5
+# Distance from a half within which `nearest` takes a ratio for it.
+HALF = 0.05
+
+
+def nearest(ratio: float) -> int:
+    """Return the nearest whole number, and the even one of two that are about equally near.
+
+    Ratios of usual times and periods are often halves, such as 0.05 s / 0.02 s, which the rounding
+    errors of stamps must not make the larger or the smaller number at random.
+    """
+    below = math.floor(ratio)
+    part = ratio - below
+    if abs(part - 0.5) < HALF:
+        return below + below % 2
+    return below + (part > 0.5)
+
+
 def level_side(period: float) -> int:
     """Return the number of periods on each side over which a speed's level is averaged.
 
     Args:
         period: Control period, s.
     """
-    return max(1, min(MOST_PERIODS // 2, round(0.5 * (LEVEL_TIME / period - 1.0))))
+    return max(1, min(MOST_PERIODS // 2, nearest(0.5 * (LEVEL_TIME / period - 1.0))))
 
 
 def wheel_speeds(
@@ -284,7 +304,10 @@ class WheelSpeeds:
             period: Control periods, s, shape (n,).
         """
         end, gained = moves * end, moves * gained
-        return cls(end - gained, end, end - 0.5 * gained, change, period)
+        speeds = end - gained, end, end - 0.5 * gained
+        # Counts forward and back often add up to 0, up to rounding errors, which have no sign.
+        begin, end, middle = (np.where(np.abs(each) < STILL, 0.0, each) for each in speeds)
+        return cls(begin, end, middle, change, period)
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
         """Return the same for the yaw rate, rad/s, instead of the wheels' speeds; shapes (n, 1)."""

@@ -66,6 +66,8 @@ FASTEST, SLOWEST = 0.05, 100.0
 CHI_SQUARED = 0.4549
 # Maximum order of the autoregressive process, and minimum number of residuals per coefficient.
 ORDER, PER_COEFFICIENT = 25, 10
+# Fewest residuals beyond the number of what is fitted, below which they say nothing about noise.
+FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -503,9 +505,12 @@ def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[i
         lengths: Numbers of residuals of the segments; they sum to n.
 
     Returns:
-        Shape (p, p); infinite variances if the parameters cannot be determined.
+        Shape (p, p); infinite variances if the parameters cannot be determined, or if there are so
+        few residuals that the parameters, and the first value of each segment, fit them anyway.
     """
     size = jacobian.shape[1]
+    if len(residuals) - size - len(lengths) < FEWEST:
+        return np.diag(np.full(size, math.inf))
     scale = np.linalg.norm(jacobian, axis=0)
     if not (scale > 0.0).all():
         return np.diag(np.full(size, math.inf))

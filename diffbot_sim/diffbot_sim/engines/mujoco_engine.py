@@ -7,44 +7,60 @@ benchmarks/contact_settings.py; for agv with --robot agv --amplitude 4.5 9):
 
                                  twil, +-0.3 N m             twil, +-0.6 N m
     settings                  K5    K6    K7    K8        K5    K6    K7    K8
-    default                 0.00  0.02 -0.01  0.04     -0.09  0.02 -0.01  0.04
-    friction solref 4 ms   -0.09  0.14 -0.03  0.26     -0.51  0.11  0.02  0.26
-    normal solref 20 ms    -0.02  0.00  0.03  0.08     -0.11  0.00  0.03  0.08
-    solimp 0.9 0.95        -0.03  0.00 -0.06  0.04     -0.13  0.00 -0.06  0.04
-    pyramidal cone         -0.44 -0.07  0.34  0.86     -0.98 -0.09  0.37  0.85
-    friction coefficient 1  0.00  0.02 -0.01  0.04    -19.28 -11.3 -0.31  5.87
-    MuJoCo's own settings  -0.14  0.37 -0.05  0.53      the wheels slip through
+    default                  0.00  0.00  0.00  0.00     -0.02  0.00  0.00  0.00
+    friction solref 4 ms    -0.09  0.15 -0.02  0.26     -0.51  0.11  0.02  0.25
+    normal solref 20 ms      0.00  0.00  0.01  0.01     -0.02  0.00  0.00  0.01
+    solimp 0.9 0.95         -0.03 -0.01 -0.05  0.01     -0.06  0.01 -0.06  0.01
+    pyramidal cone          -0.15  0.11 -0.01  0.34     -0.59  0.09  0.03  0.34
+    friction coefficient 1   0.00  0.00  0.00  0.00      the robot tips over
+    MuJoCo's own settings   -0.14  0.37 -0.05  0.53      the wheels slip through
 
     "MuJoCo's own": solref 4 ms for all, solimp 0.9 0.95, pyramidal cone, impratio 1, friction 1.
-    agv, default settings, +-4.5 N m 0.02 0.00 -0.01 0.01; +-9 N m -0.04 0.00 -0.01 0.01.
-    Speed: about 270,000 inner steps of 0.5 ms per second of one core, 135 x real time.
+    agv, default settings, +-4.5 N m: 0.00 0.00 0.00 0.00.
+    Speed: about 190,000 inner steps of 0.5 ms per second of one core, 95 x real time.
 
-The error of K5 is due to sideways creep of the wheels. MuJoCo damps slip towards zero with the time
-constant T of solreffriction, but neglects that the rolling direction turns meanwhile. A wheel that
-should roll thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does work,
-and v' gets a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil for T = 4,
-2 and 1 ms: -1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. Wherever the mean of v is
-not zero, this term is attributed to K5 omega^2; a regression with the additional term v omega^2
-finds K5 within 0.06 %. The friction's own T (only contact pairs with elliptic cones have one) is
-therefore set to the minimum that is stable, 2 h; with half of it the wheels lose their grip.
+Sideways creep of the wheels. MuJoCo damps slip towards zero with the time constant T of
+solreffriction, but neglects that the rolling direction turns meanwhile. A wheel that should roll
+thus slides sideways at v omega (T - h) / 2 (h the inner step), its friction does work, and v' gets
+a term -(m / M_e) v omega^2 (T - h) / 2, m the robot's mass. Measured on twil for T = 4, 2 and 1 ms:
+-1.59, -0.65 and -0.18 ms; formula: -1.65, -0.71 and -0.24 ms. Wherever the mean of v is not zero,
+this term is attributed to K5 omega^2, and its moment to K8. The friction's own T (only contact
+pairs with elliptic cones have one) is therefore LEAST_SLIP_TIME steps: with T = h slip changes its
+sign in each step, as it should in a turn, but would never fade. MuJoCo raises it to 2 h unless
+`refsafe` is off.
 
-Smaller effects: pyramidal cones push wheels up when friction acts (the axle moves 75 um instead of
-0.3) and let them slip lengthwise 100 times faster; soft contacts (solref 20 ms, solimp 0.9) let the
-body pitch by 0.3 mrad and shift the load between the wheels, which amounts to 0.05 %; sinking
-shortens the rolling radius by 0.002 %. Beyond the friction limit no setting helps: real wheels slip
-there, too.
+Smaller effects: pyramidal cones push wheels up when friction acts (the axle moves 13 um instead of
+0.03) and let them slip lengthwise 200 times faster; soft contacts (solimp 0.9) let the body pitch
+by 0.13 mrad and the wheels slip lengthwise by 0.4 mm/s, in proportion to their torque. Beyond the
+friction limit no setting helps: real wheels slip there, too.
+
+Viscous friction and rotors of the wheels
+MuJoCo's own implicit damping takes the speed at the end of a step, which makes K7, K8 and friction
+wrong by h c / (2 J), 0.2 % for a light robot; it also acts after the contacts are solved, when the
+wheel alone answers it. It is off (`eulerdamp`), so that damping acts at the speed w before the
+step; h c / 2 more of the wheels' armature (inertia that turns with the joint) makes this
+
+    (J + h c / 2) w' = tau - c w,   the same as   J w' = tau - c (w + h w' / 2),
+
+viscous friction at the speed in the middle of the step, whose sum over steps is c times the change
+of the angle. It is stable for any J >= 0. test_mujoco_damping.py: K7 and K8 within 0.004 % for
+J / c of 20 ms, on robots with light wheels and heavy rotors.
+
+The armature also contains what only a rotor can have of wheels.inertia_spin (Wheels.rotor).
 
 Dry friction of the wheels
 MuJoCo models dry friction of a joint by a soft constraint (`frictionloss`): it computes the torque
 that stops the joint within a time constant, 20 ms by default, and limits it to the friction. At low
 speed a wheel therefore feels a damper instead of friction, and a wheel at rest creeps.
 
-Here the time constant is two inner steps, the minimum of MuJoCo, which gives the torque that stops
-the wheel within the step. This torque accounts for the mass of the whole robot and for the floor,
-as the constraint is solved together with the contacts. What remains is the constraint's compliance,
-1e-4 of an inverse inertia: by default that of the wheel alone, here a hundredth of that of a
-rolling robot, so that a wheel at 99.9 % of its limit creeps by 2e-9 rad/s and not 4e-6. The solver
-must then be more accurate than by default. benchmarks/friction.py prints the result.
+Here the time constant is DRY_TIME inner steps. With two it would be the torque that stops the wheel
+at the end of a step, so that friction reverses half a step too early whenever a wheel does, and K7
+and K8 come out 0.1 % too small; with one a wheel would not come to rest. This torque accounts for
+the mass of the whole robot and for the floor, as the constraint is solved together with the
+contacts. What remains is the constraint's compliance, 1e-4 of an inverse inertia: by default that
+of the wheel alone, here a hundredth of that of a rolling robot, so that a wheel at 99.9 % of its
+limit creeps by 1e-9 rad/s and not 4e-6. The solver must then be more accurate than by default.
+benchmarks/friction.py prints the result.
 
 Friction that differs by direction is modelled by a constant torque and a symmetric limit. If static
 friction falls to Coulomb friction, the limit changes with speed, and MuJoCo's inner steps are
@@ -56,7 +72,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -86,6 +102,10 @@ except ImportError as error:
 FLOOR = "floor"
 PAYLOAD = "payload"
 FREE_JOINT = "floating_base"
+# Shortest time constant of wheel slip, in inner steps; below 1 slip grows.
+LEAST_SLIP_TIME = 1.1
+# Time constant of a wheel that dry friction stops, in inner steps.
+DRY_TIME = 1.25
 # Smallest share of the weight that each wheel must carry.
 LEAST_LOAD = 0.01
 
@@ -98,8 +118,8 @@ class ContactSettings:
         inner_step: Longest integration step, s.
         time_constant: Time constant of the contacts along their normal (solref), s, >= 2
             inner_step.
-        friction_time_constant: Time constant of wheel slip (solreffriction), s; raised to 2
-            inner_step, the limit of stability, if smaller.
+        friction_time_constant: Time constant of wheel slip (solreffriction), s; raised to
+            LEAST_SLIP_TIME inner steps, near the limit of stability, if smaller.
         impedance: solimp's d0 and dmax, 0..1; the nearer to 1 the stiffer the contact.
         elliptic: Whether friction cones are elliptic; with pyramidal ones a wheel climbs on its
             own friction.
@@ -110,7 +130,7 @@ class ContactSettings:
     inner_step: float = 0.0005
     time_constant: float = 0.004
     friction_time_constant: float = 0.0
-    impedance: tuple[float, float] = (0.99, 0.999)
+    impedance: tuple[float, float] = (0.999, 0.9999)
     elliptic: bool = True
     impratio: float = 10.0
     wheel_friction: float | None = None
@@ -261,8 +281,7 @@ class MujocoSimulator(ContactEngine):
             return
         super()._set_inner_step(inner_step)
         self._model.opt.timestep = inner_step
-        # The time constant of wheel slip must be stable with the step.
-        stable = max(self._settings.friction_time_constant, 2.0 * inner_step)
+        stable = max(self._settings.friction_time_constant, LEAST_SLIP_TIME * inner_step)
         self._model.pair_solreffriction[:, 0] = stable
         self._friction.set_inner_step(inner_step)
 
@@ -333,8 +352,15 @@ class WheelJointFriction:
         self._model.dof_invweight0[self._dofs] = COMPLIANCE * rolling
 
     def set_inner_step(self, inner_step: float) -> None:
-        """Set the time constant so that friction stops a wheel within one inner step, s."""
-        self._model.dof_solref[self._dofs] = (2.0 * inner_step, 1.0)
+        """Set what depends on the inner step, s.
+
+        Friction stops a wheel within few inner steps, and viscous friction is that of the mean
+        speed of a step.
+        """
+        self._model.dof_solref[self._dofs] = (DRY_TIME * inner_step, 1.0)
+        damping = np.array(self._robot.friction.viscous)
+        rotor = self._robot.wheels.rotor
+        self._model.dof_armature[self._dofs] = rotor + 0.5 * inner_step * damping
 
     def step(
         self,
@@ -412,13 +438,16 @@ def _build_model(robot: Robot, settings: ContactSettings) -> mujoco.MjModel:
     Raises:
         ValueError: The URDF lacks a wheel joint, or a wheel has no collision shape.
     """
-    spec = mujoco.MjSpec.from_string(_without_visuals(urdf(robot)))
+    # WheelJointFriction adds the rotors: they turn about the body, so they are no part of a link.
+    wheels = replace(robot.wheels, inertia_spin=robot.wheels.own_spin)
+    bare = replace(robot.with_forward_joints(), wheels=wheels)
+    spec = mujoco.MjSpec.from_string(_without_visuals(urdf(bare)))
     _set_options(spec, settings)
     base = spec.worldbody.first_body()
     base.add_freejoint(name=FREE_JOINT)
     base.add_body(name=PAYLOAD)
     spec.worldbody.add_geom(name=FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
-    wheels = {geom.name for geom in _wheel_geoms(spec, robot)}
+    rolling = {geom.name for geom in _wheel_geoms(spec, robot)}
     for number, geom in enumerate(spec.geoms):
         # Collisions are those of the explicit pairs below only: MuJoCo's search for others takes a
         # tenth of the time of a step.
@@ -430,9 +459,9 @@ def _build_model(robot: Robot, settings: ContactSettings) -> mujoco.MjModel:
         pair.solref[0] = settings.time_constant
         pair.solimp[:2] = settings.impedance
         # Only pairs have a separate time constant for friction.
-        pair.solreffriction[:] = (2.0 * settings.inner_step, 1.0)
+        pair.solreffriction[:] = (LEAST_SLIP_TIME * settings.inner_step, 1.0)
         # CasterDrag models the friction of all other shapes.
-        if geom.name in wheels:
+        if geom.name in rolling:
             pair.condim = 3
             pair.friction[:2] = settings.wheel_friction or robot.contact.wheel_friction
     return spec.compile()
@@ -454,6 +483,10 @@ def _set_options(spec: mujoco.MjSpec, settings: ContactSettings) -> None:
     spec.option.cone = elliptic if settings.elliptic else mujoco.mjtCone.mjCONE_PYRAMIDAL
     spec.option.impratio = settings.impratio
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    # Damping at the speed before a step: WheelJointFriction makes it that of the step's middle.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    # Allow time constants below two inner steps; see LEAST_SLIP_TIME.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_REFSAFE
     # One robot is one island; searching for others takes a tenth of the time of a step. MuJoCo
     # before 3.3.6 has no such flag, as it searches only on request.
     spec.option.disableflags |= getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)

@@ -213,7 +213,7 @@ def robot_sdf(
     Raises:
         GazeboError: Gazebo refuses the URDF; the message has its output.
     """
-    tree = ElementTree.fromstring(urdf(robot))
+    tree = ElementTree.fromstring(urdf(robot.with_forward_joints()))
     _set_contacts(tree, settings)
     _drop_friction(tree)
     visuals = list(tree.iter("visual"))

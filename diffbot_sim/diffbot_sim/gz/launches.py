@@ -283,7 +283,7 @@ def launch_gz(robot: Robot, start: Pose, gui: bool) -> Launch:
     """
     launch = Launch(gz_environment())
     world = launch.file("world.sdf", world_text("gz_floor.sdf", FASTEST))
-    file = launch.file("robot.urdf", urdf(robot, simulator="gz"))
+    file = launch.file("robot.urdf", urdf(robot.with_forward_joints(), simulator="gz"))
     launch.start("gz server", gz_server_command(world, running=False))
     main, second = split_bridge(bridge_entries(robot))
     control = f"{CONTROL_SERVICE}@ros_gz_interfaces/srv/ControlWorld"

@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random signals to random processes of runs, the runner and its guard included.
+
+    ./diffbot python benchmarks/chaos.py [--runs 100] [--seed 0] [--together 10]
+
+Each run is of a simulated robot, or of a real one (sim:=none) whose driver is a simulator outside
+of the run. At random moments, of the start too, one to three signals out of STOP, TSTP, CONT, INT,
+TERM, HUP and KILL go to processes drawn at random. Then the run gets SIGINT, if it still runs. For
+each run is checked:
+
+- no process is left 15 s later;
+- 0.2 s after the first signal that has to stop a real robot, the wheels have zero torque, and keep
+  it (which signals do: see `must_stop`);
+- summary.json is there if the run's runner survived, and never says "completed";
+- the next run, which is not disturbed, is right to the last digit.
+
+Then `--together` runs start in the same second, with the same folder of results and each without a
+given one: each is right, or refused; of those with the same folder exactly one is right.
+
+Prints a line for each run; the exit status is 1 if anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from meetings import MARK, differences, marked, summary
+
+from diffbot_bringup import domains
+from faults.process_probe import Probe
+
+REAL = {
+    "backstepping": ("sim:=none", "laps:=0", "report:=html"),
+    "ident": ("sim:=none", "duration:=60.0", "report:=html"),
+}
+SIMULATED = {
+    "backstepping": ("sim:=ideal", "laps:=0", "speed:=1.0", "report:=html"),
+    "ident": ("sim:=ideal", "duration:=600.0", "speed:=1.0", "report:=html"),
+}
+NEXT = ("ident", "sim:=ideal", "duration:=3.0", "verification:=0.0", "report:=html")
+SIGNALS = ("SIGSTOP", "SIGTSTP", "SIGCONT", "SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
+LATEST = 10.0  # s of wall time from the start of a run to its first signal, at most
+PAUSE = 0.6  # s between two signals, at most
+ZERO_WITHIN = 0.2  # s
+GONE_WITHIN = 15.0  # s
+RUNNER, GUARD = "runner", "guard"
+COMMANDERS = ("backstep_controller", "ident", "effort_watchdog")
+DRIVER = "from diffbot_sim.executables import simulator as run; raise SystemExit(run())"
+
+
+def must_stop(process: str, number: str) -> bool:
+    """Whether a signal to a process of a real robot's run has to stop the robot.
+
+    SIGCONT never; the guard ignores signals that ask it to end or, as the leader of a session, to
+    stop; a report that is asked to end first writes what it has. All others stop, end or kill a
+    process of the run, which ends it.
+    """
+    if number == "SIGCONT":
+        return False
+    if process == GUARD:
+        return number in ("SIGSTOP", "SIGKILL")
+    if process in (RUNNER, *COMMANDERS):
+        return True
+    return number in ("SIGSTOP", "SIGKILL")
+
+
+@dataclass
+class Outcome:
+    """What was done to a run, and what was wrong with it."""
+
+    name: str
+    sent: list[str] = field(default_factory=list)
+    stopped_at: float | None = None  # wall time of the first signal that must stop, s
+    wrong: list[str] = field(default_factory=list)
+    zero_after: float | None = None
+
+
+class Run:
+    """A launch with a mark in the environment of all its processes."""
+
+    def __init__(self, words: list[str], domain: int | None, log: Path) -> None:
+        self.mark = uuid.uuid4().hex
+        variables = {key: text for key, text in os.environ.items() if key != domains.VARIABLE}
+        if domain is not None:
+            variables[domains.VARIABLE] = str(domain)
+        variables[MARK] = self.mark
+        self._log = log
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "diffbot_bringup.cli", "launch", *words],
+                env=variables,
+                cwd=log.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )
+
+    @property
+    def said(self) -> str:
+        """What it has written to the terminal."""
+        return self._log.read_text(errors="replace")
+
+    def processes(self) -> dict[str, int]:
+        """Return its processes by name, as far as they have one."""
+        found = {}
+        for number, words in marked(self.mark).items():
+            if number == self.process.pid:
+                found[RUNNER] = number
+            elif "__node:=" in words:
+                found[words.partition("__node:=")[2].split()[0]] = number
+            elif "diffbot_bringup.cli" in words:
+                found[GUARD] = number
+        return found
+
+    def wait(self, seconds: float) -> list[str]:
+        """Wait until no process is left; return the command lines of those that are."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.process.poll()
+            if not (found := marked(self.mark)):
+                return []
+            time.sleep(0.05)
+        return list(found.values())
+
+    def kill(self) -> None:
+        """Kill what is left."""
+        for number in marked(self.mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def driver(domain: int, folder: Path) -> Iterator[Probe]:
+    """Start the driver of a robot that is real for the run, and a probe of its commands."""
+    variables = {**os.environ, domains.VARIABLE: str(domain)}
+    words = ("--ros-args", "-p", "engine:=ideal", "-p", "lock_step:=false", "-p", "speed:=1.0")
+    with (folder / "driver.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, *words],
+            env=variables,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    probe = Probe(domain, 0.01)
+    try:
+        if not probe.until(lambda: probe.record.told, 60.0):
+            raise SystemExit(f"chaos: the driver did not start, see {folder}")
+        yield probe
+    finally:
+        process.kill()
+        process.wait()
+        probe.close()
+
+
+def disturb(run: Run, outcome: Outcome, chance: random.Random) -> None:
+    """Send the signals, at the end SIGINT to the runner."""
+    time.sleep(LATEST * chance.random())
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        processes = run.processes()
+        if not processes:
+            break
+        name, number = chance.choice(sorted(processes)), chance.choice(SIGNALS)
+        with contextlib.suppress(ProcessLookupError):
+            now = time.time()
+            os.kill(processes[name], getattr(signal, number))
+            outcome.sent.append(f"{number[3:]} {name}")
+            if outcome.stopped_at is None and must_stop(name, number):
+                outcome.stopped_at = now
+        time.sleep(PAUSE * chance.random())
+    time.sleep(1.0)
+    if outcome.stopped_at is None:
+        outcome.stopped_at = time.time()
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(run.process.pid, signal.SIGINT)
+
+
+def check_torque(outcome: Outcome, probe: Probe) -> None:
+    """Check that the wheels have zero torque ZERO_WITHIN after the signal, and keep it."""
+    assert outcome.stopped_at is not None
+    sent, torques = list(probe.record.sent), list(probe.record.torques)
+    moving = [at for at, torque in zip(sent, torques, strict=False) if any(torque)]
+    if not moving:
+        return
+    if torques and any(torques[-1]):
+        outcome.wrong.append(f"the last torque is {torques[-1]}")
+        return
+    zero = next(at for at in sent if at > moving[-1])  # of the last torque
+    outcome.zero_after = max(0.0, zero - outcome.stopped_at)
+    if outcome.zero_after > ZERO_WITHIN:
+        outcome.wrong.append(f"zero after {outcome.zero_after:.2f} s")
+
+
+def check_summary(outcome: Outcome, run: Run, results: Path) -> None:
+    """Check that the summary is there, if it can be, and honest."""
+    try:
+        found = json.loads((results / "summary.json").read_text())
+    except FileNotFoundError:
+        begun = (results / ".run").exists()
+        if begun and run.process.returncode not in (-signal.SIGKILL, None):
+            outcome.wrong.append(f"no summary, status {run.process.returncode}")
+        return
+    if found.get("outcome") == "completed":
+        outcome.wrong.append("the summary says completed")
+    if run.process.returncode == 0:
+        outcome.wrong.append("exit status 0")
+
+
+def disturbed(seed: int, folder: Path) -> Outcome:
+    """Run and disturb a launch."""
+    chance = random.Random(seed)
+    real = chance.random() < 0.6
+    name = chance.choice(sorted(REAL))
+    results = folder / "results"
+    words = [name, *(REAL if real else SIMULATED)[name], f"results:={results}"]
+    outcome = Outcome(f"{name} {'real' if real else 'simulated'}")
+    with contextlib.ExitStack() as stack:
+        domain, probe = None, None
+        if real:
+            domain = stack.enter_context(domains.claim("chaos")).domain
+            probe = stack.enter_context(driver(domain, folder))
+        run = Run(words, domain, folder / "log")
+        disturb(run, outcome, chance)
+        if left := run.wait(GONE_WITHIN):
+            outcome.wrong.append(f"left: {left}")
+            run.kill()
+        if probe is not None:
+            time.sleep(0.1)
+            check_torque(outcome, probe)
+        check_summary(outcome, run, results)
+    if "Traceback" in run.said:
+        outcome.wrong.append("a traceback")
+    return outcome
+
+
+def undisturbed(folder: Path, wanted: dict[str, Any]) -> str:
+    """Run NEXT; return what is wrong with it. The first one sets what is wanted."""
+    run = Run([*NEXT, f"results:={folder / 'next'}"], None, folder / "next.log")
+    left = run.wait(120.0)
+    run.kill()
+    found = summary(folder / "next")
+    wanted = wanted or found
+    if left or run.process.returncode != 0 or not found:
+        return f"the next run: status {run.process.returncode}, left {left}"
+    return ", ".join(list(differences(found, wanted, 0.0))[:3])
+
+
+def together(count: int, folder: Path, wanted: dict[str, Any]) -> list[str]:
+    """Start runs in the same second, with one folder and with their own; return what is wrong."""
+    wrong = []
+    for shared in (True, False):
+        place = folder / f"shared-{shared}"
+        place.mkdir()
+        runs = []
+        for number in range(count):
+            home = place / f"{number}" if shared else place
+            home.mkdir(exist_ok=True)
+            more = [f"results:={place / 'results'}"] if shared else []
+            runs.append(Run([*NEXT, *more], None, home / f"log-{number}"))
+        for run in runs:
+            if left := run.wait(300.0):
+                wrong.append(f"left: {left}")
+                run.kill()
+        codes = [run.process.wait() for run in runs]
+        found = [summary(path.parent) for path in place.glob("**/summary.json")]
+        right = [each for each in found if not list(differences(each, wanted, 0.0))]
+        refused = [code for code in codes if code == 2]
+        print(f"together, {'one folder' if shared else 'none given'}: statuses {codes}", flush=True)
+        if len(right) != codes.count(0) or len(right) + len(refused) != count or not right:
+            wrong.append(f"{len(right)} right, {len(refused)} refused of {count}: {codes}")
+        if shared and len(right) != 1:
+            wrong.append(f"{len(right)} runs had one folder")
+    return wrong
+
+
+def main() -> int:
+    """Run all; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--together", type=int, default=10)
+    options = parser.parse_args()
+    bad, zeros = 0, []
+    with tempfile.TemporaryDirectory(prefix="chaos-") as place:
+        first = Path(place, "first")
+        first.mkdir()
+        if problem := undisturbed(first, {}):
+            raise SystemExit(f"chaos: {problem}\n{(first / 'next.log').read_text()}")
+        wanted = summary(first / "next")
+        for seed in range(options.seed, options.seed + options.runs):
+            folder = Path(place, str(seed))
+            folder.mkdir()
+            outcome = disturbed(seed, folder)
+            if problem := undisturbed(folder, wanted):
+                outcome.wrong.append(problem)
+            bad += bool(outcome.wrong)
+            took = "" if outcome.zero_after is None else f", zero after {outcome.zero_after:.3f} s"
+            zeros += [] if outcome.zero_after is None else [outcome.zero_after]
+            verdict = "; ".join(outcome.wrong) or "as it should be"
+            print(
+                f"{seed:4} {outcome.name}: {', '.join(outcome.sent)}{took}: {verdict}", flush=True
+            )
+            if outcome.wrong:
+                print((folder / "log").read_text(errors="replace")[-1500:], flush=True)
+        for problem in together(options.together, Path(place), wanted) if options.together else ():
+            bad += 1
+            print(problem)
+    if zeros:
+        print(f"zero after at most {max(zeros):.3f} s in {len(zeros)} runs that drove")
+    print(f"{bad} wrong")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard of a launch: a second process that acts when the runner cannot.
+
+It is a fork of the runner in a session of its own. Through a pipe it receives the process groups
+that run, and it looks at the runner's state in /proc every LOOK_PERIOD.
+
+- When the pipe closes while groups are still listed, the runner is gone. The guard then does what
+  the runner would have done: SIGINT first, so that a node can still command zero torque.
+- When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), which its own handlers cannot see, the
+  guard continues it with SIGTSTP pending: the runner then ends the run. The state in /proc tells
+  "stopped" from "slow", as the silence of a heartbeat on a busy machine would not.
+
+The runner sees the same of the guard: see `Guard.trouble`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Iterable
+
+# Time in s that a process has after SIGINT, and after SIGTERM, before the next signal.
+GRACE = (5.0, 5.0)
+# Time between two looks at the runner's state, s.
+LOOK_PERIOD = 0.02
+# Longest time to wait for a guard that ends groups, s; more than GRACE and one second for SIGKILL.
+_LEAVING_TIME = sum(GRACE) + 2.0
+
+
+def signal_group(group: int, number: int) -> bool:
+    """Send a signal (0: only test) to a process group; return False when the group is empty."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def end_group(group: int, number: int) -> bool:
+    """Send a group a signal that must arrive also if it is stopped; return False if it is empty."""
+    return signal_group(group, number) and signal_group(group, signal.SIGCONT)
+
+
+def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> None:
+    """Send groups a sequence of signals: (signal, seconds to wait) until none is left."""
+    left = list(groups)
+    for number, patience in ladder:
+        left = [group for group in left if end_group(group, number)]
+        deadline = time.monotonic() + patience
+        while left and time.monotonic() < deadline:
+            time.sleep(0.02)
+            left = [group for group in left if signal_group(group, 0)]
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal; false if it runs, waits, or does not exist."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The state follows the name, which is in parentheses and may contain any character.
+            return file.read().rpartition(b")")[2].split()[0] == b"T"
+    except (OSError, IndexError):
+        return False
+
+
+class Guard:
+    """The runner's end of the pipe. Start it before the first process and close it last."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        reading, self._writing = os.pipe()  # both close on exec, so only guard and runner have them
+        runner = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._writing)
+            _watch(reading, runner)
+        os.close(reading)
+
+    def add_myself(self) -> None:
+        """Register the calling process as a group; called in a child before it runs its program."""
+        with contextlib.suppress(BrokenPipeError):  # the guard was killed, see `trouble`
+            os.write(self._writing, b"+%d\n" % os.getpid())
+
+    def remove(self, group: int) -> None:
+        """Forget a group that has ended."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._writing, b"-%d\n" % group)
+
+    def trouble(self, groups: Iterable[int]) -> str:
+        """Return what has kept the guard from acting; empty if nothing has.
+
+        A stopped one is continued, and a killed one replaced. Cheap; called after each SIGCHLD,
+        which the kernel sends when a child stops or ends.
+
+        Args:
+            groups: The groups that run, for a new guard.
+        """
+        try:
+            found = os.waitid(os.P_PID, self._pid, os.WSTOPPED | os.WEXITED | os.WNOHANG)
+        except ChildProcessError:
+            return ""
+        if found is None:
+            return ""
+        if found.si_code == os.CLD_STOPPED:
+            os.kill(self._pid, signal.SIGCONT)
+            return "the launch's guard was stopped"
+        os.close(self._writing)
+        self._start()
+        for group in groups:
+            os.write(self._writing, b"+%d\n" % group)
+        return "the launch's guard has been killed"
+
+    def close(self) -> None:
+        """End the guard, which ends the groups that are still registered."""
+        os.close(self._writing)
+        deadline = time.monotonic() + _LEAVING_TIME
+        while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
+            late = time.monotonic() > deadline
+            os.kill(self._pid, signal.SIGKILL if late else signal.SIGCONT)
+            time.sleep(0.002)
+
+
+def _watch(pipe: int, runner: int) -> None:
+    """Run the guard; never returns."""
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        for number in (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+            signal.signal(number, signal.SIG_DFL)  # instead of the runner's handlers
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):  # do not keep the launch's terminal or pipes open
+            os.dup2(null, descriptor)
+        end_groups(
+            _left_by(pipe, runner),
+            ((signal.SIGINT, GRACE[0]), (signal.SIGTERM, GRACE[1]), (signal.SIGKILL, 1.0)),
+        )
+    finally:
+        os._exit(0)
+
+
+def _left_by(pipe: int, runner: int) -> set[int]:
+    """Return the groups that still run once the runner is gone; until then keep it from a stop."""
+    groups: set[int] = set()
+    rest = b""
+    while True:
+        if not select.select((pipe,), (), (), LOOK_PERIOD)[0]:
+            if is_stopped(runner):
+                # SIGCONT first: it removes a SIGTSTP that is pending.
+                for number in (signal.SIGCONT, signal.SIGTSTP):
+                    os.kill(runner, number)
+            continue
+        data = os.read(pipe, 4096)
+        if not data:
+            return groups
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            (groups.add if line.startswith(b"+") else groups.discard)(int(line[1:]))

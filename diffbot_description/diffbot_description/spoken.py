@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers in sentences: none that is unknown is ever printed as "nan" or "inf"."""
+
+from __future__ import annotations
+
+import math
+
+# Sizes up to which a number is printed without an exponent.
+PLAIN = 1e6
+
+
+def spoken(value: float, digits: int = 3) -> str:
+    """Return a number with this many significant digits; "unknown" for NaN and infinity.
+
+    Large numbers have no exponent up to PLAIN: "20000", not "2e+04".
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    if 10.0**digits <= abs(value) < PLAIN:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines in messages and pages, as the person who reads them types them.
+
+In a checkout that ./diffbot has set up, commands begin with ``./diffbot``. In a sourced ROS 2
+workspace they are those of ``ros2``.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+
+CHECKOUT = "DIFFBOT_ROOT"
+"""Variable that ./diffbot sets for everything that it starts: the folder of the checkout."""
+
+
+def spoken(*words: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the command line of a command of the suite, quoted for a shell.
+
+    Args:
+        words: The command and its arguments as after ``./diffbot``.
+        environment: Environment of this process.
+    """
+    if environment.get(CHECKOUT):
+        begin, rest = ["./diffbot"], list(words)
+    elif words[:1] == ("launch",):
+        begin = ["ros2", "launch", "diffbot_bringup"]
+        rest = [f"{words[1].removesuffix('.launch.xml')}.launch.xml", *words[2:]]
+    elif words[:1] == ("run",):
+        begin, rest = ["ros2"], list(words)
+    else:
+        begin, rest = ["ros2", "run", "diffbot_bringup", "diffbot"], list(words)
+    return shlex.join([*begin, *rest])

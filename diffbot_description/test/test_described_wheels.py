@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptions of unusual wheels: reversed, cambered, geared, too dense, and beside an arm."""
+
+import math
+from pathlib import Path
+
+import pytest
+from foreign_urdfs import (
+    CASTERS,
+    DISC,
+    HALF_PI,
+    HALF_TRACK,
+    RADIUS,
+    WHEEL,
+    base,
+    cylinder,
+    inertial,
+    joint,
+    link,
+    origin,
+    robot,
+    shape,
+    wheel,
+)
+
+from diffbot_description import closed_form
+from diffbot_description.describe import describe
+from diffbot_description.loading import robot_from
+from diffbot_description.urdf_files import Packages
+
+HERE = Path(__file__)
+LEFT, RIGHT = wheel("left", HALF_TRACK), wheel("right", -HALF_TRACK)
+
+
+def described(text):
+    found = describe(text, Packages(HERE))
+    return found, robot_from(found.content, HERE)
+
+
+def commanded(*names, interface="velocity"):
+    inside = "".join(
+        f'<joint name="{name}"><command_interface name="{interface}"/></joint>' for name in names
+    )
+    return f'<ros2_control name="{names[0]}" type="system">{inside}</ros2_control>'
+
+
+# Signs.
+
+
+def test_a_joint_that_turns_about_minus_y_has_a_sign():
+    text = robot(base(), LEFT, wheel("right", -HALF_TRACK, sign=-1), CASTERS)
+    found, own = described(text)
+    assert found.content["joints"]["signs"] == [1, -1]
+    assert own.joints.directions == (1, -1)
+    assert "signs" not in described(robot())[0].content["joints"]
+
+
+def test_each_wheel_of_a_side_has_its_own_sign():
+    wheels = [
+        wheel(f"{end}_{side}", y, x, sign=-1 if (end, side) == ("rear", "left") else 1)
+        for end, x in (("front", 0.15), ("rear", -0.15))
+        for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
+    ]
+    _, own = described(robot(base(), *wheels))
+    assert own.joints.names[1] == "rear_left_joint"
+    assert own.joints.directions == (1, -1, 1, 1)
+
+
+# Camber.
+
+CAMBER = math.radians(8.6)
+
+
+def cambered(camber=CAMBER, sign=-1, radius=0.085):
+    """Wheels whose lowest points are outside of their centres, the right one about -z."""
+    height = radius * math.cos(camber) - RADIUS
+    parts = []
+    for name, side in (("left", 1), ("right", -1)):
+        place = origin(0, side * 0.2, height, -side * (HALF_PI - camber))
+        body = link(
+            f"{name}_wheel", inertial(0.5, 1e-3, 1e-3, 1.8e-3) + shape(cylinder(radius, 0.03))
+        )
+        axis = f'<axis xyz="0 0 {side if sign < 0 else 1}"/>'
+        parts.append(body + joint(f"{name}_joint", "base_link", f"{name}_wheel", "continuous",
+                                  place + axis))  # fmt: skip
+    free = [wheel(f"{n}_roller", y, -0.25, radius=0.04) for n, y in (("l", 0.12), ("r", -0.12))]
+    return robot(base(), *parts, *free, commanded("left_joint", "right_joint"))
+
+
+def test_cambered_wheels_that_are_commanded_drive():
+    found, own = described(cambered())
+    assert own.joints.first == ("left_joint", "right_joint")
+    assert own.wheels.radius == pytest.approx(0.085)
+    assert own.wheels.separation == pytest.approx(0.4 + 2 * 0.085 * math.sin(CAMBER), rel=1e-6)
+    assert own.wheels.inertia_spin == pytest.approx(1.8e-3, rel=1e-6)
+    assert any("slopes by 8.6 degrees (camber)" in entry for entry in found.corrected)
+
+
+def test_a_commanded_wheel_that_is_too_cambered_is_refused_by_its_axis():
+    with pytest.raises(
+        ValueError, match=r"commanded joint 'left_joint' turns about \(0 0.819 0.57"
+    ):
+        described(cambered(math.radians(35.0)))
+
+
+# Arms.
+
+
+def arm(end):
+    shoulder = '<axis xyz="0 0 1"/><limit lower="-1.5" upper="1.5" effort="9" velocity="2"/>'
+    hand = inertial(0.1, 1e-4, 1e-4, 1e-4) + shape(cylinder(0.02, 0.05))
+    links = link("upper", inertial(0.5, 1e-3, 1e-3, 1e-3)) + link("hand", hand)
+    return (
+        links
+        + joint("shoulder", "base_link", "upper", "revolute", origin(0, 0, 0.3) + shoulder)
+        + joint("wrist", "upper", "hand", "continuous", origin(0.1) + end)
+    )
+
+
+@pytest.mark.parametrize("axis", ["1 0 0", "0 1 0", "0 0 1"])
+def test_the_joints_of_an_arm_are_no_steering(axis):
+    end = f'<axis xyz="{axis}"/>'
+    control = commanded("left_joint", "right_joint") + commanded(
+        "shoulder", "wrist", interface="position"
+    )
+    _, own = described(robot(base(), LEFT, RIGHT, CASTERS, arm(end), control))
+    assert own.joints.first == ("left_joint", "right_joint")
+    assert own.wheels.radius == RADIUS
+
+
+def test_an_arm_beside_wheels_whose_meshes_are_missing_is_no_steering():
+    mesh = shape('<mesh filename="package://nowhere/wheel.stl"/>')
+    inside = inertial(WHEEL, DISC[1], DISC[1], DISC[0]) + mesh
+    parts = [wheel(n, y, inside=inside) for n, y in (("left", 0.15), ("right", -0.15))]
+    control = commanded("left_joint", "right_joint")
+    control += commanded("shoulder", "wrist", interface="position")
+    text = robot(base(), *parts, CASTERS, arm('<axis xyz="1 0 0"/>'), control)
+    found = describe(text, Packages(HERE), wheel_radius=RADIUS)
+    assert found.content["joints"]["left"] == "left_joint"
+
+
+def test_steered_wheels_on_the_ground_are_refused():
+    steered = []
+    for name, y in (("fl", HALF_TRACK), ("fr", -HALF_TRACK)):
+        steered.append(link(f"{name}_knuckle", inertial(0.1, 1e-4, 1e-4, 1e-4)))
+        turn = '<axis xyz="0 0 1"/><limit lower="-0.6" upper="0.6" effort="9" velocity="2"/>'
+        steered.append(joint(f"{name}_turn", "base_link", f"{name}_knuckle", "revolute",
+                             origin(0.2, y) + turn))  # fmt: skip
+        steered.append(wheel(name, 0.0, parent=f"{name}_knuckle"))
+    control = commanded("left_joint", "right_joint") + commanded(
+        "fl_turn", "fr_turn", interface="position"
+    )
+    with pytest.raises(ValueError, match="'fl_turn' turns a wheel about the vertical"):
+        described(robot(base(), LEFT, RIGHT, *steered, control))
+
+
+# Mass and inertia.
+
+
+def test_wheels_denser_than_metal_are_refused():
+    spin, yaw = (100 * value for value in DISC)
+    inside = inertial(100 * WHEEL, yaw, yaw, spin) + shape(cylinder(RADIUS, 0.03))
+    parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+    with pytest.raises(ValueError, match=r"wheel of joint 'a_joint', 30 kg .* heavier than solid"):
+        described(robot(base(), *parts, CASTERS))
+
+
+def test_a_rotor_in_the_inertia_of_a_wheel_is_kept():
+    """Spin 5 m r^2, everything else that of a disc: a rotor behind a gear."""
+    spin = 5 * WHEEL * RADIUS**2
+    inside = inertial(WHEEL, DISC[1], DISC[1], spin) + shape(cylinder(RADIUS, 0.03))
+    parts = [wheel(n, y, inside=inside) for n, y in (("a", 0.15), ("b", -0.15))]
+    found, own = described(robot(base(), *parts, CASTERS))
+    assert own.wheels.inertia_spin == pytest.approx(spin, rel=1e-6)
+    assert own.wheels.inertia_yaw == pytest.approx(DISC[1], rel=1e-6)
+    assert any("motor's rotor" in entry for entry in found.assumed)
+
+
+def test_a_rotor_of_a_transmission_is_reflected():
+    """Drake's elements: 2e-6 kg m^2 behind a gear of 50."""
+    transmissions = "".join(
+        f'<transmission name="{n}"><joint name="{n}_joint"/><actuator name="{n}">'
+        '<drake:gear_ratio value="50"/><drake:rotor_inertia value="2e-6"/></actuator>'
+        "</transmission>"
+        for n in ("left", "right")
+    )
+    text = robot(base(), LEFT, RIGHT, CASTERS, transmissions).replace(
+        "<robot ", '<robot xmlns:drake="http://drake.mit.edu" ', 1
+    )
+    _, own = described(text)
+    assert own.wheels.inertia_spin == pytest.approx(DISC[0] + 2e-6 * 50**2, rel=1e-6)
+    assert closed_form(own.model).k7 < closed_form(described(robot())[1].model).k7
+    with pytest.raises(ValueError, match="rotor_inertia '-1' and gear_ratio '50' must be positive"):
+        described(text.replace('"2e-6"', '"-1"'))
+
+
+def test_a_sides_sum_is_named_after_all_its_joints():
+    wheels = [
+        wheel(f"{end}_{side}", y, x, more='<limit effort="900" velocity="9"/>')
+        for end, x in (("front", 0.15), ("rear", -0.15))
+        for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
+    ]
+    found, _ = described(robot(base(), *wheels))
+    (entry,) = [e for e in found.corrected if "effort limit" in e]
+    assert entry.startswith("joint 'front_left_joint + rear_left_joint': effort limit 1800 N m")

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the efforts of a robot are torques in N m, judged by what they say about the robot.
+
+If a driver reports u where the wheel gets c u N m, then K7 = 1 / (r M_e) comes out c times its
+value, and the robot 1 / c times as heavy; K5, K6 and the fit itself do not change. So three things
+show a wrong unit:
+
+    mass           by the efforts the robot is HEAVIER times heavier or lighter than described
+    limit          the efforts exceed the torque limit, and the mass does not show that they are
+                   right all the same
+    time constant  r / (K7 (d_l + d_r)), from viscous friction d: a voltage or duty cycle acts like
+                   a torque with the motor's back-EMF as friction, which stops the robot at once
+
+The third does not depend on the size of the unit, and is the only one without a description, apart
+from masses that no body as large as the track has. `EffortCheck` asks at the end of a run and for a
+recording alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from arc_odometry import WheelGeometry
+from diffbot_description import Robot, closed_form
+from diffbot_description.robot_model import RobotModel
+from diffbot_description.spoken import spoken
+from diffbot_ident.torque.estimate import NORMAL_95, Estimate, EstimateState
+
+# Factor between the masses by efforts and description from which on efforts are in doubt, and from
+# which on the difference is worth a warning.
+HEAVIER, NOTABLE = 5.0, 1.5
+# Efforts break the torque limit where their usual size (EffortSize) exceeds it by this factor.
+BEYOND = 1.2
+# Shortest time constant of a rolling robot without drive, s, and where its mass differs, too:
+# shorter ones are those of a motor under a voltage. And how much shorter than the described one it
+# must be.
+SHORTEST, SHORT_IF_MASS_DIFFERS, SHORTER = 0.1, 0.5, 5.0
+# Mass over the cube of the track, kg/m^3, between which robots lie: from a hundredth of foam to
+# three times solid steel.
+DENSITIES = (1.0, 25e3)
+# Torques of fixed units, N m, and how well the mass must agree with one.
+FIXED = (("N cm", 0.01), ("N mm", 0.001), ("kgf cm", 0.0980665))
+AGREES = 1.35
+# Largest efforts of a share of full torque, of per cent, and of a PWM register.
+SHARE, PERCENT, PWM = 1.0, 100.0, (255.0, 1023.0, 4095.0)
+# Plausible torques of an ampere at the wheel, gears included, N m.
+PER_AMPERE = (0.002, 20.0)
+
+
+class Sign(Enum):
+    """What shows that the efforts are not in N m."""
+
+    MASS = "mass"
+    LIMIT = "limit"
+    TIME_CONSTANT = "time constant"
+
+
+@dataclass(frozen=True)
+class EffortUnit:
+    """Unit in which efforts were read.
+
+    Attributes:
+        name: Unit for people, such as "N m" or "A".
+        constant: Torque of one of them, N m, mean of both wheels.
+        confirmed: Whether the user has said that it is right: nothing is asked then.
+    """
+
+    name: str = "N m"
+    constant: float = 1.0
+    confirmed: bool = False
+
+
+@dataclass(frozen=True)
+class EffortQuestion:
+    """Efforts that seem to be in another unit.
+
+    Attributes:
+        sign: What shows it.
+        found: What was found, with the value and the limit, as a sentence for people.
+        torque_of_one: Torque of one unit of effort by the description, N m; None: not known.
+        suggestion: Units that would make sense.
+        settles: What settles the question, for the robot's file and for `identify`.
+    """
+
+    sign: Sign
+    found: str
+    torque_of_one: float | None
+    suggestion: str
+    settles: str
+
+    def __str__(self) -> str:
+        """Return the whole question."""
+        return f"{self.found}: are the efforts {self.suggestion}? {self.settles}"
+
+
+@dataclass(frozen=True)
+class EffortCheck:
+    """Compares estimates with a robot's description, see the module.
+
+    Attributes:
+        geometry: Wheel radii and separation.
+        robot: The robot's description; None: only the wheels are known.
+        unit: Unit in which the efforts were read.
+    """
+
+    geometry: WheelGeometry
+    robot: Robot | None
+    unit: EffortUnit = EffortUnit()
+
+    def judged(self, found: Estimate, size: float) -> tuple[Estimate, EffortQuestion | None]:
+        """Return an estimate, INVALID where its efforts are in doubt, and the question.
+
+        Args:
+            found: The estimate.
+            size: Size of the efforts, N m as read.
+        """
+        if found.state is EstimateState.INVALID:
+            return found, None
+        question = effort_question(found, self.geometry, self.robot, size, self.unit)
+        if question is None:
+            remark = _remark(found, self.robot, size, self.unit)
+        elif self.unit.confirmed:
+            remark = question.found
+        else:
+            return found.as_a_whole(EstimateState.INVALID, str(question)), question
+        return replace(found, warnings=(*found.warnings, *([remark] if remark else ()))), None
+
+
+def effort_question(
+    estimate: Estimate,
+    geometry: WheelGeometry,
+    robot: Robot | None,
+    size: float,
+    unit: EffortUnit = EffortUnit(),
+) -> EffortQuestion | None:
+    """Return the question that an estimate raises about the unit of its efforts; None: none.
+
+    Args:
+        estimate: Estimate with efforts taken for N m.
+        geometry: Wheel radii and separation.
+        robot: The robot's description; None: only the wheels are known.
+        size: Size of the larger effort of both wheels, N m as read.
+        unit: Unit in which they were read.
+    """
+    heavier = None if robot is None else _heavier(estimate, robot)
+    if robot is not None and heavier is not None:
+        if not 1.0 / HEAVIER < heavier < HEAVIER:
+            return _by_mass(heavier, estimate, robot, size, unit)
+    elif _is_precise(estimate) and (absurd := _absurd(estimate, geometry)):
+        suggestion = "torques of the wheels in N m"
+        return EffortQuestion(Sign.MASS, absurd, None, suggestion, _settled(None, unit))
+    agrees = heavier is not None and 1.0 / NOTABLE < heavier < NOTABLE
+    differs = heavier is not None and not agrees
+    limit = SHORT_IF_MASS_DIFFERS if differs else SHORTEST
+    if (short := _short_time_constant(estimate, geometry, robot, limit)) is not None:
+        return EffortQuestion(
+            Sign.TIME_CONSTANT,
+            "by these efforts, friction stops the robot with a time constant of "
+            f"{spoken(short, 2)} s, less than {limit:g} s; a motor's back-EMF does that, and "
+            "bearings do not",
+            None,
+            "voltages or duty cycles (PWM), which are no torques",
+            "Record currents or torques instead, or identify it with SysId or as a motor. If they "
+            "are torques, give the friction in the robot's file (identify: or confirm "
+            "--effort-unit newton_metre)",
+        )
+    if robot is not None and not agrees and size > BEYOND * robot.limits.torque:
+        return _beyond_limit(heavier, robot, size, unit)
+    return None
+
+
+def compared(estimate: Estimate, model: RobotModel) -> str | None:
+    """Return a line that compares an estimate with the robot's description; None without K7, K8."""
+    if not _is_precise(estimate):
+        return None
+    own, described = estimate.values, closed_form(model)
+    mass = _change(described.k7 / own[2])
+    text = f"compared with the robot's description: equivalent mass {mass}"
+    if estimate.parameter_states[3] is EstimateState.ESTIMATED and own[3] < 0.0:
+        text += f", equivalent yaw inertia {_change(described.k8 / own[3])}"
+    if estimate.parameter_states[0] is EstimateState.ESTIMATED:
+        text += f", K5 {1e3 * (own[0] - described.k5):+.1f} mm"
+    return text
+
+
+def _change(ratio: float) -> str:
+    percent = round(100.0 * (ratio - 1.0), 1) + 0.0  # no minus before 0
+    return f"{percent:+.1f} %" if ratio < 2.0 else f"{spoken(ratio)} times"
+
+
+def _is_precise(estimate: Estimate) -> bool:
+    """Whether K7 is known well enough to tell a mass."""
+    return estimate.values[2] > 0.0 and estimate.parameter_states[2] is EstimateState.ESTIMATED
+
+
+def _heavier(estimate: Estimate, robot: Robot) -> float | None:
+    """Return the mass by the efforts over the described one; None: not known.
+
+    Within its 95 % interval it is the ratio nearest to 1.
+    """
+    if not _is_precise(estimate):
+        return None
+    ratio = closed_form(robot.model).k7 / estimate.values[2]
+    doubt = NORMAL_95 * math.sqrt(estimate.variances[2]) / estimate.values[2]
+    if ratio >= 1.0:
+        return max(1.0, ratio / (1.0 + doubt))
+    return min(1.0, ratio / max(1.0 - doubt, 1e-3))
+
+
+def _masses(estimate: Estimate, robot: Robot) -> str:
+    radius = robot.model.wheel_radius
+    return (
+        f"by its efforts in {{unit}} the robot has an equivalent mass of "
+        f"{spoken(1.0 / (radius * estimate.values[2]))} kg, by its description "
+        f"{spoken(robot.model.equivalent_mass)} kg"
+    )
+
+
+def _by_mass(
+    heavier: float, estimate: Estimate, robot: Robot, size: float, unit: EffortUnit
+) -> EffortQuestion:
+    ratio = closed_form(robot.model).k7 / estimate.values[2]
+    many = ratio if ratio > 1.0 else 1.0 / ratio
+    side = "more" if ratio > 1.0 else "less"
+    found = (
+        f"{_masses(estimate, robot).format(unit=unit.name)}, {spoken(many)} times {side}; the "
+        f"limit is "
+        f"{HEAVIER:g} times"
+    )
+    one = unit.constant / ratio
+    suggestion = suggested(one, size / unit.constant)
+    return EffortQuestion(Sign.MASS, found, one, suggestion, _settled(one, unit, suggestion))
+
+
+def _beyond_limit(
+    heavier: float | None, robot: Robot, size: float, unit: EffortUnit
+) -> EffortQuestion:
+    limit = robot.limits.torque
+    found = (
+        f"efforts reach {spoken(size)} N m, and limits.torque of {robot.name} is {spoken(limit)} "
+        f"N m; by "
+        "the motion, "
+    )
+    found += (
+        "the robot's mass is not known"
+        if heavier is None
+        else f"it is {spoken(heavier)} times as heavy as described"
+    )
+    one = None if heavier is None else unit.constant / heavier
+    suggestion = "in another unit than " + unit.name
+    if one is not None:
+        suggestion = suggested(one, size / unit.constant)
+    settles = f"{_settled(one, unit, suggestion)}, and its limits.torque"
+    return EffortQuestion(Sign.LIMIT, found, one, suggestion, settles)
+
+
+def suggested(one: float, size: float) -> str:
+    """Return units that would make sense, as a text for people.
+
+    Args:
+        one: Torque of one unit of effort, N m.
+        size: Size of the efforts, in their unit.
+    """
+    found = [name for name, torque in FIXED if 1.0 / AGREES < one / torque < AGREES]
+    least, most = PER_AMPERE
+    if size <= SHARE * 1.01:
+        found.append(f"shares of the full torque, which is {spoken(one)} N m")
+    if size <= PERCENT * 1.01:
+        if least <= one <= most:
+            found.append(f"A with a torque constant of {spoken(one)} N m/A at the wheel")
+        if size > SHARE:
+            found.append(f"% of the full torque, which is {spoken(PERCENT * one)} N m")
+    elif least <= 1e3 * one <= most:
+        found.append(f"mA with a torque constant of {spoken(1e3 * one)} N m/A at the wheel")
+    register = next((top for top in PWM if PERCENT < size <= top), None)
+    if register is not None:
+        found.append(f"PWM of up to {register:g}")
+    if one > 1.0:
+        found.append(f"torques of the motor before a gear of {spoken(one)}")
+    return " or ".join(found) or f"in a unit of {spoken(one)} N m"
+
+
+def _settled(one: float | None, unit: EffortUnit, suggestion: str = "") -> str:
+    constant = "C, the torque of one" if one is None else f"{spoken(one)}"
+    pair = "C, C" if one is None else f"{spoken(one)}, {spoken(one)}"
+    in_file, option = ("percent", "unknown")
+    if suggestion.startswith("A "):
+        in_file = option = "ampere"
+    text = (
+        f"Set drive: {{effort_unit: {in_file}, torque_constant: [{pair}]}} in the robot's file "
+        f"(identify: --effort-unit {option} --torque-constant {constant}); or, if efforts in "
+        f"{unit.name} are right, correct the mass in that file"
+    )
+    confirm = unit.name == "N m"
+    return text + (" (identify: confirm --effort-unit newton_metre)" if confirm else "")
+
+
+def _absurd(estimate: Estimate, geometry: WheelGeometry) -> str | None:
+    """Return the problem of a mass that no robot of this track has; None: there is none."""
+    mass = 1.0 / (geometry.right_radius * estimate.values[2])
+    track = geometry.separation
+    least, most = (density * track**3 for density in DENSITIES)
+    if least < mass < most:
+        return None
+    return (
+        f"by its efforts the robot has an equivalent mass of {spoken(mass)} kg, and a robot with a "
+        f"track of {spoken(track)} m has {spoken(least, 2)} to {spoken(most)} kg"
+    )
+
+
+def _short_time_constant(
+    estimate: Estimate, geometry: WheelGeometry, robot: Robot | None, limit: float
+) -> float | None:
+    """Return a time constant below a limit and far below the described one, s; None: none."""
+    friction = estimate.friction
+    if friction is None or not _is_precise(estimate):
+        return None
+    viscous, variance = sum(friction.values[:2]), sum(friction.variances[:2])
+    surely = viscous - NORMAL_95 * math.sqrt(max(variance, 0.0))
+    if not surely > 0.0:
+        return None
+    radius = geometry.right_radius
+    if not radius / (estimate.values[2] * surely) < limit:
+        return None
+    found = radius / (estimate.values[2] * viscous)
+    if robot is not None and (own := sum(robot.friction.viscous)) > 0.0:
+        described = radius / (closed_form(robot.model).k7 * own)
+        if found > described / SHORTER:
+            return None
+    return found
+
+
+def _remark(estimate: Estimate, robot: Robot | None, size: float, unit: EffortUnit) -> str | None:
+    """Return a warning about a mass that differs notably from the description; None: none."""
+    if robot is None:
+        return None
+    heavier = _heavier(estimate, robot)
+    if heavier is None:
+        return None
+    if not 1.0 / NOTABLE < heavier < NOTABLE:
+        one = unit.constant * estimate.values[2] / closed_form(robot.model).k7
+        return (
+            f"{_masses(estimate, robot).format(unit=unit.name)}: a payload, another robot, or "
+            f"efforts in another unit, {suggested(one, size / unit.constant)}"
+        )
+    if size > BEYOND * robot.limits.torque:
+        return (
+            f"efforts reach {spoken(size)} N m, more than limits.torque = "
+            f"{spoken(robot.limits.torque)} "
+            f"N m of {robot.name}, and the mass agrees: raise the limit in the robot's file"
+        )
+    return None

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readings that a driver repeats with a new stamp, because the new one has not arrived.
+
+The angles then stay exactly the same for a sample or a few, and jump to where steady wheels would
+be. No force does that to wheels that turn by some counts per sample: they would have to stop within
+one sample, and to be as fast as before within another one. Such a sample is lost; the effort over
+the gap is the mean of those that were reported. Where wheels turn by less than some counts per
+sample, a repeated angle is what encoders read, and stays.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.wheel_speeds import turns
+
+# Steps of a wheel's angle below this are rounding errors of a file, rad; the finest encoders that
+# robots have make some 1e-5.
+RESOLVED = 2e-6
+# Counts per sample from which on a wheel turns fast enough, and the most readings in a row that
+# are taken for repeated ones.
+FAST, MOST = 1.5, 3
+# A wheel went on turning if it then turns by this share of what it would have turned by, and
+# not by more than this one.
+LEAST_CAUGHT_UP, MOST_CAUGHT_UP = 0.7, 1.5
+# Repeated readings, and share of those of fast wheels, from which on they are named.
+NOTABLE, NOTABLE_SHARE = 3, 0.002
+
+
+class RepeatedReadings:
+    """Leaves repeated readings out of samples.
+
+    Attributes:
+        found: Number of repeated readings so far.
+        fast: Number of other readings so far, of wheels fast enough to tell.
+    """
+
+    def __init__(self) -> None:
+        self.found = self.fast = 0
+        self._count = np.full(2, np.inf)  # smallest steps of the angles so far, rad
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next sample does not continue the previous ones."""
+        # The last two samples that were passed on, and those not decided yet; and the samples that
+        # lie between the former two.
+        self._kept = np.empty((0, 5))
+        self._passed_on, self._span = 0, 1
+
+    @property
+    def share(self) -> float:
+        """Share of repeated readings among those of fast wheels."""
+        return self.found / max(self.found + self.fast, 1)
+
+    def left_out(self, samples: Array) -> Array:
+        """Return the samples without repeated ones; the newest wait until that is decided.
+
+        Args:
+            samples: Stamp, angles [left, right] (rad) and torques (N m), shape (n, 5), n > 0.
+        """
+        first = self._passed_on
+        rows = np.concatenate((self._kept, samples))
+        steps = turns(rows[:, 1:3])
+        size = np.abs(steps)
+        same = (rows[1:, 1:3] == rows[:-1, 1:3]).all(axis=1)
+        seen = np.where(size > RESOLVED, size, np.inf)
+        counts = np.minimum(np.minimum.accumulate(seen, axis=0), self._count)
+        quick = (size > FAST * counts).any(axis=1)
+        keep = np.ones(len(rows), dtype=bool)
+        spans = {first - 1: self._span}
+        end = len(rows)
+        for last in (np.flatnonzero(same[1:] & ~same[:-1] & quick[:-1]) + 1).tolist():
+            # Samples last + 1 ... repeat sample `last`, up to sample `after`.
+            if last < first - 1:
+                continue
+            rest = np.flatnonzero(~same[last : last + MOST + 1])
+            if not len(rest):
+                if len(rows) - last <= MOST + 1:
+                    end = last + 1
+                    break
+                continue
+            after = last + 1 + int(rest[0])
+            number = after - last
+            pace = steps[last - 1] / spans.get(last, 1)
+            caught_up = np.sign(pace) * steps[after - 1]
+            expected = number * np.abs(pace)
+            went_on = (caught_up >= LEAST_CAUGHT_UP * expected) & (
+                caught_up <= MOST_CAUGHT_UP * expected
+            )
+            if (went_on & (np.abs(pace) > FAST * counts[after - 1])).any():
+                keep[last + 1 : after] = False
+                rows[after, 3:5] = rows[last + 1 : after + 1, 3:5].mean(axis=0)
+                spans[after] = number
+                self.found += number - 1
+        self.fast += int(np.count_nonzero(quick[max(first - 1, 0) : end - 1]))
+        self._count = counts[end - 2] if end > 1 else self._count
+        passed = np.flatnonzero(keep[:end])
+        new = passed[passed >= first]
+        before = passed[-2:]
+        self._passed_on, self._span = len(before), spans.get(int(before[-1]), 1)
+        self._kept = np.concatenate((rows[before], rows[end:]))
+        return rows[new]
+
+    def warnings(self) -> list[str]:
+        """Return what is notable about repeated readings, with their share."""
+        if self.found < NOTABLE or self.share < NOTABLE_SHARE:
+            return []
+        return [
+            f"{100.0 * self.share:.2g} % of the readings repeat the one before with a new stamp "
+            "(stale): they are left out as lost samples; let the driver publish new readings only"
+        ]

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the readings were taken: their stamps are measurements, too.
+
+A driver reads its encoders on a grid, every period T, or at times that jitter; the stamp of a
+reading is its true time plus a lateness (USB, busy executors) or a rounding error. With c periods
+since the last reading, the time from one reading to the next is then taken to be
+
+    c T + s (stamp - last stamp - c T)
+
+where s is the share of the stamps' scatter that is true. The grid is never further from the stamps
+than they scatter: it follows a period that changes. The angles tell s: of three successive steps
+with increments d1, d2, d3 of a wheel's angle, which turns at w, and excesses e1, e2, e3 of the
+stamps' steps over T,
+
+    d2 - (d1 + d3) / 2 = s w (e2 - (e1 + e3) / 2) + what torques and counts make
+
+since constant acceleration cancels. s is 1 for true stamps (jitter), 0 for late or rounded stamps
+of readings on a grid, and between the two where both is the case: the times are then the best ones
+that the stamps give, and the variance of what is left is s (1 - s) times that of the scatter.
+Nothing jumps: s begins at 0 with a deviation of 1, so that scatter too small to matter goes into
+the grid.
+
+T is the slope of a straight line through the stamps, over a memory of some hundred readings, so
+that clocks may drift. All is computed at fixed numbers of readings, in constant memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from diffbot_ident.torque.estimate import Array
+from diffbot_ident.torque.wheel_speeds import differences, turns
+
+# Readings from which the period is first found, and those from which a segment's grid is.
+FIRST, FIRST_OF_SEGMENT = 24, 8
+# Readings after which period and share are computed anew.
+UPDATE = 64
+# Readings over which the period is found, and over which the scatter and its true share are.
+MEMORY, LONG_MEMORY = 256.0, 8192.0
+# The first period is searched for within this share of the median step, in so many trials.
+SEARCH, TRIALS = 0.2, 321
+# Share of a stamp's distance from its place in the grid by which the place follows it: of the place
+# that numbers the readings, and of the one that their times rest on. The latter is never further
+# from the stamp than FARTHEST deviations of the scatter, so that it follows a period that changes.
+FOLLOWED, SLOWLY, FARTHEST = 0.07, 0.004, 3.0
+# A clock has another pace if the period of an update differs by this many deviations, and share.
+OTHER_PACE, LEAST_OTHER = 6.0, 1e-3
+# Sum of squares of the weights with which errors of single readings enter a second difference of
+# steps, (-1/2, 3/2, -3/2, 1/2), and the factor on the variance of s, as successive ones share them.
+WEIGHTS, SHARED = 5.0, 2.3
+# Bias of products of velocities (integral_rows._mean_products) per variance of a reading's time
+# over the square of the period: -1 by the reading that two periods share, 5/12 by the slopes.
+PRODUCTS = 7.0 / 12.0
+# Share of the readings that a steady grid has at the limit by FARTHEST at most; and relative
+# deviation of K5..K8 per share beyond that, times lateness over period.
+LIMITED, WANDER = 0.05, 0.5
+# Scatter of the stamps, and jitter of the readings, over the period, from which on they are named.
+NOTABLE_SCATTER, NOTABLE_JITTER = 0.01, 0.03
+# Scatter of late stamps, as a share of the period, up to which readings can be numbered by them,
+# and up to which that is sure although a share of the readings seems to lie on the place of the one
+# before; and the number of steps from which on it is known.
+MOST_LATE, SURELY_NUMBERED, DOUBLE, ENOUGH = 0.2, 0.1, 0.02, 50
+# Deviations by which s is told from 1 or 0, and beyond which deviation it is not known at all.
+SURE, UNSURE = 3.0, 0.25
+# Error of the finest encoders, rad: smaller effects of the scatter tell nothing.
+FINEST_ANGLE = 1e-4
+# Share of the period by which a step may differ from it in the search for a rounding.
+NEAR = 0.4
+# Resolution to which stamps count as rounded, s, and the finest rounding that is looked for.
+RESOLUTION, FINEST_ROUNDING = 1e-6, 5e-5
+
+
+class StampScatter:
+    """How stamps scatter about the grid of the readings, and which share of that is true.
+
+    Attributes:
+        share: Share s of the scatter that is true.
+        deviation: Its standard deviation; 1 before anything is known.
+    """
+
+    def __init__(self) -> None:
+        self.share, self.deviation = 0.0, 1.0
+        # Sums of products [x x, x y, y y, 1] of second differences of steps times speed, and of
+        # angles; and the sum of squares of those of steps with their number.
+        self._motion, self._steps = np.zeros(4), np.zeros(2)
+        # Readings on the place of the one before, those as far from the stamp as places may be, and
+        # all of them.
+        self._counts = np.zeros(3)
+        # Greatest common divisor of what steps differ by from the first one, RESOLUTION.
+        self._quantum, self._first_step = 0, math.nan
+
+    @property
+    def size(self) -> float:
+        """Standard deviation of the stamps about the grid, from reading to reading, s."""
+        squares, count = self._steps
+        return math.sqrt(squares / (WEIGHTS * count)) if count > 0.0 else 0.0
+
+    @property
+    def late(self) -> float:
+        """Standard deviation of the stamps' lateness, s."""
+        return self.size * math.sqrt(1.0 - self.share)
+
+    @property
+    def rounding(self) -> float:
+        """What the stamps are rounded to, s; 0 where they are not, or too finely to matter."""
+        rounding = self._quantum * RESOLUTION
+        return rounding if rounding > FINEST_ROUNDING else 0.0
+
+    @property
+    def left(self) -> float:
+        """Standard deviation of the times found, s."""
+        told = self.share * (1.0 - self.share) + self.deviation**2
+        # Of a jitter finer than the rounding nothing is left in the stamps.
+        rounded = self.rounding / math.sqrt(12.0) if self.size > RESOLUTION else 0.0
+        return max(self.size * math.sqrt(told), rounded)
+
+    @property
+    def wander(self) -> float:
+        """Relative deviation of K5..K8 times the period, s, by a grid that wanders."""
+        _, limited, every = self._counts
+        beyond = limited / every - LIMITED if every > 0.0 else 0.0
+        return WANDER * max(beyond, 0.0) * self.late
+
+    def learn(self, readings: Array, period: float, limited: int) -> None:
+        """Learn from successive readings.
+
+        Args:
+            readings: [stamp, angles left, right, number in the grid], shape (n, 4).
+            period: Period of the grid, s.
+            limited: How many places are as far from their stamp as they may be.
+        """
+        passed, number = differences(readings[:, 0]), differences(readings[:, 3])
+        if len(passed) < 3:
+            return
+        # A step that is a lost reading by a wrong number says nothing about the rounding.
+        single = passed[(number == 1.0) & (np.abs(passed - period) < NEAR * period)]
+        if len(single):
+            if math.isnan(self._first_step):
+                self._first_step = float(single[0])
+            units = np.round((single - self._first_step) / RESOLUTION).astype(int)
+            self._quantum = math.gcd(self._quantum, int(np.gcd.reduce(units)))
+        turned = turns(readings[:, 1:3])
+        speed = (turned[:-2] + turned[1:-1] + turned[2:]) / (3.0 * period)
+        whole = (number[:-2] == 1.0) & (number[1:-1] == 1.0) & (number[2:] == 1.0)
+        bent = _bent(passed - period * number)[whole]
+        x, y = speed[whole] * bent[:, None], _bent(turned)[whole]
+        kept = math.exp(-len(passed) / LONG_MEMORY)
+        counts = [np.count_nonzero(number < 1.0), limited, len(number)]
+        self._counts = kept * self._counts + np.array(counts, dtype=float)
+        self._steps = kept * self._steps + np.array([bent @ bent, len(bent)])
+        products = [(x * x).sum(), (x * y).sum(), (y * y).sum(), x.size]
+        self._motion = kept * self._motion + np.array(products)
+        xx, xy, yy, count = self._motion.tolist()
+        if not (xx > 0.0 and count > 0.0):
+            return
+        noise = SHARED * max((yy - xy * xy / xx) / count, FINEST_ANGLE**2)
+        self.share = min(max(xy / (xx + noise), 0.0), 1.0)
+        self.deviation = math.sqrt(noise / (xx + noise))
+
+    def problem(self, period: float) -> str | None:
+        """Return why stamps do not tell when readings of a period, s, were taken; None: they do."""
+        double, _, every = self._counts
+        most = SURELY_NUMBERED if double > DOUBLE * every else MOST_LATE
+        if self._steps[1] < ENOUGH or self.late <= most * period:
+            return None
+        return (
+            f"stamps are late by an amount that scatters by {1e3 * self.late:.2g} ms (rms), for "
+            f"readings about every {1e3 * period:.2g} ms: must be well below "
+            f"{100.0 * MOST_LATE:g} % of the period to tell when readings were taken; stamp each "
+            "reading when it is taken"
+        )
+
+    def warnings(self, period: float) -> list[str]:
+        """Return what is notable about the stamps of readings of a period, s, with its size."""
+        if not self.size > NOTABLE_SCATTER * period:
+            return []
+        every = f"{1e3 * period:.3g} ms"
+        if self.deviation > UNSURE:
+            size = f"{1e3 * self.size:.2g} ms"
+            return [
+                f"stamps scatter by {size} (rms) about a grid of {every}, and the motion does not "
+                "tell whether the readings do, or the stamps are late: the intervals include that; "
+                "stamp each reading when it is taken, or let the robot drive faster"
+            ]
+        if self.rounding > 0.0:
+            return [
+                f"stamps are rounded to {1e3 * self.rounding:.3g} ms, for readings "
+                f"every {every}: the estimate takes that into account; record finer stamps"
+            ]
+        found = []
+        if self.late > NOTABLE_SCATTER * period and self.share + SURE * self.deviation < 1.0:
+            late = f"{1e3 * self.late:.2g} ms"
+            found.append(
+                f"stamps are late by an amount that scatters by {late} (rms), for readings every "
+                f"{every}: the estimate uses the clock of the readings; stamp each reading when "
+                "it is taken"
+            )
+        true = self.size * math.sqrt(self.share)
+        if true > NOTABLE_JITTER * period and self.share > SURE * self.deviation:
+            found.append(
+                f"the control period of {every} jitters by {1e3 * true:.2g} ms (rms): the "
+                "estimate takes that into account; give the control loop priority"
+            )
+        return found
+
+
+class SampleClock:
+    """Finds the times of readings from their stamps and the wheels' angles.
+
+    Attributes:
+        began: Stamp of the first reading, s; NaN before there is one.
+        period: Period of the readings, s; NaN before it is known.
+        scatter: How the stamps scatter about the grid of the readings.
+    """
+
+    def __init__(self) -> None:
+        self.began = self.period = math.nan
+        self.scatter = StampScatter()
+        self._line = _Line()
+        self._begin_segment()
+
+    def _begin_segment(self) -> None:
+        self._waiting: Array | None = None  # readings of a segment that is too short so far
+        self._new = np.empty((0, 4))  # [stamp, angles, number] since the last update
+        self._before = np.empty((0, 4))  # the last three before those
+        # Newest stamp and time, s, places of the reading in the grid (FOLLOWED), s, and its number.
+        self._stamp = self._time = self._place = self._slow = math.nan
+        self._number = self._given = 0
+        self._limited = 0  # places as far from their stamp as they may be since the last update
+
+    def interrupt(self) -> None:
+        """Start a new segment: the next reading does not continue the previous ones."""
+        if len(self._new) > 1:
+            self._update()
+        self._line.interrupt()
+        self._begin_segment()
+
+    @property
+    def bias(self) -> float:
+        """Relative bias of the products of velocities, and of K5 and K6, by errors of the times."""
+        return PRODUCTS * (self.scatter.left / self.period) ** 2 if self.period > 0.0 else 0.0
+
+    @property
+    def wander(self) -> float:
+        """Relative deviation of K5..K8 where the period wanders and the stamps are late as well."""
+        return self.scatter.wander / self.period if self.period > 0.0 else 0.0
+
+    def problem(self) -> str | None:
+        """Return why the stamps do not tell the times of the readings; None if they do."""
+        return self.scatter.problem(self.period)
+
+    def warnings(self) -> list[str]:
+        """Return what is notable about the stamps, with its size."""
+        return self.scatter.warnings(self.period)
+
+    def timed(self, samples: Array) -> Array:
+        """Return the next samples with their times since `began` in place of their stamps.
+
+        The first samples of a segment wait until there are enough of them.
+
+        Args:
+            samples: Stamp, s, and wheel angles [left, right], rad, and more, shape (n, 3 + more);
+                the stamps increase.
+        """
+        if not len(samples):
+            return samples
+        if math.isnan(self.began):
+            self.began = float(samples[0, 0])
+        # Large stamps have large rounding errors, which differences from the first one have not.
+        found = samples.copy()
+        found[:, 0] -= self.began
+        times = []
+        if math.isnan(self._stamp):
+            if self._waiting is not None:
+                found = np.concatenate((self._waiting, found))
+            first = FIRST if math.isnan(self.period) else FIRST_OF_SEGMENT
+            if len(found) < first:
+                self._waiting = found
+                return found[:0]
+            self._waiting = None
+            opening = found[:first, :3]
+            self._begin(opening)
+            times.append(self._times_of(opening))
+            if first == FIRST:
+                # The period is known better now than when these times were found.
+                self._update()
+                self._begin(opening)
+                times = [self._times_of(opening)]
+                self._new = self._new[:0]
+        at = sum(map(len, times))
+        while at < len(found):
+            part = found[at : at + UPDATE - len(self._new), :3]
+            times.append(self._times_of(part))
+            at += len(part)
+            if len(self._new) >= UPDATE:
+                self._update()
+        found[:, 0] = np.concatenate(times)
+        return found
+
+    def _begin(self, readings: Array) -> None:
+        """Find the grid of a segment by its first readings."""
+        passed = readings[:, 0] - readings[0, 0]
+        if math.isnan(self.period):
+            steps = differences(passed)
+            around = np.linspace(1.0 - SEARCH, 1.0 + SEARCH, TRIALS) * np.median(steps)
+            turned = np.exp(2j * np.pi * passed / around[:, None]).sum(axis=1)
+            self.period = float(around[np.argmax(np.abs(turned))])
+        phase = np.angle(np.exp(2j * np.pi * passed / self.period).sum()) / (2.0 * np.pi)
+        self._stamp = self._time = float(readings[0, 0])
+        # The first reading lies within half a period of its place in the grid.
+        self._place = self._slow = self._stamp + self.period * (float(phase) - 1.0)
+        self._number = self._given = -1
+
+    def _times_of(self, readings: Array) -> Array:
+        """Return the times of readings, shape (n, 3), up to the next update."""
+        stamps, first = readings[:, 0], self._given < 0
+        before = self._slow
+        numbers, places = self._placed(stamps.tolist())
+        passed = differences(np.concatenate(([self._stamp], stamps)))
+        grid = differences(np.array([before, *places]))
+        if first:
+            grid[0] = 0.0
+        times: Array = self._time + np.cumsum(grid + self.scatter.share * (passed - grid))
+        self._stamp, self._time = float(stamps[-1]), float(times[-1])
+        self._new = np.concatenate((self._new, np.column_stack((readings, numbers))))
+        return times
+
+    def _placed(self, stamps: Sequence[float]) -> tuple[list[int], list[float]]:
+        """Return the numbers of the next readings in the grid, and their places in it, s.
+
+        Two readings may seem to have the same number, where the first is very late: their places
+        differ nevertheless.
+        """
+        period, place, slow = self.period, self._place, self._slow
+        number, given, most = self._number, self._given, FARTHEST * self.scatter.size
+        numbers, places, limited = [], [], 0
+        for stamp in stamps:
+            ahead = round((stamp - place) / period)
+            number += ahead
+            place += ahead * period
+            place += FOLLOWED * (stamp - place)
+            step = max(number - given, 1)
+            given += step
+            slow += step * period
+            slow += SLOWLY * (stamp - slow)
+            if not -most < slow - stamp < most:
+                slow = min(max(slow, stamp - most), stamp + most)
+                limited += 1
+            numbers.append(number)
+            places.append(slow)
+        self._place, self._slow, self._number, self._given = place, slow, number, given
+        self._limited += limited
+        return numbers, places
+
+    def _update(self) -> None:
+        """Compute period, scatter and share anew from the readings since the last time."""
+        new, self._new = self._new, np.empty((0, 4))
+        every = np.concatenate((self._before, new))
+        self._before = every[-3:]
+        self.scatter.learn(every, self.period, self._limited)
+        self._limited = 0
+        self.period = self._line.add(new[:, 3], new[:, 0], self.scatter.size)
+
+
+def _bent(steps: Array) -> Array:
+    """Return each inner step less the mean of its neighbours."""
+    bent: Array = steps[1:-1] - 0.5 * (steps[:-2] + steps[2:])
+    return bent
+
+
+class _Line:
+    """Straight line through stamps over the readings' numbers, with a fading memory."""
+
+    def __init__(self) -> None:
+        # Weight, and centred sums of squares of numbers and of their products with stamps, of
+        # earlier segments together and of the current one, with its means.
+        self._past = self._sums = np.zeros(2)
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Start a new segment, whose stamps lie on a line with the same slope."""
+        self._past = self._past + self._sums
+        self._sums, self._weight = np.zeros(2), 0.0
+        self._means = np.zeros(2)
+
+    def add(self, numbers: Array, stamps: Array, scatter: float) -> float:
+        """Add readings, and return the slope, s.
+
+        Args:
+            numbers: Numbers of the readings, shape (n,).
+            stamps: Stamps, s, shape (n,).
+            scatter: Standard deviation of a stamp, s.
+        """
+        means = np.array([numbers.mean(), stamps.mean()])
+        along, passed = numbers - means[0], stamps - means[1]
+        own = np.array([along @ along, along @ passed])
+        known = self._past + self._sums
+        if known[0] > 0.0 and own[0] > 0.0:
+            before, now = known[1] / known[0], own[1] / own[0]
+            deviation = scatter / math.sqrt(own[0])
+            if abs(now - before) > max(OTHER_PACE * deviation, LEAST_OTHER * before):
+                self._past, self._sums, self._weight = np.zeros(2), np.zeros(2), 0.0
+        count, kept = len(numbers), math.exp(-len(numbers) / MEMORY)
+        self._past = kept * self._past
+        weight = kept * self._weight
+        apart = means - self._means
+        between = weight * count / (weight + count) * apart[0] * apart
+        self._sums = kept * self._sums + own + between
+        self._means = self._means + apart * count / (weight + count)
+        self._weight = weight + count
+        squares, products = self._past + self._sums
+        return float(products / squares)

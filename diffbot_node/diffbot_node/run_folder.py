@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of results belongs to one run: nothing of another run is overwritten or mixed with.
+
+The first node of a run, or its launch, writes a claim into the folder: the file CLAIM with the name
+of its launch, which is locked (flock) by every process of the run until it ends. The launch files
+give each launch its own random name, in the environment variable LAUNCH. Nodes of the same launch
+share the folder. A folder that other nodes hold, or that holds the results of an earlier run, is
+refused. Nodes that were started by hand have no launch: they share it while one of them runs.
+
+Imports no ROS, as the launch runner claims the folder before it starts anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+LAUNCH = "DIFFBOT_LAUNCH"
+CLAIM = ".run"
+# Repeats the name in diffbot_description.files, because importing that would load NumPy.
+SUMMARY = "summary.json"
+# Longest time to wait for another process that writes its claim at this moment, s.
+_PATIENCE = 2.0
+_held: dict[tuple[int, int], int] = {}  # device and inode of a claim -> descriptor, open for good
+
+
+class FolderTaken(ValueError):
+    """The folder belongs to another run; the text says to which, and what to do."""
+
+
+def launch_name(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the random name of the launch that this process belongs to; empty if there is none."""
+    return environment.get(LAUNCH, "")
+
+
+def claim(folder: Path, launch: str, run: str = "") -> None:
+    """Make a folder this run's own until this process ends.
+
+    Args:
+        folder: An existing folder.
+        launch: See `launch_name`.
+        run: Name of the run, for the message to others; empty: unknown.
+
+    Raises:
+        FolderTaken: It belongs to another run.
+        OSError: The claim cannot be written.
+    """
+    file = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    status = os.fstat(file)
+    if (status.st_dev, status.st_ino) in _held:
+        os.close(file)
+        return
+    try:
+        first = _locked(file, fcntl.LOCK_EX)
+        if first:
+            if (owner := _owner(file)) is None and not (folder / SUMMARY).exists():
+                _write(file, launch, run)
+            elif owner is None or not launch or owner.get("launch") != launch:
+                raise FolderTaken(_refusal(folder, owner, "has ended"))
+        deadline = time.monotonic() + _PATIENCE
+        while not _locked(file, fcntl.LOCK_SH) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        owner = _owner(file)
+        if owner is None or owner.get("launch") != launch:
+            raise FolderTaken(_refusal(folder, owner, "is active"))
+    except BaseException:
+        os.close(file)
+        raise
+    _held[status.st_dev, status.st_ino] = file
+
+
+def _locked(file: int, kind: int) -> bool:
+    """Lock a file if no other process holds it; a file system without locks counts as locked."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _owner(file: int) -> dict[str, str] | None:
+    """Return what the owner has written; None if there is nothing."""
+    with contextlib.suppress(ValueError, OSError):
+        found = json.loads(os.pread(file, 4096, 0))
+        if isinstance(found, dict):
+            return {str(key): str(value) for key, value in found.items()}
+    return None
+
+
+def _write(file: int, launch: str, run: str) -> None:
+    since = datetime.now().isoformat(" ", "seconds")
+    os.ftruncate(file, 0)
+    os.pwrite(file, json.dumps({"launch": launch, "run": run, "since": since}).encode(), 0)
+
+
+def _refusal(folder: Path, owner: Mapping[str, str] | None, state: str) -> str:
+    whose = "an earlier run"
+    if owner is not None:
+        what = f" ({owner['run']})" if owner.get("run") else ""
+        whose = f"the run{what} of {owner.get('since', 'an unknown time')}, which {state}"
+    return (
+        f"'{folder}' holds the results of {whose}: give another folder, or remove that one; "
+        "without results:= each run makes its own"
+    )
