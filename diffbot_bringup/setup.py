@@ -26,6 +26,7 @@ setup(
         "recordings": ["rosbags"],
         "test": [
             "hypothesis",
+            "lz4",
             "matplotlib",
             "mujoco",
             "packaging",

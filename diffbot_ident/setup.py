@@ -14,7 +14,10 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     install_requires=["setuptools", "numpy", "pyyaml", "matplotlib", "rich", "scipy"],
-    extras_require={"recordings": ["rosbags"], "test": ["pytest", "hypothesis"]},
+    extras_require={
+        "recordings": ["rosbags", "backports-zstd", "lz4"],
+        "test": ["pytest", "hypothesis"],
+    },
     zip_safe=True,
     maintainer="diffbot maintainers",
     maintainer_email="maintainers@example.org",

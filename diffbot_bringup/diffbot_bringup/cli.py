@@ -134,8 +134,9 @@ COMMANDS = {
         ),
         Command(
             "setup",
-            "[gazebo] [study]",
-            "only install the environment and build the workspace (and Gazebo, Dask, pyarrow)",
+            "[gazebo] [study] [--sbom FILE]",
+            "only install the environment and build the workspace (and Gazebo, Dask, pyarrow); "
+            "--sbom lists all that is installed (CycloneDX)",
             of_setup=True,
         ),
         Command(
@@ -197,7 +198,9 @@ def _run(words: list[str]) -> int:
         speaker = f"diffbot {words[0]}"
         return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
-        print(f"{speaker}: {error}", file=sys.stderr)
+        from diffbot_description.terminal_text import complain
+
+        complain(speaker, error)
         return 2
     except SystemExit as ended:  # argparse's, after --help or a wrong option
         return int(ended.code or 0)

@@ -16,7 +16,7 @@ import yaml
 
 from diffbot_description import DynamicParameters, Sigma
 from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind
-from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
+from diffbot_description.files import parse_yaml, read_regular, write_atomically
 from diffbot_ident.torque.estimate import FRICTION_NAMES, GEAR_NAMES, TURNING_NAMES, Four
 
 NAMES = DynamicParameters._fields
@@ -43,7 +43,7 @@ def read_section(path: str, names: Sequence[str], advice: str) -> dict[str, Any]
         ValueError: There is no such file, or it is another kind of file; the message names it.
     """
     try:
-        text = read_regular(Path(path).expanduser(), LARGEST)
+        text = read_regular(Path(path).expanduser())
     except ValueError as error:
         raise ValueError(f"parameters '{path}': {error}; {advice}, or give its file") from None
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from diffbot_description.described_robot import Described, described_from, write_robot_file
 from diffbot_description.show_parameters import format_rows, parameter_rows
 from diffbot_description.spoken_commands import spoken
+from diffbot_description.terminal_text import complain, printable, printable_lines
 from diffbot_description.urdf_files import URDF_SUFFIXES, xacro_arguments
 
 _EPILOG = """examples:
@@ -27,7 +28,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog=_EPILOG.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", type=Path, help="a .urdf or .xacro file")
+    parser.add_argument(
+        "file", type=Path, help="a .urdf file, or a .xacro file: a program, which you have to trust"
+    )
     parser.add_argument("arguments", nargs="*", metavar="NAME:=VALUE", help="of the xacro file")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the robot file to write, ending in .yaml"
@@ -58,16 +61,16 @@ def main(argv: Sequence[str] | None = None, prog: str = "describe") -> int:
             wheel_radius=options.wheel_radius,
             mass=options.mass,
         )
-        print(_summary(found))
+        print(printable_lines(_summary(found)))
         if output is None:
             print(f"nothing written; to write the robot file: {prog} ... --output my_robot.yaml")
             return 0
         written = write_robot_file(found, output, shlex.join([*prog.split(), *words]))
     except (ValueError, OSError) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
+        complain(prog, error)
         return 2
-    print(f"written: {', '.join(map(str, written))}")
-    print(f"next: {spoken('launch', 'ident', f'robot:={output}')}")
+    print(f"written: {', '.join(map(printable, written))}")
+    print(f"next: {printable(spoken('launch', 'ident', f'robot:={output}'))}")
     return 0
 
 

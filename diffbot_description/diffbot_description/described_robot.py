@@ -23,6 +23,7 @@ from diffbot_description.describe import Description, describe
 from diffbot_description.files import read_text, write_atomically
 from diffbot_description.loading import present, robot_from
 from diffbot_description.robot import FieldSpec, Robot
+from diffbot_description.terminal_text import printable
 from diffbot_description.urdf_files import Packages, read_urdf, with_absolute_meshes
 
 LINE = 100
@@ -99,7 +100,7 @@ def robot_file_for(path: Path) -> Path:
     text = file_text(found, shapes)
     target = folder / f"{name}-{_digest(text)}.yaml"
     if not target.exists() and _first(target, text):
-        lines = _said(found.description, path, target)
+        lines = map(printable, _said(found.description, path, target))
         logging.getLogger(__name__).warning("%s", "\n".join(lines))
     return target
 
@@ -181,8 +182,8 @@ def file_text(found: Described, shapes: str, made_by: str = "") -> str:
     content = dict(description.content)
     content["appearance"] = {**content["appearance"], "urdf": shapes}
     lines = [
-        f"# The robot {description.content['name']!r}, made from {origin}",
-        *([f"#   {made_by}"] if made_by else []),
+        f"# The robot {description.content['name']!r}, made from {printable(origin)}",
+        *([f"#   {printable(made_by)}"] if made_by else []),
         "#",
         "# Units are SI. x points forward from the axle, y to the left, z up from the ground",
         "# (REP-103). Each comment says where its value comes from.",
@@ -195,7 +196,9 @@ def file_text(found: Described, shapes: str, made_by: str = "") -> str:
 
 def _listed(entries: Sequence[str]) -> Iterator[str]:
     for entry in entries:
-        wrapped = textwrap.wrap(entry, LINE - 6, break_long_words=False, break_on_hyphens=False)
+        # A line break in the name of a link would end the comment.
+        text = printable(entry)
+        wrapped = textwrap.wrap(text, LINE - 6, break_long_words=False, break_on_hyphens=False)
         yield f"#   - {wrapped[0]}"
         yield from (f"#     {line}" for line in wrapped[1:])
 
@@ -230,6 +233,7 @@ def _section(
 
 
 def _commented(line: str, comment: str, pad: str) -> Iterator[str]:
+    comment = printable(comment)
     if not comment:
         yield line
         return

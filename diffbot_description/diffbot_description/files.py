@@ -19,6 +19,8 @@ from typing import Any
 
 import yaml
 
+from diffbot_description.limits import DEPTH, TEXT, VALUES, Limit, LimitError
+
 RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
 SUMMARY = "summary.json"
@@ -26,8 +28,6 @@ SUMMARY = "summary.json"
 DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
 VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
 """Files of identified parameters, which controllers and exports read."""
-LARGEST = 1_000_000  # maximum size of a file, characters; the suite's own files have a few thousand
-DEEPEST = 50  # maximum nesting depth of values
 # What PyYAML's constructors raise for values such as `!!int ""` and `2001-99-99`.
 _VALUE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 
@@ -113,8 +113,8 @@ def write_json(path: Path, content: Any) -> Path:
     return write_atomically(path, text)
 
 
-def read_regular(path: Path, largest: int) -> str:
-    """Return the text (UTF-8) of a regular file of at most `largest` characters.
+def read_regular(path: Path, limit: Limit = TEXT) -> str:
+    """Return the text (UTF-8) of a regular file within a limit of its size in characters.
 
     Other files are not opened: a device may have no end, and a pipe may have no writer.
 
@@ -130,13 +130,13 @@ def read_regular(path: Path, largest: int) -> str:
                 "is not a regular file but a device or a pipe, such as <(...); write it to a file"
             )
         with path.open(encoding="utf-8") as file:
-            text = file.read(largest + 1)
+            text = file.read(limit.value + 1)
     except OSError as error:
         raise ValueError(error.strerror) from error
     except UnicodeDecodeError as error:
         raise ValueError("is no text file (UTF-8)") from error
-    if len(text) > largest:
-        raise ValueError(f"holds more characters than the limit of {largest}; shorten it")
+    if len(text) > limit.value:
+        raise limit.error()
     return text
 
 
@@ -144,18 +144,26 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
     """YAML loader that rejects duplicate keys, of which PyYAML silently keeps the last.
 
     Aliases are rejected, as by ROS's own reader of parameter files: ten lines of them can expand to
-    more values than fit in memory.
+    more values than fit in memory. So are merges (`<<`), which repeat values, too.
     """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = self._values = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()
             line = event.start_mark.line + 1
             raise ValueError(f"line {line}: aliases (*{event.anchor}) are not read. Write it out.")
-        self._depth = getattr(self, "_depth", 0) + 1
-        if self._depth > DEEPEST:
+        self._depth += 1
+        self._values += 1
+        try:
+            DEPTH.check(self._depth)
+            VALUES.check(self._values)
+        except LimitError as error:
             line = self.peek_event().start_mark.line + 1
-            raise ValueError(f"line {line}: is nested deeper than {DEEPEST}. Remove brackets.")
+            raise LimitError(f"line {line}: {error}.") from None
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
@@ -170,6 +178,9 @@ class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no typ
             if key in seen:
                 line = key_node.start_mark.line + 1
                 raise ValueError(f"line {line}: the key '{key}' appears twice. Remove one.")
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                line = key_node.start_mark.line + 1
+                raise ValueError(f"line {line}: merges (<<) are not read. Write it out.")
             seen.add(key)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
@@ -193,8 +204,7 @@ def parse_yaml(text: str) -> Any:
     Raises ValueError, in one line, if it is no valid YAML, too large or nested too deeply, repeats
     a key or contains an alias.
     """
-    if len(text) > LARGEST:
-        raise ValueError(f"holds {len(text)} characters, the limit is {LARGEST}. Shorten it.")
+    TEXT.check(len(text))
     try:
         return yaml.load(text, Loader=_StrictLoader)
     except OverflowError:  # PyYAML's, of "\\U99999999"
@@ -203,13 +213,32 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(f"is no valid YAML: {_one_line(error)}") from None
 
 
+def parse_json(text: str) -> Any:
+    """Return the content of a JSON text.
+
+    Raises ValueError, in one line, if it is no JSON or nested too deeply.
+    """
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        raise DEPTH.error() from None
+    except ValueError as error:  # also of a number of more than 4300 digits
+        raise ValueError(f"is no JSON: {' '.join(str(error).split())}") from None
+    level, depth = [content], 0
+    while level := [each for each in level if isinstance(each, (dict, list))]:
+        depth += 1
+        DEPTH.check(depth)
+        level = [e for each in level for e in (each.values() if type(each) is dict else each)]
+    return content
+
+
 def read_text(path: Path) -> str:
-    """Return the text of a file of at most LARGEST characters.
+    """Return the text of a file within the limit TEXT.
 
     Raises ValueError naming the file if it cannot be read or is too large.
     """
     try:
-        return read_regular(path, LARGEST)
+        return read_regular(path)
     except ValueError as error:
         raise ValueError(f"{path}: cannot be read: {error}.") from error
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from diffbot_description.loading import load_robot, urdf
+from diffbot_description.terminal_text import complain
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,6 +18,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         print(urdf(load_robot(arguments.robot)))
     except (ValueError, OSError) as error:
-        print(f"robot_urdf: {error}", file=sys.stderr)
+        complain("robot_urdf", error)
         return 2
     return 0

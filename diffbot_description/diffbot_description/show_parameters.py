@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from diffbot_description.ground_loads import ground_loads
 from diffbot_description.loading import load_robot
 from diffbot_description.robot import Robot
 from diffbot_description.robot_model import RobotModel
+from diffbot_description.terminal_text import complain
 from diffbot_description.urdf_files import URDF_SUFFIXES, read_urdf
 
 Row = tuple[str, float, str, str]
@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         model, friction, sides = _described(arguments)
     except (ValueError, OSError) as error:
-        print(f"show_parameters: {error}", file=sys.stderr)
+        complain("show_parameters", error)
         return 2
     print(f"Closed form of {arguments.robot} (no friction, no slip):")
     print(format_rows(parameter_rows(model)))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """URDF and xacro files: expansion with arguments, and the packages to which they refer.
 
+A .urdf is data and never evaluated. A .xacro is a program, like a launch file: it runs in a process
+with limits (xacro_process.py).
+
 A package of `$(find ...)` or `package://` is that which contains the file, if it has this name;
 else it is searched where ROS has it (AMENT_PREFIX_PATH), then near the file: in neighbouring
 folders and on ROS_PACKAGE_PATH. The suite's own packages come last: a user's package may have the
@@ -9,9 +12,7 @@ name of one of them.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
 import os
 import re
 import tempfile
@@ -20,17 +21,22 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from diffbot_description.files import closest, read_text
+from diffbot_description.files import closest, read_regular, read_text
+from diffbot_description.limits import LimitError, parse_xml
+from diffbot_description.xacro_process import XacroFault, XacroProcess
 
-URDF_SUFFIXES = (".urdf", ".xacro")
+XACRO = ".xacro"
+URDF_SUFFIXES = (".urdf", XACRO)
 _LEVELS_ABOVE = 2  # folders above the package's folder that are searched for other packages
 _DEEPEST = 5  # maximum depth of the search for packages
 _MOST_FOLDERS = 4000  # maximum number of folders searched
 _SKIPPED = ("build", "install", "log", "node_modules", "__pycache__")  # folders not searched
 _MOST_MISSING = 60  # maximum number of missing files and packages for which xacro is run again
+_PACKAGE = re.compile(r"[\w-]+")
 # Maintainer in the package.xml of each of the suite's packages.
 SUITE = "diffbot maintainers"
 _NO_PACKAGE = re.compile(r"package '?([\w-]+)'? not found")
+_XACRO_ELEMENT = re.compile(r"<\s*xacro:")
 _ARGUMENT = re.compile(r"([A-Za-z_][\w.-]*):=(.*)", re.DOTALL)
 
 
@@ -139,8 +145,8 @@ _INDEX = Path("share", "ament_index", "resource_index", "packages")
 def _is_suites(folder: Path) -> bool:
     """Return whether a package's folder is that of one of the suite's packages."""
     try:
-        return ElementTree.parse(folder / "package.xml").findtext("maintainer") == SUITE
-    except (ElementTree.ParseError, OSError):
+        return parse_xml(read_regular(folder / "package.xml")).findtext("maintainer") == SUITE
+    except (ElementTree.ParseError, ValueError):
         return False
 
 
@@ -166,10 +172,12 @@ def _package_folders(top: Path) -> Iterator[Path]:
 
 def _package_name(folder: Path) -> str:
     try:
-        name = ElementTree.parse(folder / "package.xml").findtext("name")
-    except (ElementTree.ParseError, OSError):
-        name = None
-    return (name or folder.name).strip()
+        name = parse_xml(read_regular(folder / "package.xml")).findtext("name") or ""
+    except (ElementTree.ParseError, ValueError):
+        name = ""
+    name = name.strip()
+    # The name becomes one of a folder.
+    return name if _PACKAGE.fullmatch(name) else folder.name
 
 
 def xacro_arguments(words: Sequence[str]) -> dict[str, str]:
@@ -188,7 +196,7 @@ def read_urdf(
 ) -> str:
     """Return the URDF text of a .urdf or .xacro file.
 
-    A .urdf that contains xacro, as some do, is expanded too. ``arguments`` are xacro's.
+    Only a file whose name ends in .xacro is evaluated. ``arguments`` are xacro's.
 
     Raises:
         ValueError: States the file, what xacro did not find, and what to write.
@@ -196,22 +204,27 @@ def read_urdf(
     if not path.exists():
         raise ValueError(f"file {path} does not exist. Check the path.")
     text = read_text(path)
-    holds_xacro = "xacro" in text or "$(" in text
-    if not holds_xacro:
+    if path.suffix != XACRO:
+        if _XACRO_ELEMENT.search(text):
+            raise ValueError(
+                f"{path}: holds elements of xacro, but only a file that ends in .xacro is "
+                "evaluated, because a xacro is a program, like a launch file. If you trust it, "
+                f"rename it to {path.stem}.urdf.xacro."
+            )
         if arguments:
             raise ValueError(
-                f"{path}: holds no xacro, but the arguments {', '.join(arguments)} were given. "
+                f"{path}: is no xacro, but the arguments {', '.join(arguments)} were given. "
                 "Leave them out."
             )
         return text
-    declared = re.findall(r"""<xacro:arg\s[^>]*?name=["']([^"']+)["']""", text)
+    declared = re.findall(r"""<xacro:arg\s[^<>]*?name=["']([^"']+)["']""", text)
     _check_declared(path, arguments or {}, declared)
     return _expanded(path, dict(arguments or {}), packages or Packages(path))
 
 
 def with_absolute_meshes(urdf_text: str, packages: Packages) -> str:
     """Return a URDF with absolute paths of its meshes, so that it can be stored elsewhere."""
-    root = ElementTree.fromstring(urdf_text)
+    root = parse_xml(urdf_text)
     for mesh in root.iter("mesh"):
         file = packages.resolve(mesh.get("filename", ""))
         if file is not None:
@@ -235,35 +248,21 @@ def _expanded(path: Path, arguments: dict[str, str], packages: Packages) -> str:
     """Run xacro; repeat for each missing package or file that can be supplied."""
     with tempfile.TemporaryDirectory(prefix="diffbot-") as folder:
         supply = _Supply(Path(folder), packages)
-        for _ in range(_MOST_MISSING):
-            try:
-                text = _run_xacro(path, arguments, packages.search_path(*supply.prefixes))
-            except Exception as error:  # xacro evaluates expressions, which can raise anything
-                fault = _fault_text(error)
-                if not supply.mend(fault):
-                    raise ValueError(_explained(path, fault, packages)) from error
-                continue
-            for name, real in (packages.around | packages.before).items():
-                for prefix in supply.prefixes:
-                    text = text.replace(f"{prefix}/share/{name}/", f"{real}/")
-            return text
+        with XacroProcess(packages.search_path(*supply.prefixes)) as process:
+            for _ in range(_MOST_MISSING):
+                try:
+                    text = process.expand(path, arguments)
+                except XacroFault as fault:
+                    if not supply.mend(str(fault)):
+                        raise ValueError(_explained(path, str(fault), packages)) from fault
+                    continue
+                except LimitError as error:
+                    raise ValueError(f"{path}: {error}.") from error
+                for name, real in (packages.around | packages.before).items():
+                    for prefix in supply.prefixes:
+                        text = text.replace(f"{prefix}/share/{name}/", f"{real}/")
+                return text
     raise ValueError(f"{path}: xacro lacks more than {_MOST_MISSING} files. Install its packages.")
-
-
-def _run_xacro(path: Path, arguments: dict[str, str], prefixes: Sequence[str]) -> str:
-    import xacro  # here, because it is slow to import and only this function needs it
-
-    before = os.environ.get("AMENT_PREFIX_PATH")
-    os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(prefixes)
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            text: str = xacro.process_file(str(path), mappings=dict(arguments)).toprettyxml()
-    finally:
-        if before is None:
-            del os.environ["AMENT_PREFIX_PATH"]
-        else:
-            os.environ["AMENT_PREFIX_PATH"] = before
-    return text
 
 
 class _Supply:
@@ -334,18 +333,6 @@ class _Supply:
             return installed
         found = [p for p in real.rglob(rest.name) if p.parts[-len(rest.parts) :] == rest.parts]
         return found[0] if len(found) == 1 else None
-
-
-def _fault_text(error: BaseException) -> str:
-    """Return the messages of an exception and its causes in one line."""
-    parts: list[str] = []
-    link: BaseException | None = error
-    while link is not None and len(parts) < 4:
-        text = " ".join(str(link).split())
-        if text and text not in " ".join(parts):
-            parts.append(text)
-        link = link.__cause__ or link.__context__
-    return " ".join(parts) or type(error).__name__
 
 
 def _explained(path: Path, fault: str, packages: Packages) -> str:

@@ -6,18 +6,21 @@ Primitive shapes are exact; for a mesh (STL, OBJ, Collada) the box around its ve
 
 from __future__ import annotations
 
+import re
 import struct
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 
+from diffbot_description.limits import DEPTH, ELEMENTS, MESH, VERTICES, parse_xml
 from diffbot_description.urdf_files import Packages
 from diffbot_description.urdf_tree import Array, PlacedLink, numbers, pose
 
-LARGEST_MESH = 200_000_000  # maximum size of a mesh file, bytes
 # A mesh is round if its two extents across the axle differ by less than this share.
 ROUNDNESS = 0.05
 _TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])
@@ -181,8 +184,7 @@ def mesh_box(path: Path) -> tuple[Array, Array]:
             f"{kind or 'a file without suffix'} is not read, only .stl, .obj and .dae are"
         )
     try:
-        if path.stat().st_size > LARGEST_MESH:
-            raise ValueError(f"larger than {LARGEST_MESH // 10**6} MB")
+        MESH.check(path.stat().st_size)
         vertices = reader(path)
     except OSError as error:
         raise ValueError(error.strerror or "cannot be read") from error
@@ -211,25 +213,25 @@ def _obj(path: Path) -> Array:
 
 
 def _lines(lines: Iterable[str], key: str) -> Array:
-    def words() -> Iterator[list[float]]:
-        for line in lines:
-            parts = line.split()
-            if parts and parts[0] == key:
-                yield [float(word) for word in parts[1:4]]
-
+    numbers = array("d")
     try:
-        return np.array(list(words()), dtype=np.float64).reshape(-1, 3)
+        for line in lines:
+            parts = line.split(maxsplit=4)
+            if parts and parts[0] == key:
+                x, y, z = map(float, parts[1:4])
+                numbers.extend((x, y, z))
+        return np.array(numbers, dtype=np.float64).reshape(-1, 3)
     except ValueError as error:
         raise ValueError(f"a line '{key}' does not hold three numbers") from error
 
 
 def _dae(path: Path) -> Array:
-    """Return the vertices (n, 3), in m, of a Collada file's scene.
+    """Return the corners (n, 3), in m, of the boxes around the shapes of a Collada file's scene.
 
     Its up_axis is ignored, as by viewers and simulators of URDFs.
     """
     try:
-        root = ElementTree.parse(path).getroot()
+        root = parse_xml(path.read_bytes())
         for element in root.iter():
             element.tag = element.tag.rpartition("}")[2]
         unit = root.find("asset/unit")
@@ -239,12 +241,13 @@ def _dae(path: Path) -> Array:
             for geometry in root.findall("library_geometries/geometry")
         }
         nodes = {node.get("id", ""): node for node in root.iter("node")}
-        found = [
-            vertices
-            for scene in root.findall("library_visual_scenes/visual_scene")
-            for node in scene.findall("node")
-            for vertices in _dae_node(node, np.eye(4), meshes, nodes, 0)
-        ]
+        scene, total, found = _DaeScene(meshes, nodes), 0, []
+        for node in root.iterfind("library_visual_scenes/visual_scene/node"):
+            for vertices in scene.vertices(node, np.eye(4), 0):
+                total += len(vertices)
+                VERTICES.check(total)
+                if len(vertices):
+                    found.append(np.stack([vertices.min(axis=0), vertices.max(axis=0)]))
     except (ElementTree.ParseError, ValueError, IndexError) as error:
         raise ValueError(f"is no Collada file that can be read ({error})") from error
     return scale * np.concatenate([*found, np.empty((0, 3))])
@@ -257,33 +260,41 @@ def _dae_positions(geometry: ElementTree.Element) -> Array:
         source = sources.get(vertex_input.get("source", "").removeprefix("#"))
         values = None if source is None else source.find("float_array")
         if values is not None:
-            found.append(np.array((values.text or "").split(), dtype=np.float64).reshape(-1, 3))
+            words = re.finditer(r"\S+", values.text or "")
+            numbers = np.fromiter((float(word[0]) for word in words), dtype=np.float64)
+            found.append(numbers.reshape(-1, 3))
     return np.concatenate(found)
 
 
-def _dae_node(
-    node: ElementTree.Element,
-    outer: Array,
-    meshes: dict[str, Array],
-    nodes: dict[str, ElementTree.Element],
-    depth: int,
-) -> Iterator[Array]:
-    """Yield the vertices of a node and its children, transformed by its transforms in order."""
-    if depth > 50:
-        raise ValueError("nodes are nested too deeply")
-    pose_of_node = outer
-    for element in node:
-        if element.tag in ("matrix", "translate", "rotate", "scale"):
-            values = np.array((element.text or "").split(), dtype=np.float64)
-            pose_of_node = pose_of_node @ _dae_transform(element.tag, values)
-    for element in node:
-        url = element.get("url", "").removeprefix("#")
-        if element.tag == "instance_geometry" and url in meshes:
-            yield meshes[url] @ pose_of_node[:3, :3].T + pose_of_node[:3, 3]
-        elif element.tag == "node":
-            yield from _dae_node(element, pose_of_node, meshes, nodes, depth + 1)
-        elif element.tag == "instance_node" and url in nodes:
-            yield from _dae_node(nodes[url], pose_of_node, meshes, nodes, depth + 1)
+class _DaeScene:
+    """Reads the nodes of a Collada scene, which may refer to each other many times.
+
+    Args:
+        meshes: Vertices (n, 3) by the geometry's name.
+        nodes: Nodes by name.
+    """
+
+    def __init__(self, meshes: dict[str, Array], nodes: dict[str, ElementTree.Element]) -> None:
+        self._meshes, self._nodes = meshes, nodes
+        self._visits = count(1)
+
+    def vertices(self, node: ElementTree.Element, outer: Array, depth: int) -> Iterator[Array]:
+        """Yield the vertices of a node and its children, transformed by its transforms in order."""
+        DEPTH.check(depth)
+        ELEMENTS.check(next(self._visits))
+        placed = outer
+        for element in node:
+            if element.tag in ("matrix", "translate", "rotate", "scale"):
+                values = np.array((element.text or "").split(), dtype=np.float64)
+                placed = placed @ _dae_transform(element.tag, values)
+        for element in node:
+            url = element.get("url", "").removeprefix("#")
+            if element.tag == "instance_geometry" and url in self._meshes:
+                yield self._meshes[url] @ placed[:3, :3].T + placed[:3, 3]
+            elif element.tag == "node":
+                yield from self.vertices(element, placed, depth + 1)
+            elif element.tag == "instance_node" and url in self._nodes:
+                yield from self.vertices(self._nodes[url], placed, depth + 1)
 
 
 def _dae_transform(tag: str, values: Array) -> Array:

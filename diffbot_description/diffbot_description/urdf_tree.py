@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from arc_odometry.odometry import Array as Array
+from diffbot_description.limits import LINKS, parse_xml
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +197,14 @@ class UrdfTree:
 
     def __init__(self, urdf_text: str) -> None:
         try:
-            robot = ElementTree.fromstring(urdf_text)
+            robot = parse_xml(urdf_text)
         except ElementTree.ParseError as error:
             raise ValueError(f"the URDF is no well-formed XML: {error}.") from error
         if robot.tag != "robot":
             raise ValueError(f"the URDF's first element is <{robot.tag}>, it must be <robot>.")
         self.element = robot
         self._elements = {link.get("name", ""): link for link in robot.findall("link")}
+        LINKS.check(len(self._elements))
         # Only direct children of <robot>: <ros2_control> and <transmission> contain <joint> too.
         self.joints = {j.name: j for j in map(_read_joint, robot.findall("joint"))}
         self._children: dict[str, list[Joint]] = {}

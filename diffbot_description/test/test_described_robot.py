@@ -123,7 +123,7 @@ class TestCommand:
             (["robot.yaml"], "must end in .urdf or .xacro"),
             (["FILE", "--output", "robot.txt"], "must end in .yaml"),
             (["FILE", "side:left"], "'side:left' is no xacro argument"),
-            (["FILE", "side:=left"], "holds no xacro"),
+            (["FILE", "side:=left"], "is no xacro, but the arguments"),
             (["FILE", "--wheels", "a", "b"], "joint 'a' is not in the URDF"),
         ],
     )

@@ -36,9 +36,9 @@ def test_a_plain_urdf_is_read_as_it_is(tmp_path):
     assert read_urdf(path) == robot()
 
 
-def test_a_urdf_that_holds_xacro_is_expanded(tmp_path):
+def test_a_file_that_ends_in_xacro_is_expanded(tmp_path):
     content = '<xacro:arg name="prefix" default=""/><link name="$(arg prefix)base"/>'
-    path = xacro(tmp_path, content, "r.urdf")
+    path = xacro(tmp_path, content)
     assert links(path) == ["base"]
     assert links(path, prefix="bot_") == ["bot_base"]
 
@@ -107,7 +107,7 @@ def test_wrong_arguments_are_told(tmp_path):
         read_urdf(path, {"sides": "b"})
     plain = tmp_path / "p.urdf"
     plain.write_text(robot())
-    with pytest.raises(ValueError, match="holds no xacro, but the arguments a were given"):
+    with pytest.raises(ValueError, match="is no xacro, but the arguments a were given"):
         read_urdf(plain, {"a": "b"})
 
 
@@ -129,6 +129,27 @@ def test_meshes_are_found_by_package_path_and_beside(tmp_path, monkeypatch):
     assert alone.resolve("package://other/m.stl") is None
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))
     assert Packages(tmp_path / "alone.urdf").resolve("package://other/m.stl") == other / "m.stl"
+
+
+def test_the_name_of_a_package_beside_is_no_path(tmp_path):
+    """The packages beside a file are linked by their names into a temporary folder."""
+    package = write_package(tmp_path / "ws", "own")
+    manifest = package / "package.xml"
+    escaped = tmp_path / "escaped"
+    for name in (f"../../..{escaped}", str(escaped), "..", "a/b", ""):
+        manifest.write_text(f"<package><name>{name}</name></package>")
+        path = xacro(package, '<link name="base"/>', "urdf/r.xacro")
+        assert links(path) == ["base"]
+        assert list(Packages(path).around) == ["own"]
+        assert not escaped.exists() and not escaped.is_symlink()
+    manifest.write_text('<!DOCTYPE a [<!ENTITY b "x">]><package><name>&b;</name></package>')
+    assert list(Packages(path).around) == ["own"]
+
+
+def test_arguments_are_searched_in_no_time(tmp_path):
+    path = xacro(tmp_path, "<xacro:arg " * 80_000)
+    with pytest.raises(ValueError, match="xacro cannot expand it"):
+        read_urdf(path)
 
 
 def installed(prefix, name):

@@ -11,6 +11,7 @@ from typing import Any
 
 from diffbot_description import write_atomically
 from diffbot_description.files import closest, write_json
+from diffbot_description.terminal_text import complain, printable
 from diffbot_export.bends import LENGTH, bend_table, table_text
 from diffbot_export.description_files import sdf_file, urdf_file, write_sdf, write_urdf
 from diffbot_export.known_robot import (
@@ -99,14 +100,14 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
         robot = known_robot(read_results(options.results), options.robot, settings)
         written, refused = export(robot, targets, options.output.expanduser())
     except (ValueError, OSError) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
+        complain(prog, error)
         return USAGE
     for text in robot.missing:
-        print(f"missing: {text}")
+        print(f"missing: {printable(text)}")
     for path in written:
-        print(path)
+        print(printable(path))
     for text in refused:
-        print(f"{prog}: {text}", file=sys.stderr)
+        complain(prog, text)
     return USAGE if refused else 0
 
 

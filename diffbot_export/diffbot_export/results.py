@@ -13,7 +13,6 @@ listed in `missing`.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -33,10 +32,10 @@ from diffbot_description.dynamics import AXES
 from diffbot_description.files import (
     CALIBRATION_FILE,
     DYNAMIC_FILE,
-    LARGEST,
     SUMMARY,
     VELOCITY_FILE,
     VOLTAGE_FILE,
+    parse_json,
     read_regular,
     read_yaml,
 )
@@ -215,7 +214,7 @@ def _given_lengths(path: Path) -> dict[str, SourcedValue]:
 
 def _summary(path: Path) -> dict[str, Any]:
     try:
-        summary = json.loads(read_regular(path, LARGEST))
+        summary = parse_json(read_regular(path))
     except ValueError as error:
         raise ValueError(f"{path}: {error}; {MADE_BY}") from None
     return summary if isinstance(summary, dict) else {}
@@ -240,7 +239,7 @@ def _reader_of(file: Path) -> Callable[[Path, Results], None]:
         return _read_summary
     # Renamed files are recognised by their content.
     try:
-        text = read_regular(file, LARGEST)
+        text = read_regular(file)
     except ValueError as error:
         raise ValueError(f"{file}: not a result file: {error}; {MADE_BY}") from None
     for key, reader in (

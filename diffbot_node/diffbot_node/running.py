@@ -176,7 +176,9 @@ def _after_signal(signals: list[int], interrupted: int) -> int:
 
 
 def _refuse(why: str) -> None:
-    get_logger("diffbot").fatal(why)
+    from diffbot_description.terminal_text import printable  # it loads NumPy
+
+    get_logger("diffbot").fatal(printable(why))
     tell_why(why)
 
 

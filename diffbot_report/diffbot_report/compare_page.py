@@ -11,7 +11,6 @@ normal and independent; z is for 5 % in all comparisons of the table together (B
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.files import SUMMARY, strict
+from diffbot_description.files import SUMMARY, parse_json, read_regular, strict
+from diffbot_description.limits import JSON
 from diffbot_ident.charts import FOUR, Chart, Curve, Intervals, Role
 from diffbot_ident.torque.estimate import NORMAL_95
 from diffbot_report.calibration_page import half_width, interval_of, quantities
@@ -80,16 +80,13 @@ def read_run(path: Path) -> RunResults:
     charts: Mapping[str, Mapping[str, Any]] = {}
     try:
         charts = {str(chart["key"]): chart for chart in read_data(folder / REPORT)["charts"]}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problems.append(f"{label}: no curves, as {REPORT} cannot be read: {_reason(error)}")
     return RunResults(label, folder, summary, charts, "; ".join(problems) or None)
 
 
 def _summary(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    found = parse_json(read_regular(path, JSON))
     if not isinstance(found, dict):
         raise ValueError(f"it contains a {type(found).__name__}, not an object with keys")
     # JSON allows 1e400, which a page cannot represent.

@@ -32,6 +32,8 @@ from numpy.typing import ArrayLike
 
 from diffbot_description import write_atomically
 from diffbot_description.dynamics import Array
+from diffbot_description.files import parse_json, read_regular
+from diffbot_description.limits import JSON, PAGE
 from diffbot_ident.charts import Chart, Curve, Intervals, Role
 from diffbot_report.packed_numbers import (
     MOST_FRAMES,
@@ -270,12 +272,13 @@ def read_data(path: Path) -> dict[str, Any]:
         OSError: The file cannot be read.
         ValueError: It is not a page of this suite.
     """
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = read_regular(path, PAGE)
     begin = text.find(_DATA)
     end = text.find("</script>", begin)
     if begin < 0 or end < 0:
         raise ValueError(f"{path}: contains no data: it is not a {REPORT} of this suite")
-    found = json.loads(text[begin + len(_DATA) : end])
+    JSON.check(end - begin)
+    found = parse_json(text[begin + len(_DATA) : end])
     if not isinstance(found, dict) or not isinstance(found.get("charts"), list):
         raise ValueError(f"{path}: its data are not charts: it is not a {REPORT} of this suite")
     return found

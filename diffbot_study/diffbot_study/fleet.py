@@ -20,6 +20,7 @@ from rich.table import Table
 
 from diffbot_description import load_robot
 from diffbot_description.files import write_json
+from diffbot_description.terminal_text import printable
 from diffbot_ident.torque.fleet_prior import FleetPrior, write_prior
 from diffbot_study.fleet_analysis import FEWEST, RECORDINGS, UNKNOWN, Fleet, analyse_fleet
 from diffbot_study.fleet_rows import (
@@ -61,7 +62,9 @@ def main(
         write_pages: Writes the pages; None: no pages.
     """
     options = _parser(program).parse_args(argv)
-    return status_of(lambda: _run(options, Console(highlight=False), write_pages), program)
+    return status_of(
+        lambda: _run(options, Console(highlight=False, markup=False), write_pages), program
+    )
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
@@ -170,7 +173,7 @@ def _report_findings(
     console.print(f"rows by usability: {said or 'no rows'}")
     for row in [row for row in rows if row["usable"] in REASONED][:SHOWN]:
         console.print(
-            f"  {row['path']}: {row['usable']}: {row['reason']}", soft_wrap=True, markup=False
+            printable(f"  {row['path']}: {row['usable']}: {row['reason']}"), soft_wrap=True
         )
     fleet = analyse_fleet(rows, options.false_alarms)
     summary = {"recordings": dict(counts), **fleet.to_dict()}
@@ -242,5 +245,5 @@ def _print_table(
     for name in head:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     console.print(table)

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import load_robot
-from diffbot_description.files import LARGEST, finite, parse_yaml, read_regular
+from diffbot_description.files import finite, parse_yaml, read_regular, read_yaml
 from diffbot_ident.recording.bag import METADATA
 from diffbot_ident.recording.identify import BAGS, LOGS, analyse_recording
 from diffbot_ident.recording.options import Options
@@ -135,7 +135,7 @@ class FleetRecording:
 @lru_cache(maxsize=1024)
 def _description(robot: str | None, options: str) -> str:
     """Return a hash of a robot's description and the options."""
-    known = None if robot is None else parse_yaml(load_robot(robot).path.read_text("utf-8"))
+    known = None if robot is None else read_yaml(load_robot(robot).path)
     text = json.dumps([known, options], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:DESCRIPTION]
 
@@ -145,7 +145,7 @@ def _stated_beginning(metadata: Path) -> float | None:
     if metadata.name != METADATA:
         return None
     try:
-        document = parse_yaml(read_regular(metadata, LARGEST))
+        document = parse_yaml(read_regular(metadata))
         start = document["rosbag2_bagfile_information"]["starting_time"]
         time = 1e-9 * float(start["nanoseconds_since_epoch"])
     except (ValueError, OSError, KeyError, TypeError):
@@ -183,17 +183,20 @@ class Names:
         if table is None:
             return
         try:
-            text = read_regular(table, LARGEST)
+            text = read_regular(table)
         except ValueError as error:
             raise ValueError(f"--names {table}: {error}") from None
         with io.StringIO(text, newline="") as file:
-            reader = csv.DictReader(file)
+            reader = csv.DictReader(file, restval="")
             if not {"pattern", "robot"} <= set(reader.fieldnames or ()):
                 raise ValueError(
                     f"{table}: columns {reader.fieldnames}: must be pattern, robot and, if wanted, "
                     "type"
                 )
-            self._rows = list(reader)
+            try:
+                self._rows = list(reader)
+            except csv.Error as error:
+                raise ValueError(f"--names {table}: {error}") from None
 
     def of(self, relative: Path) -> tuple[str, str | None]:
         """Return robot and type of a recording, by the first matching pattern or else by the path.

@@ -24,6 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.terminal_text import complain, printable
 from diffbot_ident.charts import Chart
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study_plan import Point, Study, load_study
@@ -65,7 +66,7 @@ def main(
     def work() -> int:
         study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
-        return _run(study, output, options, Console(highlight=False), write)
+        return _run(study, output, options, Console(highlight=False, markup=False), write)
 
     return status_of(work, program)
 
@@ -80,7 +81,7 @@ def status_of(work: Callable[[], int], program: str) -> int:
         print(f"{program}: {error.name} is not installed; it needs {NEEDS}", file=sys.stderr)
         return USAGE
     except (ValueError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        complain(program, error)
         return USAGE
 
 
@@ -149,7 +150,9 @@ def _run(
     points = {point.key: point for point in study.points()}
     done = store.keys() & points.keys()
     missing = [point for key, point in points.items() if key not in done]
-    console.print(f"{study.name}: {len(points)} runs, {len(done)} of them are already done")
+    console.print(
+        f"{printable(study.name)}: {len(points)} runs, {len(done)} of them are already done"
+    )
     status = store_results(
         run_chunk, chunks(missing), store, options, console, name="runs", complaint=_complaint
     )
@@ -210,7 +213,7 @@ def store_results(
                         waiting += end.result
                     else:
                         lost += len(task)
-                        console.print(complaint(task, end.failure), soft_wrap=True)
+                        console.print(printable(complaint(task, end.failure)), soft_wrap=True)
                     if len(waiting) >= WAITING or time.monotonic() - written > PATIENCE:
                         store.append(waiting)
                         waiting, written = [], time.monotonic()

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from diffbot_description.files import LARGEST, closest, parse_yaml, read_regular
+from diffbot_description.files import closest, parse_yaml, read_regular
 
 IDENTIFICATION, DRIVE = "identification", "drive"
 RANDOM = "random"
@@ -226,7 +226,7 @@ def load_study(path: Path) -> Study:
         ValueError: The text names the file, the field, the value, the valid values and the remedy.
     """
     try:
-        return study_from(parse_yaml(read_regular(path, LARGEST)), path.stem)
+        return study_from(parse_yaml(read_regular(path)), path.stem)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

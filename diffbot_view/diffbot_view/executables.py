@@ -4,5 +4,9 @@
 from __future__ import annotations
 
 from diffbot_node.executables import executable
+from diffbot_view.death_notice import with_notice
 
-live_view = executable("diffbot_view.live_view_node", "LiveView")
+
+def live_view() -> int:
+    """Run the live_view node; if it dies, a notice says so."""
+    return with_notice(executable("diffbot_view.live_view_node", "LiveView"))

@@ -34,14 +34,16 @@ from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
 
 from diffbot_description import Robot, load_robot
+from diffbot_description.terminal_text import printable
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
 from diffbot_node.own_run import TRUTH, OwnRun
 from diffbot_node.robot_messages import Presence, create_wall_timer
 from diffbot_node.stopping import LATCHED, TOPIC
 from diffbot_report.polled_node import PolledNode, raw_stamp
+from diffbot_view.commands import Button, PageCommand
 from diffbot_view.readings import SPACING, Readings, ShownNode
-from diffbot_view.server import AccessGate, Command, LiveServer
+from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
 
 # Periods of handling the buttons, taking messages, and checking the graph, s of wall time.
@@ -129,7 +131,7 @@ class LiveView(PolledNode):
         self._readings = Readings(robot, self._store)
         self._feeds: dict[str, tuple[str, Subscription[Any]]] = {}
         self._last: dict[str, float] = {}
-        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._commands: queue.SimpleQueue[PageCommand] = queue.SimpleQueue()
         self._buttons = Buttons(self, self._store)
         self._graph = Presence(0.0, PARTING)
         self._looked = self._taken = -1e9
@@ -163,7 +165,7 @@ class LiveView(PolledNode):
 
     def _turn(self) -> None:
         now = time.monotonic()
-        while not self._commands.empty():
+        for _ in range(self._commands.qsize()):  # no more than are there, or nothing else is done
             self._on_browser_command(self._commands.get_nowait())
         self._buttons.look(now)
         if now - self._looked >= LOOK_PERIOD:
@@ -247,7 +249,7 @@ class LiveView(PolledNode):
         try:
             robot = load_robot(name)
         except (ValueError, OSError) as error:
-            self.get_logger().warning(f"the nodes' robot cannot be shown: {error}")
+            self.get_logger().warning(f"the nodes' robot cannot be shown: {printable(error)}")
             return
         self._is_known = True
         self._readings.use_robot(robot)
@@ -277,11 +279,13 @@ class LiveView(PolledNode):
 
     # Requests of browsers.
 
-    def _on_browser_command(self, command: Command) -> None:
-        allowed = {"all": ("stop", "release", "enable", "pause", "payload"), "stop": ("stop",)}
-        what = command["do"]
-        if what in allowed.get(self.values.controls, ()):
-            self._buttons.press(what, command)
+    def _on_browser_command(self, command: PageCommand) -> None:
+        if command.button in _ALLOWED[self.values.controls]:
+            self._buttons.press(command)
+
+
+_ALLOWED = {"all": tuple(Button), "stop": (Button.STOP,), "none": ()}
+"""Buttons that the parameter `controls` allows."""
 
 
 def _title(robot: Robot) -> str:
@@ -308,18 +312,18 @@ class Buttons:
         self._note = ""
         store.set(pressed=False, note="", can={})
 
-    def press(self, what: str, command: Command) -> None:
-        """Handle a button of the page: `stop`, `release`, `enable`, `pause` or `payload`."""
-        if what == "stop":
+    def press(self, command: PageCommand) -> None:
+        """Handle a button of the page."""
+        if command.button is Button.STOP:
             self._stop()
-        elif what in ("release", "enable"):
+        elif command.button in (Button.RELEASE, Button.ENABLE):
             self._release()
-            if what == "enable":
+            if command.button is Button.ENABLE:
                 self._later(RELEASE_TIME, self._enable)
-        elif what == "pause":
-            self._ask("set_paused", SetBool.Request(data=bool(command.get("on", True))))
-        elif what == "payload":
-            self._load(command)
+        elif command.button is Button.PAUSE:
+            self._ask("set_paused", SetBool.Request(data=command.on))
+        elif command.button is Button.PAYLOAD:
+            self._load(command.mass, command.x)
 
     def find(self) -> None:
         """Find available services; withdraw the stop publisher while another node has one."""
@@ -392,12 +396,7 @@ class Buttons:
         self._published = time.monotonic()
         self._button().publish(Bool(data=pressed))
 
-    def _load(self, command: Command) -> None:
-        try:
-            mass, x = float(command["mass"]), float(command.get("x", 0.0))
-        except (KeyError, TypeError, ValueError):
-            self._show_note("payload: a mass in kg and a place in m are needed")
-            return
+    def _load(self, mass: float, x: float) -> None:
         # A cube of 0.1 m on the deck: only its mass and position matter.
         inertia = mass * 0.1**2 / 6.0
         self._ask("set_payload", SetPayload.Request(mass=mass, x=x, z=0.05, yaw_inertia=inertia))

@@ -18,7 +18,6 @@ import base64
 import hashlib
 import hmac
 import ipaddress
-import json
 import logging
 import secrets
 import socket
@@ -27,11 +26,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from diffbot_report.page import colours
-from diffbot_view.store import Cursor, Store, to_json
+from diffbot_view.commands import PageCommand, parse_command
+from diffbot_view.store import Cursor, Store
 
 try:
     from websockets.asyncio.server import Server, ServerConnection, serve
@@ -54,11 +53,11 @@ LONGEST_REQUEST = 1000
 PING_PERIOD, PING_PATIENCE = 10.0, 20.0
 # Largest amount of data under way to a browser that does not read, bytes.
 MOST_ON_THE_WAY = 1 << 16
+# Time between two requests of a browser, s; more of them wait in its connection.
+REQUEST_PERIOD = 0.02
 LATER_PORTS = 20  # number of ports that are tried, the given one included
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 16
-
-Command = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -126,8 +125,7 @@ class LiveServer:
         gate: Access control.
         port: Port to listen on; if it is taken, one of the next ones; 0: any free port.
         rate: Update rate of a browser, 1/s.
-        on_command: Called in the server's thread with each request of a browser:
-            `{"do": name, ...}`.
+        on_command: Called in the server's thread with each valid request of a browser.
 
     Attributes:
         url: URL of the page.
@@ -143,7 +141,7 @@ class LiveServer:
         gate: AccessGate,
         port: int,
         rate: float,
-        on_command: Callable[[Command], None],
+        on_command: Callable[[PageCommand], None],
     ) -> None:
         self._store, self._gate, self._on_command = store, gate, on_command
         self._period = 1.0 / rate
@@ -209,7 +207,10 @@ class LiveServer:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the page, or a refusal; None to open the WebSocket."""
-        url = urlsplit(request.path)
+        try:
+            url = urlsplit(request.path)
+        except ValueError:
+            return _refusal(HTTPStatus.BAD_REQUEST, "the address is not valid")
         is_socket = url.path == SOCKET
         hosts = request.headers.get_all("Host")
         origins = request.headers.get_all("Origin")
@@ -226,9 +227,8 @@ class LiveServer:
             return None
         if url.path != "/":
             return _refusal(HTTPStatus.NOT_FOUND, "there is the page / only")
-        policy = f"{self._policy}; connect-src ws://{hosts[0]} wss://{hosts[0]}"
         headers = _headers("text/html; charset=utf-8", len(self._page))
-        headers["Content-Security-Policy"] = policy
+        headers["Content-Security-Policy"] = self._policy
         return Response(HTTPStatus.OK, "OK", headers, self._page)
 
     async def _send_updates(self, browser: ServerConnection) -> None:
@@ -248,18 +248,21 @@ class LiveServer:
             listening.cancel()
 
     async def _listen(self, browser: ServerConnection) -> None:
-        """Receive a browser's requests."""
-        async for text in browser:
-            try:
-                command = json.loads(text)
-                if not isinstance(command, dict) or not isinstance(command.get("do"), str):
-                    raise ValueError("no command")
-            except ValueError:
-                await browser.close(1003, "not understood")
-                return
-            self._on_command(command)
-            if command["do"] == "ping":
-                await browser.send(to_json({"pong": command.get("at")}))
+        """Receive a browser's requests; whatever is wrong ends this connection, and nothing else.
+
+        A connection whose requests are no longer received must end: its page would show a button
+        that does nothing.
+        """
+        try:
+            async for text in browser:
+                self._on_command(parse_command(text))
+                await asyncio.sleep(REQUEST_PERIOD)
+        except ConnectionClosed:
+            return
+        except ValueError as error:
+            await browser.close(1003, f"not understood: {error}")
+        except Exception:
+            await browser.close(1011, "failed")
 
 
 def assemble() -> tuple[bytes, str]:
@@ -273,8 +276,10 @@ def assemble() -> tuple[bytes, str]:
     page = (web / "live.html").read_text(encoding="utf-8")
     page = page.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
     policy = (
-        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        # 'self' includes the WebSocket of the same address (CSP 3, browsers since 2022).
+        f"default-src 'none'; connect-src 'self'; script-src {_digest(script)}; "
+        f"style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
     )
     return page.encode(), policy
 

@@ -14,6 +14,9 @@ pytest.importorskip("websockets", minversion="13")
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
+from test_server import NONSENSE  # noqa: E402
+from websockets.exceptions import ConnectionClosed  # noqa: E402
+from websockets.protocol import State  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
@@ -84,7 +87,7 @@ class Graph:
         while self.browser is not None:
             try:
                 told = json.loads(self.browser.recv(timeout=0.0))
-            except TimeoutError:
+            except (TimeoutError, ConnectionClosed):
                 return
             self.state.update(told.get("state", {}))
 
@@ -191,10 +194,15 @@ def test_what_the_page_may_not_do_is_not_done(graph):
     graph.take_commands()
     graph.open()
     graph.spin(graph.is_commanded(TORQUE), "torque")
-    for nonsense in ("fire", "payload", "__init__"):
-        graph.ask(nonsense)
-    graph.spin(lambda: "payload" in graph.state.get("note", ""), "what is wrong")
+    for nonsense in NONSENSE:
+        graph.browser.send(nonsense)
+        graph.spin(lambda: graph.browser.protocol.state is State.CLOSED, "the end of a browser")
+        graph.open()
     assert graph.is_commanded(TORQUE)()
+    graph.ask("payload", mass=1e4, x=-100.0)
+    graph.spin(lambda: "set_payload" in graph.state.get("note", ""), "that nobody offers it")
+    graph.ask("stop")
+    graph.spin(graph.is_commanded(ZERO), "zero: the view and its button still work")
 
 
 def test_the_robot_is_the_one_that_a_node_names(domain):

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from diffbot_view.commands import Button, PageCommand, parse_command
 from diffbot_view.store import Store
 
 pytest.importorskip("websockets", minversion="13")
@@ -20,6 +21,26 @@ from websockets.sync.client import connect
 from diffbot_view.server import MOST_BROWSERS, AccessGate, LiveServer, assemble
 
 PATIENCE = 10.0
+# Messages of up to 1000 bytes that are not those of the page.
+NONSENSE = [
+    "stop",
+    "[]",
+    '{"do": 1}',
+    '{"do": ["stop"]}',
+    "{" * 2000,
+    "[" * 990,
+    '{"do": "fire"}',
+    '{"do": "stop", "__class__": 1}',
+    '{"do": "pause"}',
+    '{"do": "pause", "on": 1}',
+    '{"do": "payload"}',
+    '{"do": "payload", "mass": 1' + "0" * 400 + "}",
+    '{"do": "payload", "mass": -1}',
+    '{"do": "payload", "mass": NaN}',
+    '{"do": "payload", "mass": 1, "x": 1e999}',
+    '{"do": "payload", "mass": "1"}',
+    b"\xff\xfe",
+]
 TOKEN = "0123456789abcdef"
 
 
@@ -158,12 +179,26 @@ def test_what_a_browser_asks_for_arrives_and_nonsense_ends_its_connection(serve,
     with open_socket(server) as browser:
         browser.send('{"do": "stop"}')
         until(lambda: asked)
-    assert asked == [{"do": "stop"}]
-    for nonsense in ("stop", "[]", '{"do": 1}', "{" * 2000):
+    assert asked == [PageCommand(Button.STOP)]
+    for nonsense in NONSENSE:
         with open_socket(server) as browser:
             browser.send(nonsense)
             until(lambda: server.browsers == 0)
     assert len(asked) == 1
+
+
+def test_the_commands_of_the_page_are_understood():
+    assert parse_command(b'{"do": "pause", "on": false}') == PageCommand(Button.PAUSE, on=False)
+    payload = parse_command('{"do": "payload", "mass": 2, "x": -0.1}')
+    assert payload == PageCommand(Button.PAYLOAD, mass=2.0, x=-0.1)
+
+
+def test_the_policy_takes_nothing_from_the_request(serve):
+    server = serve(AccessGate.of("127.0.0.1", TOKEN))
+    for host in ("evil.example; script-src *", "evil.example"):
+        status, headers, _ = get(server, f"/?token={TOKEN}", Host=host)
+        assert status == 200 and "evil" not in headers["Content-Security-Policy"]
+    assert "connect-src 'self'" in headers["Content-Security-Policy"]
 
 
 def test_ten_browsers_are_told_the_same(serve, store):

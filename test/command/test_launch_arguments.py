@@ -169,9 +169,14 @@ def test_each_kind_says_what_it_has_to_be(name, word, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("hello", "not a robot file (a mapping of names to values); copy twil.yaml"),
-        ("name: [", "not valid YAML: line 1, column 8; correct it"),
-        (b"\xff\xfe\x00", "not a readable file"),
+        ("hello", "the file must hold named values, not 'hello'. Copy twil.yaml."),
+        ("name: [", "is no valid YAML: line 1, column 8"),
+        ("a: &a [1]\nb: *a", "line 2: aliases (*a) are not read"),
+        ("a: {<<: {b: 1}}", "line 1: merges (<<) are not read"),
+        ("#" * 2_000_000, "the size of the text exceeds the limit of 1000000 characters"),
+        ("[" * 60, "the depth of nested values is 51, more than the limit of 50 levels"),
+        (f"[{'1,' * 60_000}]", "the number of values is 50001, more than the limit of 50000"),
+        (b"\xff\xfe\x00", "cannot be read: is no text file (UTF-8)"),
     ],
 )
 def test_a_file_that_is_no_robots_is_refused_before_each_node_says_so(tmp_path, text, sentence):

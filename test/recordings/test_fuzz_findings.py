@@ -40,8 +40,8 @@ def refused(error):
     ("text", "words"),
     [
         (LAUGHS, "line 2: aliases"),
-        ("[" * 3000, "nested deeper than 50"),
-        ("{" * 3000, "nested deeper than 50"),
+        ("[" * 3000, "limit of 50 levels"),
+        ("{" * 3000, "limit of 50 levels"),
         ("a: [\n", "line 2, column 1"),
         ("\x00", "special characters"),
         ('!!int ""', "line 1: a value has the wrong type"),
@@ -52,7 +52,7 @@ def refused(error):
         ("!!set [1]", "expected a mapping"),
         ('"\\U99999999"', "escaped character"),
         (f"x: {HUGE}", "more than 64 bits"),
-        ("x" * 1_000_001, "limit is 1000000"),
+        pytest.param("x" * 1_000_001, "limit of 1000000 characters", id="long"),
     ],
 )
 def test_yaml(text, words):
@@ -150,7 +150,7 @@ def test_recordings_with_lengths_of_nonsense(tmp_path):
         Bag(file)
     refused(error)
     file.write_bytes(b"not magic")
-    with pytest.raises(RecordingError, match=r"invalid\. If .* \(File magic is invalid\);"):
+    with pytest.raises(RecordingError, match=r"File magic is invalid\. If it was cut off"):
         Bag(file)
 
 

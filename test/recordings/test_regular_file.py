@@ -9,7 +9,8 @@ import pytest
 
 from diffbot_controllers.parameter_file import read_dynamics
 from diffbot_description import load_robot
-from diffbot_description.files import LARGEST, read_regular, read_text
+from diffbot_description.files import read_regular, read_text
+from diffbot_description.limits import TEXT, Limit
 from diffbot_description.show_parameters import main as show_parameters
 from diffbot_ident.recording.sysid_log import read_sysid
 from diffbot_sim.faults.fault import load_script
@@ -44,7 +45,7 @@ def test_devices_and_pipes_are_not_opened(suffix, tmp_path):
 
 def test_the_pipe_of_a_shell_is_named_where_it_is_gone():
     with pytest.raises(ValueError, match="such as <"):
-        read_regular(Path("/dev/fd/963"), 1)
+        read_regular(Path("/dev/fd/963"))
 
 
 @pytest.mark.parametrize("suffix", READERS)
@@ -62,11 +63,12 @@ def test_the_limit_is_of_what_is_read(tmp_path):
     """2 characters of 3 bytes: the limit counts characters; a sparse file has 1 TB of zeros."""
     file = tmp_path / "x.yaml"
     file.write_text("€€", encoding="utf-8")
-    assert read_regular(file, 2) == "€€"
-    with pytest.raises(ValueError, match="more characters than the limit of 1; shorten"):
-        read_regular(file, 1)
+    size, one = (Limit("the size", count, "characters", "shorten it") for count in (2, 1))
+    assert read_regular(file, size) == "€€"
+    with pytest.raises(ValueError, match="the size exceeds the limit of 1 characters; shorten it"):
+        read_regular(file, one)
     os.truncate(file, 10**12)
-    assert all(f"the limit of {LARGEST}" in text for text in refusals(file))
+    assert all(f"the limit of {TEXT}" in text for text in refusals(file))
 
 
 def test_a_urdf_is_read_alike(tmp_path, capsys):

@@ -27,7 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # Python modules that are no ROS packages: (key of rosdep, name on the Python package index). rosdep
 # has no key for those with None; they are left to the user, so setup.py names them as extras.
 PYTHON = {
+    "backports": (None, "backports-zstd"),
     "hypothesis": ("python3-hypothesis", "hypothesis"),
+    "lz4": (None, "lz4"),
     "matplotlib": ("python3-matplotlib", "matplotlib"),
     "mujoco": (None, "mujoco"),
     "numpy": ("python3-numpy", "numpy"),
@@ -55,6 +57,7 @@ KNOWN = {
         "diffbot_bringup",
         "setuptools",
     ): "of the set-up of a checkout, which installs it or has colcon's",
+    ("diffbot_ident", "compression"): "of Python itself from 3.14 on",
     ("diffbot_bringup", "xdist"): "of ./diffbot test, which does without it",
     ("diffbot_bringup", "faults"): "a package of the tests: ./diffbot faults runs in a checkout",
 }

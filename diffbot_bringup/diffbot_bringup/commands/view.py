@@ -113,13 +113,14 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
         if not path.exists():
             raise UsageError(f"{path}: there is no such folder; give results of runs")
     from diffbot_description.files import RECORDING, dated_folder
+    from diffbot_description.terminal_text import complain
     from diffbot_report.compare_page import compare_page, read_run
     from diffbot_report.page import write_page
 
     runs = [read_run(path) for path in options.paths]
     for run in runs:
         if not run.summary:
-            print(f"diffbot view: {run.problem}", file=sys.stderr)
+            complain("diffbot view", run.problem)
     if not any(run.summary or run.charts for run in runs):
         for recording in (run.path / RECORDING for run in runs):
             if recording.is_dir():

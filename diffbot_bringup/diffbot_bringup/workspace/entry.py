@@ -59,6 +59,11 @@ def _main(root: Path, argv: list[str]) -> int:
         print(help_text(), file=sys.stderr)
         return _USAGE_STATUS
     command, words = argv[0], argv[1:]
+    bill = None
+    if command == "setup":
+        from diffbot_bringup.workspace import sbom  # its modules load slowly
+
+        words, bill = sbom.taken_from(words)
     if command in ("-h", "--help", "help"):
         print(help_text())
         return 0
@@ -88,12 +93,24 @@ def _main(root: Path, argv: list[str]) -> int:
                 set_up_study(root, study)
     if command == "setup":
         say(f"ready; using {environment.title}")
+        if bill is not None:
+            _write_bill(root, environment, bill)
         return 0
     if not all([hold(folder) for folder in used]):
         return _main(root, argv)  # another set-up has run in between
     if isinstance(environment, SystemEnvironment):
         say(f"using {environment.title} (DIFFBOT_ROS={DISTROS[0]} would use wheels)")
     _replace(root, environment, workspace, argv, study)
+
+
+def _write_bill(root: Path, environment: Environment, file: Path) -> None:
+    """Write the bill of materials of all that is installed for an environment."""
+    from diffbot_bringup.workspace import sbom
+
+    sites = [*environment.sites, environment.directory / "study"]
+    gazebo = Path(os.environ.get(FOLDER_VARIABLE) or root / ".diffbot" / "gazebo") / "prefix"
+    count = sbom.write_bill(file, sites, gazebo)
+    say(f"{count} installed packages are listed in {file}")
 
 
 def choose(root: Path) -> Environment:

@@ -203,12 +203,14 @@ class SystemEnvironment:
         directory: Folder with build, install, log and stamps of this environment.
         python: The interpreter that nodes and colcon run with.
         cmake_arguments: CMake arguments for every package that CMake builds.
+        sites: Folders of the Python packages.
     """
 
     def __init__(self, root: Path, distro: str) -> None:
         self._distro = distro
         self.directory = root / ".diffbot" / distro
         self.python = Path(sys.executable)
+        self.sites = [Path(folder) for folder in sys.path if folder]
         self.title = f"the sourced ROS 2 {distro.capitalize()}"
         self.cmake_arguments = ["-GNinja"] if shutil.which("ninja") else []
         # Without this workspace, which a user may or may not have sourced.

@@ -64,6 +64,7 @@ class WheelsEnvironment:
         self._constraints = root / f"constraints-{distro}.txt"
         self._stamps = Stamps(self.directory / "stamps")
         self._site = self.prefix / "lib" / f"python{version}" / "site-packages"
+        self.sites = [self._site]
         # Virtual environments contain their own path and that of their Python: they cannot be
         # moved.
         self._place = digest(str(self.prefix), version, sys.base_prefix)

@@ -427,8 +427,6 @@ def _robot(known: Sequence[str], text: str) -> str | None:
     if text in known:
         return None
     if text.endswith(_ROBOT_FILES) and (path := Path(text).expanduser()).is_file():
-        if path.suffix in (".yaml", ".yml") and (complaint := _not_yaml(path)):
-            return complaint
         _check_robot(path)
         return None
     return (
@@ -437,30 +435,11 @@ def _robot(known: Sequence[str], text: str) -> str | None:
     )
 
 
-def _not_yaml(path: Path) -> str | None:
-    """Return what is obviously wrong with a YAML file, or None."""
-    try:
-        import yaml
-    except ImportError:  # there is no environment yet; inside it, this check runs again
-        return None
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f": line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        return f"not valid YAML{place}; correct it"
-    except (OSError, UnicodeDecodeError) as error:
-        return f"not a readable file: {error}"
-    if not isinstance(content, dict):
-        return "not a robot file (a mapping of names to values); copy twil.yaml"
-    return None
-
-
 def _check_robot(path: Path) -> None:
     """Refuse a robot file that every node would refuse, too. Raises UsageError."""
     try:
         from diffbot_description import load_robot
-    except ImportError:  # no environment yet, as in _not_yaml
+    except ImportError:  # there is no environment yet; inside it, this check runs again
         return
     try:
         load_robot(path)

@@ -24,6 +24,8 @@ class LaunchError(UsageError):
         super().__init__(message if file is None else f"{file}:{line}: {message}")
 
 
+# Not in diffbot_description/limits.py, because ./diffbot reads launch files before that is there.
+LARGEST = 1_000_000  # bytes of a file
 DEEPEST = 50  # nested elements; functions that walk them recurse once per level
 
 
@@ -63,9 +65,12 @@ def read(path: Path) -> Document:
     if path.exists() and not path.is_file():  # reading a device might never end
         raise LaunchError(f"cannot read the launch file {path}: it is not a regular file")
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         raise LaunchError(f"cannot read the launch file {path}: {error.strerror}") from None
+    if len(data) > LARGEST:
+        raise LaunchError(f"cannot read the launch file {path}: it exceeds {LARGEST} bytes")
     reader = _Reader(path)
     try:
         reader.parser.Parse(data, True)

@@ -23,6 +23,7 @@ from rich.table import Table
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot, load_robot
 from diffbot_description.files import dated_folder
+from diffbot_description.terminal_text import complain, printable
 from diffbot_ident.calibration.calibrate import (
     GYRO_SCALE_STD,
     Calibration,
@@ -164,10 +165,10 @@ def main(
         console.print("interrupted: nothing was written")
         return INTERRUPTED
     except CalibrationError as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        complain(program, error)
         return NONE
     except (ValueError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        complain(program, error)
         return USAGE
 
 
@@ -271,7 +272,7 @@ def show(console: Console, calibration: Calibration) -> None:
     """Print the result: values with intervals, held-out drift, notes."""
     style = f"bold {STYLES[calibration.outcome]}"
     text = f"odometry by {calibration.source}: {calibration.outcome.value}: {calibration.reason}"
-    console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("", style="bold", no_wrap=True)
     table.add_column("unit", style="dim", no_wrap=True)
@@ -302,4 +303,4 @@ def show(console: Console, calibration: Calibration) -> None:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)

@@ -88,6 +88,18 @@ def open_bags(paths: Sequence[Path], options: Options) -> Recording:
             f"recording are chosen by {', '.join(role.option for role in ROLES.values())}"
         )
     bag = Bag(paths[0])
+    try:
+        return _opened(bag, paths, options)
+    except RecordingError as error:
+        if bag.path.name in str(error):
+            raise
+        # What is missing may be behind the damage or the limit of which these warnings inform.
+        why = f" ({'; '.join(bag.warnings)})" if bag.warnings else ""
+        raise RecordingError(f"{bag.path}: {error}{why}") from None
+
+
+def _opened(bag: Bag, paths: Sequence[Path], options: Options) -> Recording:
+    """Open recordings of which the first one is open already."""
     columns = motor_columns(bag, options) if _may_be_motor(bag, options) else None
     torque_joints = None
     if columns is None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arc_odometry.joints import SideWheels
+from diffbot_description.limits import JOINT_NAME, JOINTS
 from diffbot_ident.recording.samples import RecordingError
 
 if TYPE_CHECKING:
@@ -88,11 +89,12 @@ ROLES: Mapping[str, TopicRole] = {
 
 def without_rosbags(error: ModuleNotFoundError) -> RecordingError:
     """Return the error for bags where the library is not installed; raise `error` if it is."""
-    if error.name is None or error.name.partition(".")[0] != "rosbags":
+    if (error.name or "").partition(".")[0] not in ("rosbags", "backports", "lz4"):
         raise error
     return RecordingError(
-        "rosbag2 recordings need the Python package rosbags, which is not installed: run pip "
-        "install rosbags; other recordings do without it"
+        "rosbag2 recordings need the Python packages rosbags, backports-zstd and lz4, of which "
+        f"{error.name} is not installed: run pip install rosbags backports-zstd lz4; other "
+        "recordings do without it"
     )
 
 
@@ -175,6 +177,10 @@ def find_wheels(
     Raises:
         RecordingError: A chosen joint is missing, or there is no pair, or more than one.
     """
+    if len(names) > JOINTS.value:
+        raise RecordingError(str(JOINTS.error(len(names))))
+    if (longest := max(map(len, names), default=0)) > JOINT_NAME.value:
+        raise RecordingError(str(JOINT_NAME.error(longest)))
     all_names = ", ".join(names) or "none"
     for option, name in (("--left-joint", left), ("--right-joint", right)):
         if name is not None and name not in names:
@@ -220,10 +226,12 @@ def joined(sides: Sides) -> tuple[str, str]:
 
 def stamp_of(message: Any) -> float | None:
     """Return a message's stamp, s; None if there is none, or if it was not set."""
-    header = getattr(message, "header", None)
-    if header is None:
+    # A type that the recording defines may have anything in a field of this name.
+    found = getattr(getattr(message, "header", None), "stamp", None)
+    seconds, nanoseconds = (getattr(found, name, None) for name in ("sec", "nanosec"))
+    if not isinstance(seconds, int) or not isinstance(nanoseconds, int):
         return None
-    stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec
+    stamp = seconds + 1e-9 * nanoseconds
     return stamp if stamp > 0.0 else None
 
 

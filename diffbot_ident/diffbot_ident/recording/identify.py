@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +23,7 @@ from rich.console import Console
 
 from diffbot_description.files import dated_folder
 from diffbot_description.robot import Uncertainty
+from diffbot_description.terminal_text import complain, printable
 from diffbot_ident.progress import Progress
 from diffbot_ident.recording.bag_topics import without_rosbags
 from diffbot_ident.recording.command_line import parse
@@ -91,7 +91,7 @@ def main(
         console.print("interrupted: nothing was identified yet, nothing was written")
         return INTERRUPTED
     except (ValueError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+        complain(program, error)
         return USAGE
 
 
@@ -434,10 +434,13 @@ class _Identify:
                     yield segment
                     if self._interrupted and not self._cut_short:
                         break
-        except RecordingError:
+        except RecordingError as error:
             # Often the cause is a damaged file, of which these warnings inform.
             self._report_exclusions(recording, segmenter)
-            raise
+            files = [path.name for path in self._options.files]
+            if any(name in str(error) for name in files):
+                raise
+            raise RecordingError(f"{', '.join(files)}: {error}") from None
         finally:
             if main:
                 signal.signal(signal.SIGINT, before)
@@ -533,4 +536,4 @@ class _Identify:
         }
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from diffbot_description.files import read_regular
+from diffbot_description.files import parse_json, read_regular
+from diffbot_description.limits import JSON
 from diffbot_ident.recording.samples import Array, RecordingError
 
 # Format of drivetrain logs of WPILib's SysId: a JSON object of four tests.
@@ -35,8 +35,6 @@ ANGLES = {"Radians": 1.0, "Rotations": math.tau, "Degrees": math.pi / 180.0}
 # and old logs.
 NEW: tuple[int | None, ...] = (0, 1, 2, 3, 4, 5, 6, 7, 8)
 OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
-# Maximum size of a file, in characters or bytes; no log of four tests is larger.
-LARGEST = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,8 @@ def read_sysid(path: Path) -> SysIdLog:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        data = json.loads(read_regular(path, LARGEST))
-    except (ValueError, RecursionError) as error:  # JSON's errors are ValueErrors too
+        data = parse_json(read_regular(path, JSON))
+    except ValueError as error:
         raise RecordingError(f"{path.name}: cannot be read as JSON: {error}") from error
     if not isinstance(data, dict):
         raise RecordingError(f"{path.name}: must be a JSON object with the tests of a SysId log")
@@ -157,6 +155,8 @@ def _test(
     # Drop rows that were sent twice or out of order.
     usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
     table = table[usable]
+    if not len(table):
+        raise RecordingError(f"{path.name}: {name}: no row holds finite numbers at a later time")
     values = [np.full(len(table), math.nan) if c is None else table[:, c] for c in columns]
     values[3:7] = [scale * column for column in values[3:7]]
     return SysIdTest(name, *values)

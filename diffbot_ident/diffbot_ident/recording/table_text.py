@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from diffbot_description.limits import COLUMNS, COMMENTS, LINE
 from diffbot_ident.recording.samples import RecordingError
 
 # Number of first bytes in which the format is detected, and maximum number of lines before the
 # header, such as comments.
-BEGINNING, COMMENTS = 1 << 20, 200
+BEGINNING, BEFORE = 1 << 20, 200
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|", " ": "spaces"}
 # Byte order marks, with encoding and bytes of a character.
 _MARKS = (
@@ -76,6 +77,8 @@ class TableText:
         names = [name.strip() for name in _cells(header, delimiter)]
         if len(names) < 2:
             raise RecordingError(wrong)
+        if len(names) > COLUMNS.value:
+            raise RecordingError(f"{path}: {COLUMNS.error(len(names))}")
         if sum(math.isfinite(number(name)) for name in names) > len(names) // 2:
             numbers = [str(i) for i in range(1, len(names) + 1)]
             return cls(path, numbers, names, delimiter, at, encoding, width, numbered=True)
@@ -87,6 +90,7 @@ class TableText:
 
         Raises:
             OSError: The file cannot be read.
+            RecordingError: It exceeds a limit.
         """
         spaces = self.delimiter == " "
         reader = csv.reader(self._lines(), delimiter=self.delimiter, skipinitialspace=spaces)
@@ -103,12 +107,21 @@ class TableText:
             yield cells
 
     def _lines(self) -> Iterator[str]:
-        self.done = 0
+        self.done = comments = 0
         with self.path.open(encoding=self.encoding, errors="replace", newline="\n") as file:
-            for i, line in enumerate(file):
+            lines = iter(lambda: file.readline(LINE.value + 1), "")
+            for i, line in enumerate(lines):
+                if len(line) > LINE.value:
+                    raise RecordingError(f"{self.path}: line {i + 1}: {LINE.error()}")
                 self.done += self.width * len(line)
-                if i >= self.skipped and not _skipped(line):
-                    yield line.replace("\t", " ") if self.delimiter == " " else line
+                if i < self.skipped:
+                    continue
+                if _skipped(line):
+                    comments += 1
+                    if comments > COMMENTS.value:
+                        raise RecordingError(f"{self.path}: {COMMENTS.error()}")
+                    continue
+                yield line.replace("\t", " ") if self.delimiter == " " else line
 
 
 def number(text: str) -> float:
@@ -129,7 +142,7 @@ def _skipped(line: str) -> bool:
 def _header(lines: list[str]) -> tuple[int, str | None]:
     """Return index and text of the line that names the columns."""
     comment: tuple[int, str] | None = None
-    for i, line in enumerate(lines[:COMMENTS]):
+    for i, line in enumerate(lines[:BEFORE]):
         text = line.strip()
         if text.lower().startswith("sep=") and len(text) == 5:
             continue  # a hint to a spreadsheet

@@ -25,6 +25,7 @@ from rich.text import Text
 
 from diffbot_description.files import finite
 from diffbot_description.spoken import spoken
+from diffbot_description.terminal_text import printable
 from diffbot_ident.torque.estimate import NORMAL_95
 
 
@@ -230,7 +231,7 @@ def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) ->
     for verdict in verdicts:
         console.print()
         style = f"bold {STYLES[verdict.outcome]}"
-        console.print(Text(verdict.summary(), style), soft_wrap=True)
+        console.print(Text(printable(verdict.summary()), style), soft_wrap=True)
         if verdict.values:
             console.print(_table(verdict), markup=False, highlight=False)
         _print(console, _trust(verdict))
@@ -238,11 +239,11 @@ def show(console: Console, verdicts: Sequence[Verdict], notes: Sequence[str]) ->
             _print(console, note)
     console.print()
     for note in notes:
-        console.print(Text(note), soft_wrap=True)
+        console.print(Text(printable(note)), soft_wrap=True)
     for verdict in verdicts:
         if verdict.evidence:
             console.print()
-            console.print(Text(f"evidence, {verdict.subject}:"), soft_wrap=True)
+            console.print(Text(printable(f"evidence, {verdict.subject}:")), soft_wrap=True)
         for item in verdict.evidence:
             _print(console, str(item), MARKS[item.passed])
     console.print()
@@ -261,6 +262,7 @@ def _trust(verdict: Verdict) -> str:
 
 def _print(console: Console, text: str, style: str = "") -> None:
     """Print one item, indented; without a terminal, on one line."""
+    text = printable(text)
     width = console.width if console.is_terminal else len(text) + 2
     lines = textwrap.fill(text, width, initial_indent="  ", subsequent_indent="      ")
     console.print(Text(lines, style), soft_wrap=True)

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import math
 import struct
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from diffbot_description.limits import LOG, RECORDS
 from diffbot_ident.recording.samples import Array, RecordingError
-from diffbot_ident.recording.sysid_log import DRIVETRAINS, LARGEST, SysIdLog, SysIdTest
+from diffbot_ident.recording.sysid_log import DRIVETRAINS, SysIdLog, SysIdTest
 
 MAGIC = b"WPILOG"
 # Names of the tests by the states of SysId.
@@ -52,14 +54,14 @@ class LogEntry:
         kind: Type of the values, such as "double".
         metadata: Metadata; SysId writes the unit here.
         times: Times of the records, s.
-        values: Numbers or texts.
+        values: Numbers, or the texts of an entry that names the running test.
     """
 
     name: str
     kind: str
     metadata: str
-    times: list[float] = field(default_factory=list)
-    values: list[float | str] = field(default_factory=list)
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] | list[str] = field(default_factory=lambda: array("d"))
 
     def numbers(self) -> tuple[Array, Array]:
         """Return times and values of an entry of numbers, shape (n,) each."""
@@ -73,9 +75,7 @@ def read_wpilog(path: Path) -> SysIdLog:
         RecordingError: It is no such log, or holds no tests of a drivetrain.
     """
     entries = read_entries(path)
-    state = next(
-        (e for e in entries if e.kind == "string" and _is_state(e.name) and e.values), None
-    )
+    state = next((e for e in entries if isinstance(e.values, list) and e.values), None)
     if state is None:
         listed = ", ".join(entry.name for entry in entries[:12]) or "nothing"
         raise RecordingError(
@@ -96,8 +96,8 @@ def read_wpilog(path: Path) -> SysIdLog:
     if not tests:
         raise RecordingError(
             f"{path.name}: {state.name} names no test that lasts {LEAST_RECORDS} records of the "
-            f"voltage: its states are {', '.join(dict.fromkeys(map(str, state.values)))}, those of "
-            f"tests must be {', '.join(STATES)}; rename them"
+            f"voltage: its states are {', '.join([*dict.fromkeys(map(str, state.values))][:12])}, "
+            f"those of tests must be {', '.join(STATES)}; rename them"
         )
     return SysIdLog(path.name, _kind(tests), unit[1], tests)
 
@@ -116,21 +116,30 @@ def read_entries(path: Path) -> list[LogEntry]:
     if not path.is_file():
         raise RecordingError(f"{path}: not a regular file; give a .wpilog file")
     with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise RecordingError(f"{path}: holds more than {LARGEST} bytes; cut it to the tests")
+        data = file.read(LOG.value + 1)
+    if len(data) > LOG.value:
+        raise RecordingError(f"{path}: {LOG.error()}")
     if data[: len(MAGIC)] != MAGIC or len(data) < 12:
         raise RecordingError(f"{path.name}: not a WPILOG file: it must begin with {MAGIC.decode()}")
     (extra,) = struct.unpack_from("<I", data, 8)
     entries: dict[int, LogEntry] = {}
-    for number, time, content in _records(data, 12 + extra):
+    texts: dict[str, str] = {}
+    for count, (number, time, content) in enumerate(_records(data, 12 + extra)):
+        if count >= RECORDS.value:
+            raise RecordingError(f"{path}: {RECORDS.error()}")
         if number == 0:
             _control(content, entries)
-        elif number in entries:
-            value = _value(entries[number].kind, content)
-            if value is not None:
-                entries[number].times.append(1e-6 * time)
-                entries[number].values.append(value)
+            continue
+        entry = entries.get(number)
+        if entry is None:
+            continue
+        if isinstance(entry.values, list):
+            text = content.decode("utf-8", "replace").strip('"')
+            entry.times.append(1e-6 * time)
+            entry.values.append(texts.setdefault(text, text))  # equal texts take memory once
+        elif (value := _number(entry.kind, content)) is not None:
+            entry.times.append(1e-6 * time)
+            entry.values.append(value)
     return list(entries.values())
 
 
@@ -165,12 +174,12 @@ def _control(content: bytes, entries: dict[int, LogEntry]) -> None:
         at += 4 + size
     name, kind, metadata = texts
     entries[number] = LogEntry(name, kind, metadata)
+    if kind == "string" and _is_state(name):
+        entries[number].values = []
 
 
-def _value(kind: str, content: bytes) -> float | str | None:
-    """Return the value of a record; None for types that are not needed."""
-    if kind == "string":
-        return content.decode("utf-8", "replace").strip('"')
+def _number(kind: str, content: bytes) -> float | None:
+    """Return the number of a record; None for types that are not needed."""
     form = {"double": "<d", "float": "<f", "int64": "<q"}.get(kind)
     if form is None or len(content) != struct.calcsize(form):
         return None

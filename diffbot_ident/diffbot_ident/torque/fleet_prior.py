@@ -33,7 +33,7 @@ import yaml
 
 from arc_odometry import JointSample
 from diffbot_description import Robot
-from diffbot_description.files import LARGEST, parse_yaml, read_regular, write_atomically
+from diffbot_description.files import parse_yaml, read_regular, write_atomically
 from diffbot_ident.torque.estimate import (
     NAMES,
     UNITS,
@@ -153,7 +153,7 @@ def read_prior(path: str, robot: Robot) -> FleetPrior:
             names the file, the field, its value and what to change.
     """
     try:
-        document = parse_yaml(read_regular(Path(path).expanduser(), LARGEST))
+        document = parse_yaml(read_regular(Path(path).expanduser()))
         section = document.get("fleet_prior") if isinstance(document, dict) else None
         if not isinstance(section, dict):
             raise ValueError("no section fleet_prior; check that it is a file prior_TYPE.yaml")
