@@ -256,10 +256,11 @@ def test_columns_of_numbers_stand_right_and_a_head_alone_is_left_out():
 def test_a_velocity_robot_has_its_commands_and_sigma_and_no_torque(tmp_path):
     n = 200
     stamps = np.arange(1, n + 1) * 10_000_000
-    rows = np.zeros((n, 28))
+    rows = np.zeros((n, 32))
     rows[:, 6:12] = 0.3, 0.1, 0.3, 0.1, 0.5, -0.25
     rows[:, 12:16] = np.where(np.arange(n)[:, None] < 100, 0.5, (3.4, 4.6, 0.86, 0.25))
     rows[:, 16:20], rows[:, 20:22] = 0.01, (0.7, 3.14)
+    rows[:50, 16:20] = np.inf  # while the dead time is not known
     recording = DriveRecording(CONTROLLERS["velocity_tracking_controller"])
     recording.add_status(stamps, rows)
     recording.adaptation.true_parameters.add(0, (3.446, 4.576, 0.86, 0.254))
