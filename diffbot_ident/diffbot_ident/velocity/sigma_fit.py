@@ -264,11 +264,12 @@ class RecursiveFit:
     def _covariance_of(self, index: int) -> Array:
         variance = self._dead_time_of(index)[1]
         theta, axis, delay = self._theta_of(index), self._axes[index], self._delays[index]
-        if not math.isfinite(variance) or axis.too_fast:
-            return np.diag([math.inf, math.inf])
+        if not math.isfinite(variance) or axis.too_fast or not theta[0] > 0.0:
+            return np.diag([math.inf, math.inf])  # nor is there an axis without inertia
         found = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
-        if not self._given[index]:
-            found = at_least(found, delay.covariance) + np.diag((APPROXIMATE * theta) ** 2)
+        if delay.known:
+            found = at_least(found, delay.covariance)
+        found = found + np.diag((APPROXIMATE * theta) ** 2)
         return covariance_of_sigma(theta, found)
 
     @property
