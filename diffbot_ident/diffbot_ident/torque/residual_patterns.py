@@ -250,6 +250,17 @@ def _driven(sums: RowSums, others: ExtraColumns, own: ExtraColumns, way: float) 
     return beyond_chance(sums, others, own)
 
 
+def _of_resistance(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return `beyond_chance` of a column of each axis that resists the motion, or does nothing.
+
+    What stiction leaves of itself looks like a drag that pushes.
+    """
+    for fitted in fit_axes(sums, joined(others, own)):
+        if fitted.theta[-1] > math.sqrt(fitted.covariance[-1, -1]):
+            return -math.inf
+    return beyond_chance(sums, others, own)
+
+
 DIRECTION = ResidualPattern(
     ((ONE,), (ONE,)),
     "friction differs by direction, or a torque acts that is not reported: the estimate takes it "
@@ -269,6 +280,7 @@ DRAG = ResidualPattern(
     "the casters, and describe them by contact.caster_friction",
     floor=1.5e-3,
     friction_factor=3.5,
+    evidence=_of_resistance,
 )
 SLOPE = ResidualPattern(
     ((COS_HEADING, SIN_HEADING), (COS_HEADING, SIN_HEADING)),
