@@ -135,7 +135,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "lag": Row(_only(lag=_uniform(0.002, 0.02), delay=_periods(0.0, 3.5)), ("gradually",)),
     "backlash": Row(_only(backlash=_uniform(math.radians(0.2), math.radians(1.0))), ("backlash",)),
-    "creep": Row(_only(creep=_uniform(0.01, 0.05)), ("slip",)),
+    "creep": Row(_only(creep=_uniform(0.01, 0.05)), ("slip in proportion",)),
     "skid": Row(
         _only(turning_coulomb=_moment(0.1, 0.25), turning_viscous=_moment(0.01, 0.05)),
         ("against turning", "skid"),
@@ -157,6 +157,7 @@ ROWS: Mapping[str, Row] = {
         ),
         ("drag",),
     ),
+    "saturation": Row(_only(saturation=_uniform(0.6, 0.9)), ("saturate",)),
     "stale": Row(_only(stale=_uniform(0.005, 0.03)), ("repeat the one before",)),
     "scale": Row(_only(scale=_uniform(-0.05, 0.05, 2)), ("not alike",), (True, True, False, False)),
 }
@@ -248,12 +249,14 @@ def _truth(robots: Robots, imperfect: Imperfections, k: int) -> tuple[Array, Arr
     """Return K5..K8 and the friction [viscous, Coulomb] of a robot at the end of what is learnt.
 
     The last quarter of a run is held out. A torque that fell by a share makes K7 and K8 smaller and
-    the friction larger by it.
+    the friction larger by it: friction is what a reported torque has to overcome. So it is with a
+    wrong scale.
     """
     left = 1.0 - LEARNT * imperfect.sag[k]
+    scale = np.tile(1.0 + imperfect.scale[:, k], 2)
     viscous = robots.viscous[:, k] * (1.0 - LEARNT * imperfect.warm_up[k])
     gains = robots.truth[:, k] * (1.0, 1.0, left, left)
-    return gains, np.concatenate((viscous, robots.coulomb[:, k])) / left
+    return gains, np.concatenate((viscous, robots.coulomb[:, k])) / (left * scale)
 
 
 def make_cases(rows: Sequence[str], n: int, seed: int, folder: Path) -> list[Case]:

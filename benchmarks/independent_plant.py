@@ -118,6 +118,7 @@ class Imperfections:
         offset: Torque that acts in addition to the commanded one, N m, shape (2, n).
         scale: Torque over commanded torque, less 1, shape (2, n).
         radius_error: True over assumed radius, less 1, shape (2, n).
+        saturation: Share of the excitation's amplitude that no torque exceeds; 0: no limit.
         sag: Share of the torque lost over the run.
         warm_up: Share of the viscous friction lost over the run.
         late: Largest lateness of the stamps, s, uniform from 0.
@@ -140,6 +141,7 @@ class Imperfections:
     offset: Array
     scale: Array
     radius_error: Array
+    saturation: Array
     sag: Array
     warm_up: Array
     late: Array
@@ -277,6 +279,8 @@ class Plant:
     def _rates(self, command: Array, time: float) -> Array:
         extra, state = self._imperfect, self.state
         share = time / self._duration
+        most = self._robots.torque * np.where(extra.saturation > 0.0, extra.saturation, np.inf)
+        command = np.clip(command, -most, most)
         aim = command * (1.0 + extra.scale) * (1.0 - extra.sag * share) + extra.offset
         rates = np.empty_like(state)
         torque = np.where(self._lags, state[TORQUE], aim)

@@ -24,7 +24,12 @@ from diffbot_ident.torque.integral_rows import (
     RowSums,
     kernels,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, delay_columns, delay_weights
+from diffbot_ident.torque.torque_delay import (
+    DELAYS,
+    acting_weights,
+    delay_columns,
+    delay_weights,
+)
 
 WINDOW, SMOOTHING = 10, 5
 COLUMNS = TORQUES + 2 * delay_columns(1)
@@ -119,7 +124,8 @@ def test_rounding_in_rows_without_noise_is_no_negative_variance():
 @pytest.mark.parametrize("axis", [LINEAR, ANGULAR])
 def test_residuals_are_least_at_the_true_delay(axis, delay):
     sums = simulated(axis, (0.02, 0.02), 5, delay=delay)
-    assert np.argmin(DelayedResiduals(sums, NO_COLUMNS).at()[AXES.index(axis)]) == delay
+    weights = acting_weights(np.arange(float(DELAYS)), np.zeros(DELAYS), 1)
+    assert np.argmin(DelayedResiduals(sums, NO_COLUMNS).at(weights)[AXES.index(axis)]) == delay
 
 
 def test_missing_motion_leaves_a_huge_variance_and_nothing_else():

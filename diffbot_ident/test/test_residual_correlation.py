@@ -29,7 +29,7 @@ def run(unknown, seed=1, blocks=30, size=200, clear=True, straight=0):
     torque[:straight, 1] *= 1e-3
     for columns, t in ((SUM, torque[:, 0]), (DIFFERENCE, torque[:, 1])):
         smooth = np.convolve(t, np.ones(40), "valid")
-        rows[:, columns] = np.array([np.roll(smooth, i) for i in range(6)]).T
+        rows[:, columns] = np.array([np.roll(smooth, i) for i in range(delay_columns(1))]).T
     total, difference = (rows[:, columns] @ delay_weights(0.0, 1) for columns in (SUM, DIFFERENCE))
     rows[:, DV] = 2.0 * total + 0.1 * noise[0] + unknown(np.arange(count))
     rows[:, DOMEGA] = -9.0 * difference + 0.1 * noise[1]

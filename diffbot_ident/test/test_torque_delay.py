@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques that act late by any share of a period, and the groups of a fast robot's samples."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,12 +11,16 @@ from test_regression import GEOMETRY, K7, K8, samples_of_linear_plant
 
 from diffbot_ident.torque.integral_rows import DIFFERENCE, DOMEGA, DV, SUM, IntegralRows
 from diffbot_ident.torque.torque_delay import (
+    BLOCKS,
     DELAYS,
     EARLIEST,
+    FINE_DELAYS,
     FINEST,
+    REACH,
     Decimation,
     delay_columns,
     delay_weights,
+    delayed,
 )
 
 delays = st.floats(EARLIEST, DELAYS - 1.0)
@@ -27,9 +33,62 @@ def test_weights_add_up_to_one_and_lie_at_the_delay(delay, fine):
     weights = delay_weights(delay, fine)
     assert weights.shape == (delay_columns(fine),)
     assert weights.sum() == pytest.approx(1.0)
-    # With one sample in a period, column i is the torque half a period before delay i.
-    late = np.arange(len(weights)) / fine - (0.5 if fine == 1 else 0.0)
-    assert weights @ late == pytest.approx(delay, abs=1e-9)
+    assert weights @ lateness(fine) == pytest.approx(delay, abs=1e-9)
+
+
+def lateness(fine):
+    """How late the torques of the columns are, control periods.
+
+    With one sample in a period, column i is the torque half a period before delay i.
+    """
+    if fine == 1:
+        single = np.arange(DELAYS + 1.0) - 0.5
+    else:
+        single = np.append(
+            np.arange((FINE_DELAYS - 1) * fine + 2) / fine, range(FINE_DELAYS, DELAYS)
+        )
+    ends = single[-1] + np.cumsum(BLOCKS)
+    return np.append(single, ends - 0.5 * (np.array(BLOCKS) - 1.0))
+
+
+@given(st.floats(0.0, 3.5), st.floats(0.1, 2.0), st.integers(1, FINEST))
+def test_a_lag_is_a_delay_on_average(delay, lag, fine):
+    """Up to the parts of the exponential, and what is later than all columns."""
+    weights = delay_weights(delay, fine, lag)
+    assert weights.sum() == pytest.approx(1.0) and weights.min() >= 0.0
+    assert weights @ lateness(fine) == pytest.approx(delay + lag, abs=0.02 * lag)
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.3, 3.5])
+@pytest.mark.parametrize("lag", [0.3, 1.0, 2.0])
+def test_torques_that_follow_with_a_lag_are_those_of_their_weights(delay, lag):
+    """Torques held for 10 periods, of a plant in steps of a twentieth of a period.
+
+    What the means of the last columns leave is below a hundredth.
+    """
+    parts, h = 20, 0.01
+    told = np.repeat(np.random.default_rng(2).uniform(-1.0, 1.0, (30, 2)), 10, axis=0)
+    aim = np.repeat(told, parts, axis=0)
+    shift = round(delay * parts)
+    aim = np.concatenate((np.repeat(aim[:1], shift, axis=0), aim))[: len(aim)]
+    share = math.exp(-1.0 / (lag * parts))
+    acting, torque = [], aim[0]
+    for now in aim:
+        before, torque = torque, now + (torque - now) * share
+        acting.append((h / parts, *(now + (before - now) * (1.0 - share) * lag * parts)))
+    plant = samples_of_linear_plant(acting, False)
+    samples = np.array([(s.stamp, *s.position, 0.0, 0.0, 0.0) for s in plant])[::parts]
+    samples[1:, 3:5] = told[: len(samples) - 1]
+    rows, _, _ = IntegralRows(GEOMETRY, 10, 5, period=h).make(samples)
+    weights = delay_weights(delay, 1, lag)
+    for output, torques, gain in ((DV, SUM, K7), (DOMEGA, DIFFERENCE, K8)):
+        error = rows[REACH:, output] - gain * rows[REACH:, torques] @ weights
+        assert np.abs(error).max() < 0.01 * np.abs(rows[:, output]).max()
+    # `delayed` gives the same torques, period by period, up to what is left of a torque after 8
+    # time constants; roughly where a delay is not whole.
+    means = np.array(acting)[:, 1:].reshape(-1, parts, 2).mean(axis=1)
+    exact = 1e-3 if delay == 0.0 else 0.3
+    np.testing.assert_allclose(delayed(told.T, delay, lag).T[40:], means[40:], atol=exact)
 
 
 def late_samples(torques, delay, fine, h):

@@ -32,7 +32,6 @@ from diffbot_ident.torque.integral_rows import (
     SIGN_LEFT,
     SIGN_OMEGA,
     SIGN_RIGHT,
-    SPREAD_SUM,
     SUM,
     TORQUES,
     V_OMEGA,
@@ -40,7 +39,6 @@ from diffbot_ident.torque.integral_rows import (
     V,
     kernels,
 )
-from diffbot_ident.torque.torque_delay import DELAYS, delay_weights
 
 # Factor on the standard deviations for errors that the two noises do not describe, such as those of
 # rows in which a wheel reverses: without it 94.3 % of the 95 % intervals contained the true value,
@@ -73,11 +71,6 @@ def joined(*columns: ExtraColumns) -> ExtraColumns:
     """Concatenate these columns, axis by axis."""
     linear, angular = zip(*columns, strict=True)
     return tuple(chain.from_iterable(linear)), tuple(chain.from_iterable(angular))
-
-
-def is_spread(columns: ExtraColumns) -> bool:
-    """Whether the columns include torques spread over several periods."""
-    return SPREAD_SUM[0] in columns[0]
 
 
 @dataclass(frozen=True)
@@ -185,9 +178,6 @@ class DelayedResiduals:
 
     def __init__(self, sums: RowSums, extra: ExtraColumns) -> None:
         moments = sums.moments
-        # The sign of omega is part of the model where the floor resists turning; else it is all 0.
-        if moments[SIGN_OMEGA, SIGN_OMEGA] > 0.0:
-            extra = joined(extra, TURNING_COLUMNS)
         self._fine = sums.fine
         self.power = moments[OUTPUTS, OUTPUTS]
         blocks = _eliminated(extra, len(moments))
@@ -202,19 +192,17 @@ class DelayedResiduals:
         self._along = left[:, :-1, -1:]
         self._output = left[:, -1, -1:]
 
-    def at(self, delays: Sequence[float] = tuple(range(DELAYS))) -> Array:
-        """Return the weighted sums of squared residuals for n delays, control periods, (2, n)."""
-        weights = _weights(tuple(delays), self._fine)
+    def at(self, weights: Array) -> Array:
+        """Return the weighted sums of squared residuals, shape (2, n).
+
+        Args:
+            weights: `acting_weights` of n delays.
+        """
         power = ((weights @ self._power) * weights).sum(axis=2)
         power[power <= 0.0] = 1.0
         along = (weights @ self._along)[:, :, 0]
         left: Array = np.maximum(self._output - np.square(along) / power, 0.0)
         return left
-
-
-@lru_cache(maxsize=1024)
-def _weights(delays: tuple[float, ...], fine: int) -> Array:
-    return np.array([delay_weights(delay, fine) for delay in delays])
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ decides if they may be used.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,6 @@ from diffbot_ident.torque.axis_fit import (
     fits,
     fuse_friction,
     fuse_more,
-    is_spread,
     joined,
     solutions,
 )
@@ -61,28 +60,47 @@ from diffbot_ident.torque.judgement import (
     standing_wheel,
 )
 from diffbot_ident.torque.parameter_change import ChangeWatch, ForceDrift
+from diffbot_ident.torque.pattern_search import (
+    doubtful_pattern,
+    left_of,
+    likely_patterns,
+    probability,
+    still_sure,
+    torque_difference,
+)
 from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.readings import TimedReadings
 from diffbot_ident.torque.residual_patterns import (
     GEAR_LOSS,
     LEAST_SLOPE,
+    LIKE_A_DELAY,
     MOST_UNEVEN,
     ONCE_PER_TURN,
+    SATURATION,
     SLOPE,
+    TORQUES_TOO,
+    TURNING,
     UNEVEN,
+    WITHIN,
     ResidualPattern,
-    doubtful_pattern,
     floor_slope,
-    likely_patterns,
     pattern_parameters,
+    pattern_sizes,
     roughness,
-    sizes_per_turn,
-    still_sure,
-    torque_difference,
+    typical_torque,
     warning_about,
 )
 from diffbot_ident.torque.sample_clock import SampleClock
-from diffbot_ident.torque.torque_delay import DELAYS, EARLIEST, Decimation, TorqueDelay, best_delay
+from diffbot_ident.torque.torque_delay import (
+    DELAYS,
+    EARLIEST,
+    LIKELY_LAG,
+    REACH,
+    TOO_LATE,
+    Decimation,
+    TorqueDelay,
+    best_delay,
+)
 from diffbot_ident.torque.wheel_speeds import Heading, TorqueResponse, nearest
 
 # Numbers per pending sample: stamp, angles [left, right], torques [left, right].
@@ -108,6 +126,11 @@ OPENING_WINDOWS = 20
 KEPT_WINDOWS = 200
 # Disjoint windows needed before the residuals are tested for other kinds of friction.
 PATTERN_WINDOWS = 40.0
+# Gain at which a lag is as likely as none: most motors follow commands with some lag, so that it
+# needs less evidence than other effects. A false one costs little, as its gain is then small.
+LAG_PRIOR = 3.0
+# Maximum number of looks at delay, lag and patterns, each with what the one before has found.
+LOOKS = 3
 # Evidence from which an estimator that forgets takes the floor for sloped, and memories for which
 # it must last: while it forgets a robot without its payload, a level floor looks sloped too.
 SURE_LIVE_SLOPE, SLOPE_MEMORIES = 500.0, 3.0
@@ -335,9 +358,11 @@ class IntegralEstimator:
             return Estimate.unknown(samples, self._min_samples)
         found = regression.estimate(samples)
         problem = self._readings.clock.problem() or likely_wiring(regression.sums).problem
+        if problem is None and (late := regression.too_late()) is not None:
+            return found.as_a_whole(EstimateState.UNESTIMATED, late)
         if problem is None and regression.windows >= MIN_WINDOWS:
             problem = standing_wheel(regression.sums)
-        return judge(
+        judged = judge(
             found,
             self._geometry.half_track,
             problem=problem,
@@ -346,6 +371,9 @@ class IntegralEstimator:
             sure_windows=regression.sure_windows,
             sums=regression.sums,
         )
+        if judged.state is EstimateState.UNESTIMATED and regression.saturates:
+            return judged.as_a_whole(EstimateState.UNESTIMATED, SATURATION.warning)
+        return judged
 
 
 class _Regression:
@@ -381,14 +409,21 @@ class _Regression:
         # Yaw moment of both wheels' excitation torques in opposite directions, N m.
         self._excited = 2.0 * scale.torque * geometry.half_track / geometry.left_radius
         self._known = TURNING_COLUMNS if turning else NO_COLUMNS
+        self._resists = False  # whether the floor was found to resist turning
+        # Samples from the first on until frictions outside the model are first looked for.
+        self._first: Opening | None = None
         self._length = rows.window + rows.smoothing
         self._patterns: tuple[ResidualPattern, ...] = ()
         self._doubtful: tuple[ResidualPattern, float] | None = None  # with its probability
         self._sloped_since = math.inf  # windows at the first of all looks that find a slope
         self._difference = (math.nan, math.inf)  # torque_difference and its standard deviation
-        # `sizes_per_turn` of the last estimate.
-        self._amplitudes: dict[ResidualPattern, tuple[float, float]] = {}
-        self._delay = self._told = 0.0  # last estimated and reported torque delay, periods
+        # `pattern_sizes` of the last estimate.
+        self._sizes: dict[ResidualPattern, tuple[float, float]] = {}
+        # Last estimated delay and lag of the torque, periods, and all that is known about them.
+        self._delay = self._lag = 0.0
+        self._timing: TorqueDelay | None = None
+        self._lags = False  # whether motors follow with a lag
+        self._doubtful_lag = 0.0  # probability of a lag that is not assumed
         response = TorqueResponse() if prior is None else TorqueResponse(*prior.values[2:])
         holding = MOST_HELD * self._excited if turning else 0.0
         self._response = replace(response, holding=holding)
@@ -422,6 +457,7 @@ class _Regression:
         self._residuals_drift = NO_DRIFT  # shares of the drift that the residuals belong to
         self._steady: RowSums | None = None  # sums without the drift; None: not computed yet
         self.tail = np.empty((0, 6))
+        self._past = self.tail  # samples before the tail whose torques may still act
 
     @property
     def _fitted(self) -> RowSums:
@@ -461,11 +497,12 @@ class _Regression:
         """Start a new segment: the next sample does not continue the previous ones."""
         self._decimation.interrupt()
         self._end_segment()
-        if self._opening is not None:
-            self._opening.interrupt()
+        for kept in (self._opening, self._first):
+            if kept is not None:
+                kept.interrupt()
 
     def _end_segment(self) -> None:
-        self.tail = self.tail[:0]
+        self.tail = self._past = self.tail[:0]
         self.sums.interrupt()
         self._residuals.interrupt()
 
@@ -485,8 +522,8 @@ class _Regression:
             self._taken += len(part) // fine * self._decimation.factor
             self._until_update -= len(part) // fine
             learnt = self._learn(part) or learnt
-            if self._opening is not None:
-                self._opening.add(part)
+            if (kept := self._opening or self._first) is not None:
+                kept.add(part)
             if self._pass_by(part):
                 self._look_for_change(float(part[-1, 0]))
             if not self._until_update:
@@ -509,7 +546,7 @@ class _Regression:
         extra = self._extra(self._patterns)
         # What happens once per turn is also found in rows of two robots, and hides the change.
         lasting = tuple(each for each in self._patterns if each not in ONCE_PER_TURN)
-        change = self._watch.change(self.sums, self._delay, self._extra(lasting))
+        change = self._watch.change(self.sums, self._delay, self._extra(lasting), self._lag)
         if change is not None:
             self._changed, self._forgotten = change, self._taken
             self.since = self._clock.began + stamp
@@ -517,7 +554,8 @@ class _Regression:
             self._difference = (math.nan, math.inf)
             self._begin()
             return
-        self._drift, self._steady = self._watch.drift(self.sums, self._delay, extra), None
+        self._drift = self._watch.drift(self.sums, self._delay, extra, self._lag)
+        self._steady = None
         shares = NO_DRIFT if self._drift is None else self._drift.shares
         known = self._residuals_drift
         if math.dist(shares, known) > OTHER_DRIFT * max(math.hypot(*shares), math.hypot(*known)):
@@ -534,8 +572,10 @@ class _Regression:
 
     def _learn(self, samples: Array) -> bool:
         samples = np.concatenate((self.tail, samples))
-        rows, turning, whole = self._rows.make(samples, self._response)
-        self.tail = samples[-self._rows.overlap * self._rows.fine :]
+        rows, turning, whole = self._rows.make(samples, self._response, self._past)
+        kept, fine = self._rows.overlap * self._rows.fine, self._rows.fine
+        self.tail = samples[-kept:]
+        self._past = np.concatenate((self._past, samples[:-kept]))[-(REACH + 1) * fine :]
         if not len(rows):
             return False
         if self._forgetting < 1.0:
@@ -545,7 +585,7 @@ class _Regression:
         self._seen += len(rows)
         self._coverage.add(rows[:: self._rows.window], self._rows.window * self._period)
         extra = self._extra(self._patterns)
-        self._residuals.add(rows, turning & whole, self._fitted, self._delay, extra)
+        self._residuals.add(rows, turning & whole, self._fitted, self._delay, extra, self._lag)
         return True
 
     def _forget(self, rows: Array) -> None:
@@ -561,19 +601,23 @@ class _Regression:
     def _update_response(self) -> None:
         """Update the response of the velocities to the torques from the rows so far."""
         if self.has_rows:
-            self._delay = delay = self._best_delay().value
-            self._look_for_patterns(delay)
-            axes = self._fit(delay, self._patterns)
+            self._look_for_patterns()
+            if not self.has_rows:
+                self._until_update = self._update_every
+                return
+            self._find_delay()
+            axes = self._fit()
             k7, k8 = (_known_gain(axis) for axis in axes)
             friction, turning = self._frictions(axes)
             k5, k6 = (_known_gain(axis, 0) for axis in axes)
             known = TorqueResponse(
                 k7,
                 k8,
-                delay,
+                self._delay,
                 _known_friction(friction),
                 products=(k5, k6),
                 gear_loss=_known_losses(friction),
+                lag=self._lag,
             )
             self._response = self._with_floor(known, turning)
             if self._opening is not None and k7 > 0.0:
@@ -610,15 +654,14 @@ class _Regression:
                 self._end_segment()
             self._learn(part)
         if over:
-            self._opening = None
+            self._opening, self._first = None, None if self._resists else opening
             if self._watched:
                 first, last = (float(opening.parts[i][1][i, 0]) for i in (0, -1))
                 self._watch = ChangeWatch(self._length, self.sums, last, first)
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""
-        delay = self._best_delay()
-        self._delay, self._told = delay.value, delay.told
+        delay = self._find_delay()
         linear, angular = self._correlated(*self._axes(delay))
         values = np.array([linear.theta[0], angular.theta[0], linear.theta[1], angular.theta[1]])
         covariance = np.zeros((4, 4))
@@ -627,7 +670,7 @@ class _Regression:
         slow = max(1.0, self._period / FLOOR_PERIOD)
         floor = FLOOR * np.array([slow**2, slow**2, slow, slow])
         found = self._found((linear, angular))
-        self._amplitudes = sizes_per_turn(found, values[2:], self._geometry) if found else {}
+        self._sizes = self._sizes_of(found, values[2:])
         rough, friction_factor = self._roughness((linear, angular))
         floor = np.maximum(floor, rough)
         # Both products of velocities contain the errors of the times.
@@ -647,7 +690,7 @@ class _Regression:
             residual_std=(math.sqrt(linear.variance) / span, math.sqrt(angular.variance) / span),
             residual_correlation=self._residuals.correlation(),
             coverage=self._coverage.shares(),
-            delay=self._told * self._decimation.factor if delay.sure else math.nan,
+            delay=delay.told * self._decimation.factor if delay.sure else math.nan,
             period=self._period / self._decimation.factor,
             friction=friction.widened(friction_factor),
             turning=None if turning is None else turning.widened(friction_factor),
@@ -669,7 +712,7 @@ class _Regression:
             return 0.0, 1.0
         floor = 0.0
         if self._patterns:
-            moments = self._fitted.moments_at((self._delay,))
+            moments = self._fitted.moments_at((self._delay,), self._lag)
             floor = roughness(self._patterns, axes, self._known, moments)
         found = [(pattern, 1.0) for pattern in self._patterns]
         if self._doubtful is not None:
@@ -678,51 +721,90 @@ class _Regression:
         factors = (1.0 + share * (pattern.friction_factor - 1.0) for pattern, share in found)
         return floor, max(factors, default=1.0)
 
+    def _sizes_of(
+        self, found: dict[ResidualPattern, tuple[Array, Array]], gains: Array
+    ) -> dict[ResidualPattern, tuple[float, float]]:
+        if not found:
+            return {}
+        torque = typical_torque(self._fitted.moments_at((self._delay,), self._lag))
+        return pattern_sizes(found, gains, self._geometry, torque)
+
     def _found(self, axes: Sequence[AxisFit]) -> dict[ResidualPattern, tuple[Array, Array]]:
         """Return the parameters of each pattern in dv/dt and in domega/dt."""
         if not self._patterns:
             return {}
         return dict(pattern_parameters(self._patterns, axes, self._known))
 
+    @property
+    def saturates(self) -> bool:
+        """Whether large torques have less effect than reported."""
+        return SATURATION in self._patterns
+
+    def too_late(self) -> str | None:
+        """Return why no value can be given: torques act later than is searched; None: they do not.
+
+        A delay at the end of the search is no result, however well it explains the motion.
+        """
+        timing = self._timing
+        if timing is None or not (timing.sure and timing.at_the_end):
+            return None
+        return timing.in_words(self._period, self._decimation.factor) + TOO_LATE
+
     def warnings(self, estimate: Estimate) -> tuple[str, ...]:
         """Return the warnings about an estimate."""
         found = []
-        delay = estimate.delay  # NaN where it is not sure
-        if delay > 0.0:
-            text = (
-                f"torque acts {delay:g} control period{'' if delay == 1.0 else 's'} "
-                f"({1e3 * self._told * self._period:.0f} ms) after it is reported"
-            )
-            found.append(
-                f"{text} or more; shorten the delay"
-                if self._told == DELAYS - 1
-                else f"{text}; the estimate takes that into account"
-            )
+        sums = self._fitted.delayed(self._delay, self._lag)
+        if self._timing is not None:
+            # What another effect leaves is no lag.
+            crumb = left_of(sums, self._patterns, self._known)
+            found += self._timing.warnings(self._period, self._decimation.factor, crumb)
         if (change := self.change_in_words()) is not None:
             found.append(f"{change}; only what came later is taken into account")
         if self._drift is not None:
             found += self._drift.warnings()
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
-            sums = self._fitted.delayed(self._delay, spread=True)
             named = still_sure(sums, self._patterns, self._known)
             if estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE:
                 named = tuple(pattern for pattern in named if pattern is not SLOPE)
             found += [
-                warning_about(pattern, estimate, self._amplitudes)
+                warning_about(pattern, estimate, self._sizes)
                 for pattern in named
                 if pattern.warning
             ]
+        if self._resists:
+            found.append(warning_about(TURNING, estimate, self._sizes))
         return (*found, *self._residuals.warnings())
 
-    def _best_delay(self) -> TorqueDelay:
-        # Gravity resembles a delay by chance, as it changes as slowly as the heading.
-        extra = SLOPE.columns if SLOPE in self._patterns else NO_COLUMNS
+    def _find_delay(self) -> TorqueDelay:
+        """Find delay and lag of the torque in the rows so far."""
+        found = self._timing = self._best_delay(self._patterns, self._lags)
+        self._delay, self._lag = found.value, found.lag
+        return found
+
+    def _best_delay(self, patterns: Sequence[ResidualPattern], lags: bool) -> TorqueDelay:
+        # Frictions outside the model resemble a lag.
+        beside = [
+            each for each in patterns if each in LIKE_A_DELAY or (lags and each not in TORQUES_TOO)
+        ]
+        extra = joined(self._known, *(each.columns for each in beside))
         residuals = DelayedResiduals(self._fitted, extra)
-        return best_delay(residuals, self.sums.rows / self._length, self.sums.fine)
+        return best_delay(residuals, self.sums.rows / self._length, self.sums.fine, lags)
 
     def _axes(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         """Return both fits, including the uncertainty of the delay and of the patterns."""
+        alone = self._axes_with(delay)
+        if self._doubtful_lag <= 0.0:
+            return alone
+        # A lag that is likely but not sure: see doubtful_pattern.
+        others = self._axes_with(self._best_delay(self._patterns, lags=True))
+        linear, angular = (
+            averaged(one, other, self._doubtful_lag)
+            for one, other in zip(alone, others, strict=True)
+        )
+        return linear, angular
+
+    def _axes_with(self, delay: TorqueDelay) -> tuple[AxisFit, AxisFit]:
         if self._doubtful is None:
             linear, angular = self._fit_uncertain(delay, (self._patterns,))
             return linear, angular
@@ -756,30 +838,47 @@ class _Regression:
 
         Args:
             delay: Delay of the torque.
-            sets: Patterns to take into account; all sets or none have spread torques.
+            sets: Patterns to take into account.
 
         Returns:
             Fits of [linear, angular] of each set.
         """
         step = 0.05
-        late = min(delay.value + step, DELAYS - 1.0)
-        early = max(delay.value - step, EARLIEST / self.sums.fine)
+        value, lag = delay.value, delay.lag
+        late = min(value + step, DELAYS - 1.0)
+        early = max(value - step, EARLIEST / self.sums.fine)
         extra = tuple(self._extra(patterns) for patterns in sets)
-        ends: Iterable[Iterable[Array]]
-        if self._priors[0] is None and not is_spread(extra[0]):
-            seen = self._fitted.at((delay.value, early, late))
-            ends = solutions(seen.moments, extra, (1, 2))
+        if self._priors[0] is None:
+            seen = self._fitted.at((value, early, late), lag)
+            ends = [[own] for own in solutions(seen.moments, extra, (1, 2))]
         else:
-            seen, *others = (
-                self._fitted.delayed(each, is_spread(extra[0]))
-                for each in (delay.value, early, late)
-            )
+            seen, *others = (self._fitted.delayed(each) for each in (value, early, late))
             both = (fits(each, extra, self._priors) for each in others)
-            ends = [(before.theta, after.theta) for before, after in zip(*both, strict=True)]
+            ends = [
+                [np.array([before.theta, after.theta])] for before, after in zip(*both, strict=True)
+            ]
+        widths, spread = [late - early], np.array([[delay.std**2]])
+        if lag > 0.0:
+            wide = min(0.5 * lag, step)
+            least = EARLIEST / self.sums.fine
+            lags = max(lag - wide, 0.0), min(lag + wide, max(value + lag - least, lag))
+            widths.append(lags[1] - lags[0])
+            # Of the mean delay and the lag.
+            spread = np.array([[delay.std**2, delay.shared], [delay.shared, delay.lag_std**2]])
+            less, more = (
+                solutions(self._fitted.moments_at((value + lag - own,), own), extra) for own in lags
+            )
+            for own, before, after in zip(ends, less, more, strict=True):
+                own.append(np.concatenate((before, after)))
         found = []
-        for fitted, (before, after) in zip(fits(seen, extra, self._priors), ends, strict=True):
-            slope = (after - before) / (late - early) * delay.std
-            found.append(fitted.with_covariance(fitted.covariance + slope[:, None] * slope))
+        for fitted, own in zip(fits(seen, extra, self._priors), ends, strict=True):
+            slopes = np.column_stack(
+                [
+                    (after - before) / width
+                    for (before, after), width in zip(own, widths, strict=True)
+                ]
+            )
+            found.append(fitted.with_covariance(fitted.covariance + slopes @ spread @ slopes.T))
         rough = [any(pattern.floor > 0.0 for pattern in patterns) for patterns in sets]
         without = solutions(seen.moments, (self._known,)) if any(rough) else []
         for i in np.flatnonzero(rough).tolist():
@@ -790,8 +889,8 @@ class _Regression:
                 fitted.covariance[:6, :6] += taken[:, None] * taken
         return found
 
-    def _look_for_patterns(self, delay: float) -> None:
-        """Test again which frictions outside the model are present.
+    def _look_for_patterns(self) -> None:
+        """Test again whether motors lag, and which frictions outside the model are present.
 
         This happens at fixed samples, whether or not estimates are requested between. With a prior
         no such friction is assumed, as the prior does not include any. With forgetting none is
@@ -799,16 +898,53 @@ class _Regression:
         """
         if self.windows < PATTERN_WINDOWS:
             return
-        sums = self._fitted.delayed(delay, spread=True)
         if not self._remembers:
-            self._look_for_slope(sums)
-        else:
-            variance = max(self._residuals.variance_factors())
-            self._patterns = likely_patterns(sums, self._known, variance)
-            self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
-            others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
-            value, std = torque_difference(sums, others)
-            self._difference = value, math.hypot(std, FLOOR)
+            delay = self._best_delay(self._patterns, lags=False).value
+            self._look_for_slope(self._fitted.delayed(delay))
+            return
+        for _ in range(LOOKS):
+            before = self._patterns
+            # Test the lag first, because friction that differs by direction resembles it.
+            timing = self._best_delay(before, lags=True)
+            gain, self._lags = timing.gain, timing.gain > LIKELY_LAG**2
+            self._look_beside(timing if self._lags else self._best_delay(before, lags=False))
+            # Delay and lag depend on the patterns, and these on the former.
+            if set(before) == set(self._patterns):
+                break
+        if TURNING in self._patterns:
+            self._take_up_turning()
+            return
+        self._first = None
+        in_doubt = not self._lags and WITHIN not in self._patterns
+        self._doubtful_lag = probability(gain - LAG_PRIOR) if in_doubt else 0.0
+
+    def _take_up_turning(self) -> None:
+        """Begin again with a floor that resists turning.
+
+        It changes which rows tell anything: those in which it may hold the robot do not.
+        """
+        self._resists, self._known, self._rows.turning = True, TURNING_COLUMNS, True
+        self._response = replace(self._response, holding=MOST_HELD * self._excited)
+        self._patterns, self._doubtful, self._doubtful_lag = (), None, 0.0
+        self._difference = (math.nan, math.inf)
+        first, self._first = self._first, None
+        self._begin()
+        if first is not None:
+            self._opening = first
+            self._learn_opening_anew(first)
+
+    def _look_beside(self, timing: TorqueDelay) -> None:
+        """Find the patterns beside this delay and lag."""
+        sums = self._fitted.delayed(timing.value, timing.lag)
+        variance = max(self._residuals.variance_factors())
+        least = left_of(sums, (TURNING,)) if self._resists else 0.0
+        self._patterns = likely_patterns(
+            sums, self._known, variance, within=not self._lags, least=least
+        )
+        self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
+        others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
+        value, std = torque_difference(sums, others)
+        self._difference = value, math.hypot(std, FLOOR)
 
     def _look_for_slope(self, sums: RowSums) -> None:
         """Add SLOPE to the fit once all looks over SLOPE_MEMORIES have found it."""
@@ -834,9 +970,9 @@ class _Regression:
             return fuse_more(*axes, self._geometry, self._extra(self._patterns))
         return fuse_friction(*axes, self._geometry), None
 
-    def _fit(self, delay: float, patterns: tuple[ResidualPattern, ...]) -> tuple[AxisFit, AxisFit]:
-        extra = self._extra(patterns)
-        return fit_axes(self._fitted.delayed(delay, is_spread(extra)), extra, self._priors)
+    def _fit(self) -> tuple[AxisFit, AxisFit]:
+        sums = self._fitted.delayed(self._delay, self._lag)
+        return fit_axes(sums, self._extra(self._patterns), self._priors)
 
 
 def _known_friction(friction: FrictionEstimate) -> Four:

@@ -43,11 +43,13 @@ from arc_odometry import WheelGeometry
 from diffbot_description.dynamics import accelerations
 from diffbot_ident.torque.estimate import Array
 from diffbot_ident.torque.torque_delay import (
+    BLOCKS,
     DELAYS,
+    FINE_DELAYS,
+    REACH,
     delay_columns,
     delay_weights,
     delayed,
-    spread_weights,
 )
 from diffbot_ident.torque.wheel_speeds import (
     SUM_AND_DIFFERENCE,
@@ -73,7 +75,7 @@ ONE, SLOW_LEFT, SLOW_RIGHT, DRAG_V, DRAG_OMEGA, V_SQUARED, BENT_SUM, BENT_DIFFER
 NEXT_BENT_SUM, NEXT_BENT_DIFFERENCE = 16, 17
 # Cosine and sine of the heading, along which gravity acts if the floor is not level.
 COS_HEADING, SIN_HEADING = 18, 19
-# Sign of the yaw rate; 0 unless the robot has skid steer.
+# Sign of the yaw rate.
 SIGN_OMEGA = 20
 # Cosine and sine of each wheel's angle [cos left, cos right, sin left, sin right]: their rates are
 # in the measured speed if the encoder sits off centre, and they are in the torque if the wheel is
@@ -81,12 +83,23 @@ SIGN_OMEGA = 20
 OFF_CENTRE, OFF_BALANCE = tuple(range(21, 25)), tuple(range(25, 29))
 # Sizes of the wheels' torques times the signs of their speeds, for gears that lose a share of them.
 GEAR_LEFT, GEAR_RIGHT = 29, 30
-TORQUES = 31
+# Gains in the slip of wheels that slip in proportion to their torque: speed times torque; and what
+# they change in the products of velocities of the linear and of the angular axis.
+# The force on a wheel is less than its torque by what turns the wheel itself, which the other
+# wheel's torque drives as well: a column each.
+SLIP_RATES = tuple(range(31, 35))
+SLIP_LINEAR, SLIP_ANGULAR = 35, 36
+# Gains in the rates of the places within gears that have play, [left, right] each: the side on
+# which they touch; that side where it has just changed, as the play may not be crossed yet; the
+# same times the size of the torque that crosses it; and where it changed some time before.
+PLAY_PLACES = tuple(range(37, 45))
+# What the rates of the sides change in the products of velocities of both axes.
+PLAY_LINEAR, PLAY_ANGULAR = 45, 46
+# Torques of the wheels times their sizes, for motors that saturate.
+LARGE_LEFT, LARGE_RIGHT = 47, 48
+TORQUES = 49
 # First torque column. Sum and difference alternate, for increasing delays; see `delay_weights`.
 SUM, DIFFERENCE = slice(TORQUES, None, 2), slice(TORQUES + 1, None, 2)
-# Torques at each whole delay minus those at one delay, in sums with spread; `RowSums.delayed`.
-SPREAD_SUM = tuple(range(TORQUES + 2, TORQUES + 2 + 2 * DELAYS, 2))
-SPREAD_DIFFERENCE = tuple(column + 1 for column in SPREAD_SUM)
 
 # Dry friction may hold a motion that it would stop within this many control periods.
 SLOW_TURNS = 2.0
@@ -116,6 +129,7 @@ class IntegralRows:
         turning: Whether the floor resists turning (skid steer).
 
     Attributes:
+        turning: As given; it may be set later.
         overlap: Control periods by which a segment must overlap the previous one so that no row
             is lost.
         first: Control periods of a segment before the first one in which a row starts.
@@ -133,7 +147,7 @@ class IntegralRows:
         turning: bool = False,
     ) -> None:
         self._geometry = geometry
-        self._turning = turning
+        self.turning = turning
         self.window = window
         self.smoothing = smoothing
         self.fine = fine
@@ -142,14 +156,17 @@ class IntegralRows:
         self._side = level_side(period)
         # Fewer periods are averaged near the ends of a segment. This affects the first guess of
         # when a wheel reverses and through it the second: skip twice the averaging side.
-        self.first = max(DELAYS, 2 * self._side)
+        self.first = max(FINE_DELAYS, 2 * self._side)
         self._back = 2 * self._side + 1
         self.overlap = window + smoothing + self.first + self._back - 1
         self._delays = delay_columns(fine)
         self.columns = TORQUES + 2 * self._delays
 
     def make(
-        self, samples: Array, response: TorqueResponse = UNKNOWN_RESPONSE
+        self,
+        samples: Array,
+        response: TorqueResponse = UNKNOWN_RESPONSE,
+        past: Array | None = None,
     ) -> tuple[Array, Flags, Flags]:
         """Build the rows of a segment of consecutive samples.
 
@@ -157,6 +174,8 @@ class IntegralRows:
             samples: Stamp (s), angles [left, right] (rad), torques [left, right] (N m) that acted
                 over the period that ends with the sample, and heading (rad), shape (n fine, 6).
             response: Response of the velocities to the torques.
+            past: Samples of the segment before these, whose torques may still act; the first torque
+                stands for those before.
 
         Returns:
             Rows, shape (max(n - overlap, 0), columns), and for each row whether both wheels, and
@@ -167,7 +186,9 @@ class IntegralRows:
         """
         if len(samples) <= self.overlap * self.fine:
             return np.empty((0, self.columns)), np.empty(0, dtype=bool), np.empty(0, dtype=bool)
-        steps, flags, period = self._steps(samples, response)
+        if past is None:
+            past = samples[:0]
+        steps, flags, period = self._steps(samples, response, past)
         ends = _means(steps, period, self.smoothing)
         rows = ends[self.window :] - ends[: -self.window]
         within = moving_sum(flags.astype(float), self.window + self.smoothing - 1) > 0.0
@@ -175,7 +196,9 @@ class IntegralRows:
         rows[held] = 0.0
         return rows, ~reverses, ~lost
 
-    def _steps(self, samples: Array, response: TorqueResponse) -> tuple[Array, Flags, Array]:
+    def _steps(
+        self, samples: Array, response: TorqueResponse, past: Array
+    ) -> tuple[Array, Flags, Array]:
         """Return the columns from the middle of each of n periods to that of the next.
 
         Also returns whether a direction reverses; whether friction may hold a wheel, or the floor
@@ -190,11 +213,15 @@ class IntegralRows:
         moved = np.array(self._geometry.body_velocity(*turned.T))  # [path, angle]
         lasting = differences(samples[fine - 1 :, 0])
         impulse = samples[fine:, 3:5] * lasting[:, None]
-        pair = impulse @ SUM_AND_DIFFERENCE
-        whole = pair.reshape(-1, fine, 2).sum(axis=1)
-        sizes = np.abs(impulse).reshape(-1, fine, 2).sum(axis=1) / period[:, None]
-        acting = delayed(np.concatenate((whole, sizes), axis=1).T, response.delay)
-        late, size = acting[:2], acting[2:].T
+        every = np.concatenate((self._impulses_before(past, samples[:fine]), impulse))
+        pair = every @ SUM_AND_DIFFERENCE
+        reported = pair.reshape(-1, fine, 2).sum(axis=1)
+        whole = reported[REACH:]
+        sizes = np.abs(every).reshape(-1, fine, 2).sum(axis=1)
+        acting = delayed(np.concatenate((reported, sizes), axis=1).T, response.delay, response.lag)[
+            :, REACH:
+        ]
+        late, size = acting[:2], acting[2:].T / period[:, None]
         first, last = self.first, len(period) - self._back  # steps from period k to k + 1
         at = slice(first, last)
         gap = _halves(period)[at]
@@ -228,16 +255,19 @@ class IntegralRows:
         steps[:, OFF_CENTRE] = _rates(
             around, period[first : last + 1], differences(speed)[at] - expected
         )
+        driven = torques - response.friction[:2] * wheels.middle
+        large = torques * np.abs(torques) * period[:, None]
+        steps[:, LARGE_LEFT : LARGE_RIGHT + 1] = _halves(large)[at]
+        self._add_slip(steps, wheels.middle, driven - dry * np.sign(wheels.middle), at)
+        self._add_play(steps, every, _halves(wheels.middle)[at], response, period, first)
         speeds = wheels
         held = self._held_wheels(wheels.middle, torques, dry, response, period)
-        if self._turning:
-            yaw = wheels.of_yaw(self._geometry, response)
+        yaw = wheels.of_yaw(self._geometry, response)
+        rising, falling = yaw.sign_integrals()
+        steps[:, SIGN_OMEGA] = (rising[:-1] + falling[1:])[at, 0]
+        if self.turning:
             held |= self._held(yaw.middle[:, 0], response.k8 * late[1] / period, response, period)
-            rising, falling = yaw.sign_integrals()
-            steps[:, SIGN_OMEGA] = (rising[:-1] + falling[1:])[at, 0]
             speeds = wheels.beside(yaw)
-        else:
-            steps[:, SIGN_OMEGA] = 0.0
         self._add_torques(steps, pair, first)
         bent = differences(differences(whole[first - 1 : last + 2]))
         steps[:, BENT_SUM : BENT_DIFFERENCE + 1] = bent[:-1]
@@ -249,6 +279,22 @@ class IntegralRows:
         flags[:, 1] = (held[:-1] | held[1:])[at]
         flags[:, 2] = (lost[:-1] | lost[1:])[at]
         return steps, flags, period[first : last + 1]
+
+    def _impulses_before(self, past: Array, first: Array) -> Array:
+        """Return the integrals of the wheels' torques over REACH periods before a segment, N m s.
+
+        Args:
+            past: Samples before, as far as there are any, shape (m fine, 6).
+            first: The first samples of the segment, shape (fine, 6).
+
+        Returns:
+            Shape (REACH fine, 2).
+        """
+        told = np.concatenate((past, first))[-REACH * self.fine - 1 :]
+        known = told[1:, 3:5] * differences(told[:, 0])[:, None]
+        missing = REACH * self.fine - len(known)
+        unknown = told[:1, 3:5] * (self._period / self.fine)
+        return np.concatenate((np.repeat(unknown, missing, axis=0), known))
 
     def _expected_gains(
         self,
@@ -354,18 +400,103 @@ class IntegralRows:
         steps[:, SLOW_LEFT : SLOW_RIGHT + 1] = _halves(slow)[at]
         steps[:, DRAG_V : DRAG_OMEGA + 1] = _halves(drag)[at]
 
+    def _add_slip(self, steps: Array, speeds: Array, drive: Array, at: slice) -> None:
+        """Fill in the columns of wheels that slip.
+
+        Args:
+            steps: Columns of m steps.
+            speeds: Wheel speeds, rad/s, shape (n, 2).
+            drive: Torques of the wheels without friction, N m, shape (n, 2).
+            at: The m steps of all.
+        """
+        slip = np.abs(speeds) * drive
+        gap = steps[:, ONE : ONE + 1]
+        beside = np.abs(speeds) * drive[:, ::-1]
+        steps[:, SLIP_RATES] = differences(np.concatenate((slip, beside), axis=1))[at]
+        steps[:, SLIP_LINEAR : SLIP_ANGULAR + 1] = gap * self._changed_products(
+            _halves(speeds)[at], _halves(slip)[at]
+        )
+
+    def _changed_products(self, speeds: Array, change: Array) -> Array:
+        """Return how changes of the wheels' speeds change omega^2 and v omega, shape (m, 2).
+
+        Args:
+            speeds: Wheel speeds, rad/s, shape (m, 2).
+            change: Their small changes, in proportion, shape (m, 2).
+        """
+        v, omega = self._geometry.body_velocity(*speeds.T)
+        along, around = self._geometry.body_velocity(*change.T)
+        return np.column_stack((2.0 * omega * around, v * around + omega * along))
+
+    def _add_play(
+        self,
+        steps: Array,
+        impulse: Array,
+        speeds: Array,
+        response: TorqueResponse,
+        period: Array,
+        first: int,
+    ) -> None:
+        """Fill in the columns of gears that have play.
+
+        Args:
+            steps: Columns of m steps.
+            impulse: Integrals of the wheels' torques over the samples, from REACH periods before
+                the segment on, N m s, shape (k fine, 2).
+            speeds: Wheel speeds of the steps, rad/s, shape (m, 2).
+            response: How the torques act.
+            period: Control periods of the segment, s, shape (n,).
+            first: Period of the segment in which the first step begins.
+        """
+        fine = self.fine
+        torque = delayed(impulse.T, response.delay * fine, response.lag * fine).T
+        side = np.sign(torque)
+        turned = np.zeros_like(side)
+        turned[1:] = differences(side)
+        before = moving_sum(turned, fine)  # in the samples before each, from sample `fine` on
+        # At the last sample of each period of the steps, and of two before.
+        at = (REACH + first - 1 + np.arange(len(steps) + 2)) * fine + fine - 1
+        size = np.abs(torque[at]) * fine / self._period
+        places = (side[at], turned[at], turned[at] * size, before[at - fine])
+        rates = differences(np.concatenate(places, axis=1))
+        rates /= period[first : first + len(rates), None]
+        steps[:, PLAY_PLACES] = differences(rates)
+        changed = self._changed_products(speeds, _halves(rates[:, :2]))
+        steps[:, PLAY_LINEAR : PLAY_ANGULAR + 1] = steps[:, ONE : ONE + 1] * changed
+
     def _add_torques(self, steps: Array, pair: Array, first: int) -> None:
-        """Fill in the torques under the triangle over both periods of a step, for every delay."""
+        """Fill in the torques of a step for every delay; see `acting_weights`.
+
+        Args:
+            steps: Columns of m steps.
+            pair: Integrals of the torques' sum and difference, from REACH periods before the
+                segment on, shape (n fine, 2).
+            first: Period of the segment in which the first step begins.
+        """
         count, fine = len(steps), self.fine
         out = steps[:, TORQUES:].reshape(count, self._delays, 2)
+        reach = REACH - 1
         if fine == 1:
-            for late in range(self._delays):
-                out[:, late] = pair[first + 1 - late : first + 1 - late + count]
-            return
-        weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
-        cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
-        for late in range(self._delays):
-            out[:, late] = np.einsum("c,ncw->nw", weights, pair[first * fine - late + cells])
+            far = pair[first + 2 : first + 2 + reach + count]
+            near, single = 0, range(DELAYS + 1)
+        else:
+            weights = np.concatenate((np.arange(fine) + 0.5, fine - 0.5 - np.arange(fine))) / fine
+            start = (first + REACH) * fine
+            cells = np.arange(count)[:, None] * fine + np.arange(2 * fine)
+            near, single = (FINE_DELAYS - 1) * fine + 2, range(FINE_DELAYS, DELAYS)
+            for late in range(near):
+                out[:, late] = np.einsum("c,ncw->nw", weights, pair[start - late + cells])
+            # Under the triangles of whole periods, from those of `reach` periods before on.
+            cells = np.arange(reach + count)[:, None] * fine + np.arange(2 * fine)
+            far = np.einsum("c,ncw->nw", weights, pair[start - reach * fine + cells])
+        for column, late in enumerate(single, near):
+            out[:, column] = far[reach - late : reach - late + count]
+        late, column = single[-1], near + len(single)
+        for size in BLOCKS:
+            late += size
+            part = far[reach - late : reach - late + count + size - 1]
+            out[:, column] = moving_sum(part, size) / size
+            column += 1
 
 
 def _mean_products(mean: Array, jump: Array) -> Array:
@@ -467,37 +598,22 @@ def moving_sum(columns: Array, length: int, add: np.ufunc = np.add) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _at(delays: tuple[float, ...], fine: int) -> Array:
-    """Return the weights of the torque columns that give a pair for each of the delays."""
-    return _of_both(np.column_stack([delay_weights(delay, fine) for delay in delays]))
+def torque_weights(delays: tuple[float, ...], fine: int, lag: float = 0.0) -> Array:
+    """Return the weights of the torque columns that `RowSums.at` replaces them by.
 
+    Args:
+        delays: Delays of the torque, control periods.
+        fine: Samples per control period.
+        lag: Time constant of a lag behind each delay, control periods.
 
-@lru_cache(maxsize=64)
-def _about(delay: float, fine: int) -> Array:
-    """Return the weights for torques with this delay, followed by those spread about it."""
-    return _of_both(spread_weights(delay, fine))
-
-
-def _of_both(weights: Array) -> Array:
-    """Return the weights, shape (delays, n), for alternating columns of sum and difference."""
+    Returns:
+        Shape (torque columns, 2 delays); columns of sum and difference alternate.
+    """
+    weights = np.column_stack([delay_weights(delay, fine, lag) for delay in delays])
     found = np.zeros((2 * len(weights), 2 * weights.shape[1]))
     for side in (0, 1):
         found[side::2, side::2] = weights
     return found
-
-
-def torque_weights(delay: float, spread: bool, fine: int) -> Array:
-    """Return the weights of the torque columns that `RowSums.delayed` replaces them by.
-
-    Args:
-        delay: Delay of the torque, control periods.
-        spread: Whether the torques spread about the delay follow.
-        fine: Samples per control period.
-
-    Returns:
-        Shape (torque columns, new ones).
-    """
-    return _about(delay, fine) if spread else _at((delay,), fine)
 
 
 def weighted_products(products: Array, weights: Array) -> Array:
@@ -607,26 +723,22 @@ class RowSums:
         self._least = np.zeros(AVERAGED_PARTS - 1)
         self._weighted = np.zeros((self.window + self.smoothing, self._columns))
 
-    def delayed(self, delay: float, spread: bool = False) -> RowSums:
+    def delayed(self, delay: float, lag: float = 0.0) -> RowSums:
         """Return these sums for torques delayed by so many control periods, 0 to DELAYS - 1.
 
-        They have one column of the torques' sum, SUM.start, and one of their difference; with
-        `spread` the columns SPREAD_SUM and SPREAD_DIFFERENCE follow.
+        They have one column of the torques' sum, SUM.start, and one of their difference.
         """
-        return self._with_torques(torque_weights(delay, spread, self.fine))
+        return self.at((delay,), lag)
 
-    def at(self, delays: tuple[float, ...]) -> RowSums:
+    def at(self, delays: tuple[float, ...], lag: float = 0.0) -> RowSums:
         """Return these sums with a pair of torque columns for each of the delays."""
-        return self._with_torques(_at(delays, self.fine))
-
-    def _with_torques(self, weights: Array) -> RowSums:
         seen = copy(self)
-        seen.products = weighted_products(self.products, weights)
+        seen.products = weighted_products(self.products, torque_weights(delays, self.fine, lag))
         return seen
 
-    def moments_at(self, delays: Sequence[float]) -> Array:
+    def moments_at(self, delays: Sequence[float], lag: float = 0.0) -> Array:
         """Return the moments with a pair of torque columns for each of the delays."""
-        return weighted_products(self.moments, _at(tuple(delays), self.fine))
+        return weighted_products(self.moments, torque_weights(tuple(delays), self.fine, lag))
 
     def forget(self, factor: float) -> None:
         """Scale the weight of everything so far by this factor (0 to 1)."""

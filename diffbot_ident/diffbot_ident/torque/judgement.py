@@ -22,7 +22,6 @@ from diffbot_ident.torque.axis_fit import (
     TINY,
     ExtraColumns,
     block,
-    is_spread,
     solutions,
 )
 from diffbot_ident.torque.estimate import NORMAL_95, Advice, Array, Estimate, EstimateState
@@ -489,6 +488,7 @@ class ResidualCorrelation:
         sums: RowSums,
         delay: float,
         extra: ExtraColumns = ((), ()),
+        lag: float = 0.0,
     ) -> None:
         """Add new rows, which must already be part of `sums`.
 
@@ -499,6 +499,7 @@ class ResidualCorrelation:
             delay: Delay of the torque, control periods.
             extra: Columns of additional regressors of the model. When they change, earlier
                 residuals belong to another model and are forgotten.
+            lag: Time constant of a lag behind the delay, control periods.
         """
         self._length = sums.window + sums.smoothing + 1
         if extra != self._extra:
@@ -506,8 +507,7 @@ class ResidualCorrelation:
             self.restart(int(sums.rows))
         self._unfitted += len(rows)
         if self._unfitted > max(MIN_LENGTHS * self._length, REFIT_SHARE * sums.rows):
-            spread = is_spread(extra)
-            seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, sums.fine)
+            seen, weights = sums.delayed(delay, lag), torque_weights((delay,), sums.fine, lag)
             error = np.zeros((len(seen.moments), 2))
             for side, (theta,) in enumerate(solutions(seen.moments, (extra,))):
                 *columns, output = AXES[side].columns(extra[side])

@@ -44,7 +44,6 @@ from diffbot_ident.torque.axis_fit import (
     LINEAR,
     Axis,
     ExtraColumns,
-    is_spread,
     solutions,
 )
 from diffbot_ident.torque.estimate import Array
@@ -70,8 +69,10 @@ SURE_CHANGE, LEAST_CHANGE = 30.0, 0.05
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
 # Standard deviations beyond which a drift is taken into account, and beyond which it is named; and
-# least drift over the run, as a share of the torques and of the friction, that matters.
+# least drift over the run, as a share of the torques and of the friction, that matters, and that is
+# named: other effects look like a smaller one of the torques.
 LIKELY_DRIFT, SURE_DRIFT, LEAST_DRIFT = 3.0, 5.0, (0.005, 0.05)
+LEAST_NAMED = (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot, as with a payload.
 MOST_DRIFT = 0.15
 # Standard deviation of a value at the end of the run, as a share of its drift: the straight line
@@ -79,7 +80,8 @@ MOST_DRIFT = 0.15
 CURVED = 0.2
 # Parameters that the scores of the units cannot distinguish from their scatter.
 UNIT_PARAMETERS = 6
-# Standard deviations from which on viscous and Coulomb friction are taken to drift differently.
+# Standard deviations from which on viscous and Coulomb friction are taken to drift both, and
+# differently.
 UNLIKE = 5.0
 
 Three = tuple[float, float, float]
@@ -115,8 +117,13 @@ class ForceDrift:
                 "up, charge the battery, and report torques from measured currents"
             )
         if of_friction:
-            said = f"the friction {_way(viscous)}"
-            if viscous != coulomb:
+            if viscous == coulomb:
+                said = f"the friction {_way(viscous)}"
+            elif not coulomb:
+                said = f"the viscous friction {_way(viscous)}"
+            elif not viscous:
+                said = f"the Coulomb friction {_way(coulomb)}"
+            else:
                 said = f"the viscous friction {_way(viscous)} and Coulomb's {_way(coulomb)}"
             found.append(
                 f"{said} over the run, as with bearings and grease that "
@@ -175,17 +182,20 @@ class ChangeWatch:
         self.left = self._unit
         return True
 
-    def change(self, sums: RowSums, delay: float, extra: ExtraColumns) -> float | None:
+    def change(
+        self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float = 0.0
+    ) -> float | None:
         """Return the stamp (s) of a change of the robot, to within a unit; None: none is sure.
 
         Args:
             sums: Sums of all rows so far.
             delay: Delay of the torque, control periods.
             extra: Columns of additional regressors of both axes.
+            lag: Time constant of a lag behind the delay, control periods.
         """
         if len(self._ends) < FEWEST:
             return None
-        units, fits = self._fits(sums, delay, extra)
+        units, fits = self._fits(sums, delay, extra, lag)
         found = []
         for axis, own, theta in fits:
             effect, weight = _effects(units, axis, own, theta)
@@ -202,17 +212,20 @@ class ChangeWatch:
         _, at = max(found)
         return self._ends[at - 1]
 
-    def drift(self, sums: RowSums, delay: float, extra: ExtraColumns) -> ForceDrift | None:
+    def drift(
+        self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float = 0.0
+    ) -> ForceDrift | None:
         """Return the drift of the robot over the run; None: none is likely.
 
         Args:
             sums: Sums of all rows so far.
             delay: Delay of the torque, control periods.
             extra: Columns of additional regressors of both axes.
+            lag: Time constant of a lag behind the delay, control periods.
         """
         if len(self._ends) < FEWEST:
             return None
-        units, fits = self._fits(sums, delay, extra)
+        units, fits = self._fits(sums, delay, extra, lag)
         information, weighted = np.zeros((3, 3)), np.zeros(3)
         for axis, own, theta in fits:
             value, own_information = _trends(units, self._times(), axis, own, theta)
@@ -224,7 +237,7 @@ class ChangeWatch:
         shares, deviations, sure = found
         correction = np.zeros_like(self._so_far[0])
         torques, viscous, coulomb = shares
-        weights = delay_weights(delay, self._fine)
+        weights = delay_weights(delay, self._fine, lag)
         for axis, _, theta in fits:
             correction[axis.torque, axis.output] = -torques * theta[1] * weights
             correction[[V, OMEGA], axis.output] = -viscous * theta[2:4]
@@ -255,11 +268,10 @@ class ChangeWatch:
         return found
 
     def _fits(
-        self, sums: RowSums, delay: float, extra: ExtraColumns
+        self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float
     ) -> tuple[Array, list[tuple[Axis, Sequence[int], Array]]]:
         """Return the moments of the units, and each axis with its extra columns and parameters."""
-        spread = is_spread(extra)
-        seen, weights = sums.delayed(delay, spread), torque_weights(delay, spread, self._fine)
+        seen, weights = sums.delayed(delay, lag), torque_weights((delay,), self._fine, lag)
         moments = np.array([own[0] for own in self._products])
         fits = zip((LINEAR, ANGULAR), extra, solutions(seen.moments, (extra,)), strict=True)
         units = weighted_products(moments, weights)
@@ -311,12 +323,21 @@ def _trends(
     return value, left @ _solve(spread, left)
 
 
+# Drifts of [torques, viscous, Coulomb friction] by those of [torques, friction]: of both frictions,
+# or of one of them.
+_ONE_FRICTION = tuple(
+    np.array([[1.0, 0.0], [0.0, viscous], [0.0, coulomb]])
+    for viscous, coulomb in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0))
+)
+
+
 def _likely_drifts(
     information: Array, weighted: Array
 ) -> tuple[Three, Three, tuple[bool, bool]] | None:
     """Return the drifts of [torques, viscous, Coulomb friction] and the deviations they add.
 
-    Both frictions drift alike unless the units contradict it.
+    Either both frictions drift alike, or only one of them, whatever explains the units best, unless
+    they contradict all of these.
 
     Args:
         information: Information matrix of the drifts, shape (3, 3).
@@ -326,18 +347,21 @@ def _likely_drifts(
         Drifts, 0 where they are not likely, the deviations, and whether those of [torques,
         friction] are sure; None if none is likely.
     """
-    alike = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    covariance = np.linalg.pinv(alike.T @ information @ alike, hermitian=True)
-    common, std = covariance @ alike.T @ weighted, np.sqrt(np.diag(covariance))
+    fits = []
+    for alike in _ONE_FRICTION:
+        covariance = np.linalg.pinv(alike.T @ information @ alike, hermitian=True)
+        common = covariance @ alike.T @ weighted
+        fits.append((float(weighted @ alike @ common), alike, common, np.diag(covariance)))
+    gain, alike, common, variances = max(fits, key=lambda fit: fit[0])
+    std = np.sqrt(variances)
     size = np.abs(common)
     likely = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
     if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
-    of_torques, of_friction = (likely & (size > SURE_DRIFT * std)).tolist()
+    of_torques, of_friction = (likely & (size > SURE_DRIFT * std) & (size > LEAST_NAMED)).tolist()
     apart = np.linalg.pinv(information, hermitian=True)
     each, own_std = apart @ weighted, np.sqrt(np.diag(apart))
-    variance = float(apart[1, 1] + apart[2, 2] - 2.0 * apart[1, 2])
-    unlike = (each[1] - each[2]) ** 2 > UNLIKE**2 * variance
+    unlike = float(weighted @ each) - gain > UNLIKE**2
     shares = np.where(alike @ likely, each if unlike else alike @ common, 0.0)
     # While they may drift alike, neither can be more uncertain than the drift is large.
     own_std = np.where(

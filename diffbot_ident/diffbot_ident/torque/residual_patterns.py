@@ -9,6 +9,10 @@ drag         the direction of the motion over the floor: casters that drag
 slope        the heading: a floor that is not level
 gear loss    torque sizes times the signs of the wheels' speeds: gears that lose a share of torque
 uneven       the other axis's torque and products of velocities: wheels that differ
+slip         wheel speeds times torques: wheels that slip in proportion to their torque
+backlash     the torques' directions: encoders that turn without their wheels
+saturation   the torques times their sizes: motors that give less than is reported
+turning      the direction of the yaw rate: a floor that resists turning, as with skid steer
 eccentric    the rates of cosine and sine of the wheels' angles: an encoder off the wheel's centre
 unbalanced   cosine and sine of the wheels' angles: a bent axle, a wheel out of balance
 
@@ -45,6 +49,22 @@ times that. A wheel out of round, r (1 + e cos(theta + phi)), has the same effec
 the weight that it lifts varies its torque. To neglect 1 degree of the former makes intervals three
 times as wide; to neglect torque of 10 % of the excitation's, ten times, with other patterns named.
 
+A wheel that slips rolls faster than it moves over the floor, by a share that is proportional to
+its force, kappa |w| T, w its speed and T its torque without friction. By the encoders v and omega
+are too large by r / 2 and +-r / (2 b) times that, so that the gains in it are part of the outputs,
+and its products with v and omega part of theirs. Neglected, 1 to 5 % at the typical torque made
+half of the intervals of friction fail.
+
+Where gears have play the encoder, on the motor, is ahead of its wheel by half of the play or behind
+it, by the direction of the torque. The motor crosses the play within some milliseconds of the
+torque's turning round, the faster the larger that is, while the momentum of both together changes
+by the torque as ever: so the measured speeds contain the rate of the side that touches, which
+integrates to the play. A lag behind a command looks similar, but acts at each change of a torque,
+in proportion to it, and not just where its direction changes.
+
+A floor that resists turning resembles a dragging caster, but does not slow the robot down. Which
+rows tell anything depends on it, so the estimator begins again when it is found.
+
 On a floor that slopes downhill towards the heading theta_0, gravity adds
 
     dv/dt     = g sin(slope) cos(theta_0 - theta) m / M_e
@@ -53,22 +73,7 @@ On a floor that slopes downhill towards the heading theta_0, gravity adds
 with the robot's mass m and its equivalent mass M_e, which exceeds m by the wheels' inertia. Both
 are combinations of the cosine and the sine of the heading, which odometry provides.
 
-A motor that follows its command with a lag, or through a filter, bends the torque the other way:
-c < 0. Treated as a delay, a lag of one control period makes K7 and K8 0.5 % too small, one of two
-periods 2 %. The torques at all delays are then part of the fit (integral_rows.SPREAD_SUM); only
-their sum, the effect of a constant torque, is well determined. Backlash between encoder and wheel
-has a similar effect.
-
-A pattern is accepted once its columns explain more than chance would (Wald's test of both axes
-together, with the covariance of the fit). Its columns then become part of the fit: K7 no longer
-absorbs the effect, the intervals grow by the cost of its parameters, and a warning names it.
-
-A pattern that is likely but not sure is included with its probability only: the fits with and
-without it are averaged, weighted by their probabilities (Raftery, Bayesian Model Selection in
-Social Research, 1995, by the information criterion BIC), and the intervals include the difference
-of the fits. It is not named. Stiction and gear loss are also tested as a single number, the same
-for both wheels and above 0: four free columns need four times the evidence, and until then the
-Coulomb friction would be too large by several of its standard deviations.
+Which of them are present is decided in pattern_search.
 """
 
 from __future__ import annotations
@@ -83,7 +88,7 @@ from arc_odometry import WheelGeometry
 from diffbot_description.ground_loads import GRAVITY
 from diffbot_ident.torque.axis_fit import (
     GEAR_COLUMNS,
-    NO_COLUMNS,
+    TURNING_COLUMNS,
     AxisFit,
     ExtraColumns,
     fit_axes,
@@ -97,21 +102,23 @@ from diffbot_ident.torque.integral_rows import (
     DIFFERENCE,
     DRAG_OMEGA,
     DRAG_V,
-    GEAR_LEFT,
-    GEAR_RIGHT,
+    LARGE_LEFT,
+    LARGE_RIGHT,
     NEXT_BENT_DIFFERENCE,
     NEXT_BENT_SUM,
     OFF_BALANCE,
     OFF_CENTRE,
     OMEGA_SQUARED,
     ONE,
-    SIGN_LEFT,
-    SIGN_RIGHT,
+    PLAY_ANGULAR,
+    PLAY_LINEAR,
+    PLAY_PLACES,
     SIN_HEADING,
+    SLIP_ANGULAR,
+    SLIP_LINEAR,
+    SLIP_RATES,
     SLOW_LEFT,
     SLOW_RIGHT,
-    SPREAD_DIFFERENCE,
-    SPREAD_SUM,
     SUM,
     V_OMEGA,
     V_SQUARED,
@@ -145,13 +152,13 @@ def beyond_chance(
     """Return by how much Wald's statistic of a pattern's columns exceeds its threshold.
 
     Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
+        sums: Sums of the rows, with the torques of one delay.
         others: Columns that are part of the fit anyway.
         own: Columns of the pattern.
         variance: Factor on the variances of the parameters.
     """
     size = sum(map(len, own))
-    return _statistic(sums, others, own) / variance - SURE_PATTERN - SURE_COLUMN * size
+    return statistic(sums, others, own) / variance - SURE_PATTERN - SURE_COLUMN * size
 
 
 @dataclass(frozen=True)
@@ -167,6 +174,8 @@ class ResidualPattern:
             floor's resistance against turning, >= 1, as the columns resemble those effects. This
             and `floor` were determined with random robots (benchmarks/trust.py --unmodelled).
         evidence: Test of all rows, as `beyond_chance`: the pattern is sure if it is > 0.
+        least: Least relative standard deviation of K5..K8, where the columns describe the effect
+            well but not exactly.
         roughness: Relative standard deviation of K5..K8 due to the size of the effect, where
             `floor` does not suffice; None: it does.
     """
@@ -176,6 +185,7 @@ class ResidualPattern:
     floor: float = 0.0
     friction_factor: float = 1.0
     evidence: Callable[[RowSums, ExtraColumns, ExtraColumns], float] = beyond_chance
+    least: float = 0.0
     roughness: Callable[[PatternFit], float] | None = None
 
 
@@ -202,7 +212,7 @@ def _gears_beyond_chance(sums: RowSums, others: ExtraColumns, own: ExtraColumns)
     -K8 g_l and K8 g_r in domega/dt: two numbers instead of four.
     """
     weight, weighted = np.zeros((2, 2)), np.zeros(2)
-    for gain, found, inverse, way in _resisting(sums, others, own):
+    for gain, found, inverse, way in resisting(sums, others, own):
         weight += gain**2 * way[:, None] * inverse * way
         weighted += gain * way * (inverse @ found)
     if not (weight.diagonal() > 0.0).all():
@@ -212,6 +222,43 @@ def _gears_beyond_chance(sums: RowSums, others: ExtraColumns, own: ExtraColumns)
     if (losses * np.sqrt(weight.diagonal()) < -LIKELY_LOSS).any():
         return -math.inf
     return float(losses @ weighted) - SURE_PATTERN - SURE_COLUMN * len(losses)
+
+
+def _along_the_torque(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return `beyond_chance` of effects that drive both wheels along with their torque."""
+    return _driven(sums, others, own, 1.0)
+
+
+def _against_the_torque(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return `beyond_chance` of effects that drive both wheels against their torque."""
+    return _driven(sums, others, own, -1.0)
+
+
+def _driven(sums: RowSums, others: ExtraColumns, own: ExtraColumns, way: float) -> float:
+    """Return `beyond_chance` of effects with the sign of their torque times `way`.
+
+    The first two columns are those of the left and of the right wheel. What drives a wheel forward
+    moves the robot forward, and the left one turns it to the right.
+    """
+    ways = np.array([way, way]), np.array([-way, way])
+    fits = fit_axes(sums, joined(others, own))
+    for fitted, columns, signs in zip(fits, own, ways, strict=True):
+        first = len(fitted.theta) - len(columns)
+        found, std = fitted.theta[first:], np.sqrt(np.diag(fitted.covariance)[first:])
+        if not (signs * found[:2] > -std[:2]).all():
+            return -math.inf
+    return beyond_chance(sums, others, own)
+
+
+def _of_resistance(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+    """Return `beyond_chance` of a column of each axis that resists the motion, or does nothing.
+
+    What stiction leaves of itself looks like a drag that pushes.
+    """
+    for fitted in fit_axes(sums, joined(others, own)):
+        if fitted.theta[-1] > math.sqrt(fitted.covariance[-1, -1]):
+            return -math.inf
+    return beyond_chance(sums, others, own)
 
 
 DIRECTION = ResidualPattern(
@@ -224,6 +271,7 @@ BREAKAWAY = ResidualPattern(
     "friction differs at low speed (stiction): the estimate holds for wheels that turn; describe "
     "it by friction.static and friction.stribeck_velocity",
     floor=4.5e-3,
+    friction_factor=2.5,
     roughness=_of_stiction,
 )
 DRAG = ResidualPattern(
@@ -232,6 +280,7 @@ DRAG = ResidualPattern(
     "the casters, and describe them by contact.caster_friction",
     floor=1.5e-3,
     friction_factor=3.5,
+    evidence=_of_resistance,
 )
 SLOPE = ResidualPattern(
     ((COS_HEADING, SIN_HEADING), (COS_HEADING, SIN_HEADING)),
@@ -260,183 +309,47 @@ GEAR_LOSS = ResidualPattern(
     "that without load; a robot file describes it by friction.gear_loss",
     evidence=_gears_beyond_chance,
 )
-ONCE_PER_TURN = (ECCENTRIC, UNBALANCED)
-PATTERNS = (DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN, GEAR_LOSS, *ONCE_PER_TURN)
-# Least share of the power of a wheel's torque size, times the sign of its speed, beyond that of a
-# constant size: with less, a gear loss cannot be told from Coulomb friction. Binary torques have 0.
-LEAST_VARIED = 0.005
-# Largest mean of a wheel's direction (a vector of length 1) with which what happens once per turn
-# is looked for; 1 for a wheel that hardly turns.
-MOST_ONE_SIDED = 0.5
-# Torques that change within a period. This is no friction and needs no warning: ros2_control's
-# hardware reports the mean torque of a period in which a new command starts to act.
-BENT: ExtraColumns = ((BENT_SUM,), (BENT_DIFFERENCE,))
-WITHIN = ResidualPattern(((BENT_SUM, NEXT_BENT_SUM), (BENT_DIFFERENCE, NEXT_BENT_DIFFERENCE)), "")
-# Standard deviations beyond which torques are assumed to change within a period. The threshold is
-# lower than for the patterns above: if missed, the effect shifts K7 and K8 by as many of their
-# deviations; a false detection costs little.
-LIKELY_WITHIN = 2.0
-# Relative standard deviation of K5..K8 per square of the share that the last column of LAG has in
-# the effect of a torque: it accounts for effects later than the columns reach.
-LAG_FLOOR = 5e-3
-# Standard deviations of the bend, in the other direction than LIKELY_WITHIN, beyond which a lag is
-# assumed, and beyond which it is reported.
-LIKELY_LAG, SURE_LAG = 2.0, 5.0
-
-
-def _bent_back(sums: RowSums, others: ExtraColumns, _own: ExtraColumns) -> float:
-    """Return by how much the bend of a lag exceeds its threshold."""
-    return -_bend(sums, others) - SURE_LAG
-
-
-def _of_lag(found: PatternFit) -> float:
-    """Return the roughness of a lag: effects later than its columns reach."""
-    pairs = zip(found.own, found.gains, strict=True)
-    return LAG_FLOOR * max(abs(float(own[-1] / gain)) for own, gain in pairs) ** 2
-
-
-# Torques that a motor follows with a lag, or through a filter: with most robots this applies to
-# commands. Treated as a pure delay, a lag of one control period makes K7 too small by 0.5 %, one of
-# two periods by 2 %.
-LAG = ResidualPattern(
-    (SPREAD_SUM, SPREAD_DIFFERENCE),
-    "torque acts gradually, as with motors that follow a command with a lag, or gears with "
-    "backlash: the estimate takes this into account; if the motors report their torques, use those",
-    evidence=_bent_back,
-    roughness=_of_lag,
+# Relative standard deviation of K5..K8 of wheels that slip, and of gears with backlash: what
+# happens when torques change is known for typical gears and tyres only
+# (benchmarks/beyond_the_model.py).
+SLIP_FLOOR = PLAY_FLOOR = 1e-3
+SLIP = ResidualPattern(
+    ((*SLIP_RATES, SLIP_LINEAR), (*SLIP_RATES, SLIP_ANGULAR)),
+    "the wheels slip in proportion to their torque: the estimate takes it into account; lower the "
+    "torques, or improve the grip of the wheels",
+    evidence=_along_the_torque,
+    least=SLIP_FLOOR,
 )
-# Standard deviations beyond which equal stiction, or gear loss, of both wheels is assumed. A false
-# detection makes the intervals several times wider, due to its four columns; it occurs in one of
-# 700 runs.
-LIKELY_ALIKE = 3.0
-
-
-def likely_patterns(
-    sums: RowSums, known: ExtraColumns = NO_COLUMNS, variance: float = 1.0
-) -> tuple[ResidualPattern, ...]:
-    """Return the patterns that are present, the strongest first, and WITHIN or LAG last.
-
-    Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
-        known: Columns that are part of the fit anyway.
-        variance: Factor on the variances of the parameters due to correlated errors. It applies to
-            ONCE_PER_TURN, whose many columns else take up part of any slow force.
-    """
-    # Test the lag first, because friction that differs by direction resembles it.
-    if _bend(sums, known) < -LIKELY_LAG:
-        return (*_sure_patterns(sums, joined(known, LAG.columns), variance), LAG)
-    found = _sure_patterns(sums, known, variance)
-    return (*found, WITHIN) if _bend(sums, _with(known, found)) > LIKELY_WITHIN else found
-
-
-def _with(known: ExtraColumns, patterns: Sequence[ResidualPattern]) -> ExtraColumns:
-    """Return the known columns and those of the patterns."""
-    return joined(known, *(pattern.columns for pattern in patterns))
-
-
-def _bend(sums: RowSums, others: ExtraColumns) -> float:
-    """Return c of the module docstring in its standard deviations, from both axes."""
-    weight = weighted = 0.0
-    for fitted in fit_axes(sums, joined(others, BENT)):
-        gain, variance = float(fitted.theta[1]), float(fitted.covariance[-1, -1])
-        if variance > 0.0:
-            weight += gain**2 / variance
-            weighted -= gain * float(fitted.theta[-1]) / variance
-    return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
-
-
-def _possible(sums: RowSums) -> tuple[ResidualPattern, ...]:
-    """Return the patterns that the motion can tell."""
-    lasting = float(sums.moments[ONE, ONE])
-    mean = np.hypot(*np.reshape(sums.moments[ONE, OFF_BALANCE], (2, 2)))
-    left_out: list[ResidualPattern] = []
-    if not (mean < MOST_ONE_SIDED * lasting).all():
-        left_out += ONCE_PER_TURN
-    if not _loads_vary(sums):
-        left_out.append(GEAR_LOSS)
-    return tuple(pattern for pattern in PATTERNS if pattern not in left_out)
-
-
-def _loads_vary(sums: RowSums) -> bool:
-    """Whether the size of each wheel's torque varies enough to tell a gear loss from friction."""
-    signs, gears = [SIGN_LEFT, SIGN_RIGHT], [GEAR_LEFT, GEAR_RIGHT]
-    moments = sums.moments
-    both, power = moments[signs, signs] * moments[gears, gears], moments[signs, gears] ** 2
-    return bool((both - power > LEAST_VARIED * both).all())
-
-
-def _sure_patterns(
-    sums: RowSums, known: ExtraColumns, variance: float
-) -> tuple[ResidualPattern, ...]:
-    """Return the patterns that are sure enough for a warning, the strongest first."""
-    found: tuple[ResidualPattern, ...] = ()
-    possible = _possible(sums)
-    # No pattern alone explains more than all of them together.
-    every = joined(*(each.columns for each in possible))
-    if _statistic(sums, known, every) < SURE_PATTERN + 2.0 * SURE_COLUMN:
-        return found
-    while len(found) < len(possible):
-        others = _with(known, found)
-        evidence = {
-            pattern: beyond_chance(sums, others, pattern.columns, variance)
-            if pattern in ONCE_PER_TURN
-            else pattern.evidence(sums, others, pattern.columns)
-            for pattern in possible
-            if pattern not in found
-        }
-        best = max(evidence, key=lambda pattern: evidence[pattern])
-        if evidence[best] <= 0.0:
-            break
-        found = (*found, best)
-    return found
-
-
-def still_sure(
-    sums: RowSums, found: tuple[ResidualPattern, ...], known: ExtraColumns = NO_COLUMNS
-) -> tuple[ResidualPattern, ...]:
-    """Return the patterns found in earlier rows that are still sure with all rows so far.
-
-    Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
-        found: Result of the last call of `likely_patterns`.
-        known: Columns that are part of the fit anyway.
-    """
-
-    def sure(pattern: ResidualPattern) -> bool:
-        others = _with(known, [each for each in found if each is not pattern])
-        return pattern.evidence(sums, others, pattern.columns) > 0.0
-
-    return tuple(pattern for pattern in found if sure(pattern))
-
-
-def torque_difference(sums: RowSums, others: ExtraColumns) -> tuple[float, float]:
-    """Return the relative difference of the two wheels' torque gains.
-
-    It is s = (g_r - g_l) / (g_r + g_l) with the gains g of each wheel's reported torque in dv/dt
-    and in domega/dt. It results if the reported right torque is (1 - s) / (1 + s) of the acting
-    one. Unequal radii contribute to it as well.
-
-    Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
-        others: Columns that are part of the fit, without those of UNEVEN.
-
-    Returns:
-        Value and its standard deviation due to noise; (nan, inf) if the rows do not determine it.
-    """
-    weight = weighted = 0.0
-    fits = fit_axes(sums, joined(others, UNEVEN.columns))
-    for fitted, own in zip(fits, UNEVEN.columns, strict=True):
-        gain, cross = float(fitted.theta[1]), float(fitted.theta[-len(own)])
-        variance = float(fitted.covariance[-len(own), -len(own)])
-        if gain != 0.0 and variance > 0.0:
-            weight += gain**2 / variance
-            weighted += gain * cross / variance
-    if weight <= 0.0:
-        return math.nan, math.inf
-    # The difference of the torques is left minus right.
-    return -weighted / weight, 1.0 / math.sqrt(weight)
-
-
+BACKLASH = ResidualPattern(
+    ((*PLAY_PLACES, PLAY_LINEAR), (*PLAY_PLACES, PLAY_ANGULAR)),
+    "gears have backlash between the encoders and the wheels: the estimate takes it into account; "
+    "reduce the play, or read the angles at the wheels",
+    evidence=_along_the_torque,
+    least=PLAY_FLOOR,
+)
+SATURATION = ResidualPattern(
+    ((LARGE_LEFT, LARGE_RIGHT), (LARGE_LEFT, LARGE_RIGHT)),
+    "large torques have less effect than reported, as of motors that saturate: lower the torques, "
+    "or report measured ones",
+    floor=4.5e-3,
+    evidence=_against_the_torque,
+)
+TURNING = ResidualPattern(
+    TURNING_COLUMNS,
+    "the floor resists turning, as with skid steer: the estimate takes it into account; describe "
+    "the robot by turning in its file",
+)
+ONCE_PER_TURN = (ECCENTRIC, UNBALANCED)
+PATTERNS = (
+    *(DIRECTION, BREAKAWAY, DRAG, SLOPE, UNEVEN, GEAR_LOSS, SLIP, BACKLASH, SATURATION, TURNING),
+    *ONCE_PER_TURN,
+)
+# Patterns that resemble a delay: gravity by chance, as it changes as slowly as the heading; the
+# others because they change the speed with the torque.
+LIKE_A_DELAY = (SLOPE, SLIP, BACKLASH)
+WITHIN = ResidualPattern(((BENT_SUM, NEXT_BENT_SUM), (BENT_DIFFERENCE, NEXT_BENT_DIFFERENCE)), "")
+# Patterns with columns of torques.
+TORQUES_TOO = (UNEVEN, WITHIN)
 # Smallest slope to report, rad: no floor is that level, and errors of the model look like it.
 LEAST_SLOPE = 3e-4
 
@@ -465,32 +378,63 @@ def gravity_along(slope: float, downhill: float) -> tuple[float, float]:
     return pull * math.cos(downhill), pull * math.sin(downhill)
 
 
-def sizes_per_turn(
-    found: Mapping[ResidualPattern, tuple[Array, Array]], gains: Array, geometry: WheelGeometry
+def pattern_sizes(
+    found: Mapping[ResidualPattern, tuple[Array, Array]],
+    gains: Array,
+    geometry: WheelGeometry,
+    torque: float,
 ) -> dict[ResidualPattern, tuple[float, float]]:
-    """Return the amplitudes [left, right] of ECCENTRIC (rad) and UNBALANCED (N m) where found.
+    """Return the sizes [left, right] of patterns of the wheels, where they are found.
+
+    Amplitudes of ECCENTRIC (rad) and UNBALANCED (N m), play of BACKLASH (rad), and SLIP as a share
+    of the speed at the typical torque.
 
     Args:
         found: `pattern_parameters` of a fit.
         gains: [K7, K8] of the fit.
         geometry: Wheel radii and separation.
+        torque: Typical torque of a wheel, N m.
     """
     left, right, b = geometry.left_radius, geometry.right_radius, geometry.half_track
     k7, k8 = gains
-    # Effects of a unit on dv/dt and on domega/dt, [left, right].
+    # Effects of a unit on dv/dt and on domega/dt, [left, right]: of a wheel's angle or speed, and
+    # of its torque.
+    rolling = (0.5 * left, 0.5 * right), (-0.5 * left / b, 0.5 * right / b)
     effects = {
-        ECCENTRIC: ((0.5 * left, 0.5 * right), (-0.5 * left / b, 0.5 * right / b)),
+        ECCENTRIC: rolling,
         UNBALANCED: ((k7, k7), (k8, -k8)),
+        BACKLASH: rolling,
+        SLIP: rolling,
     }
     sizes = {}
     for pattern in found.keys() & effects.keys():
         linear, angular = (
-            np.reshape(own, (2, 2)) / effect
+            np.reshape(own[: len(own) // 2 * 2], (-1, 2)) / effect
             for own, effect in zip(found[pattern], effects[pattern], strict=True)
         )
-        at_left, at_right = np.hypot(*(0.5 * (linear + angular))).tolist()
+        mean = 0.5 * (linear + angular)
+        if pattern is BACKLASH:
+            # The side changes from -1/2 of the play to 1/2.
+            size = 2.0 * np.abs(mean[0])
+        elif pattern is SLIP:
+            size = torque * np.abs(mean[0])
+        else:
+            size = np.hypot(*mean)
+        at_left, at_right = size.tolist()
         sizes[pattern] = at_left, at_right
     return sizes
+
+
+def typical_torque(moments: Array) -> float:
+    """Return the root mean square of the wheels' torques, N m; infinite while unknown.
+
+    Args:
+        moments: `RowSums.moments_at` of one delay.
+    """
+    power = moments.diagonal()
+    lasting = 4.0 * float(power[ONE])
+    driven = float(power[SUM.start] + power[DIFFERENCE.start])
+    return math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
 
 
 # Relative difference of the wheels' torque gains from which on one of them has no effect.
@@ -500,24 +444,29 @@ MOST_UNEVEN = 1.0
 def warning_about(
     pattern: ResidualPattern,
     estimate: Estimate,
-    per_turn: Mapping[ResidualPattern, tuple[float, float]],
+    sizes: Mapping[ResidualPattern, tuple[float, float]],
 ) -> str:
     """Return the warning about a pattern, with its size where that is known.
 
     Args:
         pattern: A pattern of the fit.
         estimate: The estimate of the fit.
-        per_turn: `sizes_per_turn` of the fit.
+        sizes: `pattern_sizes` of the fit.
     """
     size = None
     if pattern is SLOPE and estimate.slope is not None:
         slope, downhill = map(math.degrees, estimate.slope)
         size = f"about {slope:.2g} degrees, downhill at {round(downhill)} degrees from the first"
         size += " heading"
-    elif pattern in per_turn:
-        left, right = per_turn[pattern]
+    elif pattern is TURNING and estimate.turning is not None:
+        viscous, coulomb = estimate.turning.values
+        size = f"{coulomb:.2g} N m, and {viscous:.2g} N m s/rad times the yaw rate"
+    elif pattern in sizes:
+        left, right = sizes[pattern]
         if pattern is UNBALANCED:
             size = f"left {left:.2g} N m, right {right:.2g} N m"
+        elif pattern is SLIP:
+            size = f"left {100.0 * left:.2g} %, right {100.0 * right:.2g} % at the typical torque"
         else:
             size = f"left {math.degrees(left):.2g}, right {math.degrees(right):.2g} degrees"
     elif pattern is GEAR_LOSS and estimate.friction is not None:
@@ -531,55 +480,7 @@ def warning_about(
     return pattern.warning if size is None else f"{pattern.warning} ({size})"
 
 
-# Probability from which on a pattern is worth a second fit.
-MIN_PROBABILITY = 0.02
-
-
-def doubtful_pattern(
-    sums: RowSums,
-    found: tuple[ResidualPattern, ...],
-    windows: float,
-    known: ExtraColumns = NO_COLUMNS,
-) -> tuple[ResidualPattern, float] | None:
-    """Return the most likely further pattern, with its probability; None if none is likely.
-
-    Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
-        found: Result of `likely_patterns`.
-        windows: Number of disjoint windows, > 0.
-        known: Columns that are part of the fit anyway.
-    """
-    best: tuple[ResidualPattern, float] | None = None
-    for pattern in _possible(sums):
-        if pattern in found:
-            continue
-        size = sum(map(len, pattern.columns))
-        gain = _statistic(sums, _with(known, found), pattern.columns) - size * math.log(windows)
-        if pattern in (BREAKAWAY, GEAR_LOSS):
-            excess = _of_both_wheels(sums, _with(known, found), pattern.columns)
-            if excess > LIKELY_ALIKE:
-                gain = max(gain, excess**2 - math.log(windows))
-        probability = 1.0 / (1.0 + math.exp(-0.5 * min(max(gain, -99.0), 99.0)))
-        if probability > (best[1] if best else MIN_PROBABILITY):
-            best = pattern, probability
-    return best
-
-
-def _of_both_wheels(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
-    """Return the equal extra friction of both wheels in its columns, in standard deviations.
-
-    Friction s of each wheel gives its columns the parameters -K7 s and -K7 s in dv/dt, -K8 s and
-    K8 s in domega/dt: one number instead of four, and never below 0.
-    """
-    weight = weighted = 0.0
-    for gain, found, inverse, way in _resisting(sums, others, own):
-        expected = gain * way
-        weight += float(expected @ inverse @ expected)
-        weighted += float(expected @ inverse @ found)
-    return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
-
-
-def _resisting(
+def resisting(
     sums: RowSums, others: ExtraColumns, own: ExtraColumns
 ) -> Iterator[tuple[float, Array, Array, Array]]:
     """Yield of each axis the gain of the torque, and of frictions [left, right] the parameters.
@@ -588,7 +489,7 @@ def _resisting(
     of their effects.
 
     Args:
-        sums: Sums of the rows, with the torques of one delay and those spread about it.
+        sums: Sums of the rows, with the torques of one delay.
         others: Columns that are part of the fit.
         own: Columns of a friction of the left and of the right wheel.
     """
@@ -603,7 +504,7 @@ def _resisting(
         yield float(fitted.theta[1]), found, inverse, way
 
 
-def _statistic(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
+def statistic(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
     """Return Wald's statistic of further columns beside others, over both axes."""
     return sum(
         _wald(fitted, len(more))
@@ -614,6 +515,8 @@ def _statistic(sums: RowSums, others: ExtraColumns, own: ExtraColumns) -> float:
 def _wald(fitted: AxisFit, count: int) -> float:
     """Return the squared norm of the last parameters, in standard deviations."""
     own, spread = fitted.theta[-count:], fitted.covariance[-count:, -count:]
+    if not count:
+        return 0.0
     if count == 1:
         return float(own[0] ** 2 / spread[0, 0]) if spread[0, 0] > 0.0 else 0.0
     scale = np.sqrt(np.diag(spread))
@@ -655,15 +558,12 @@ def roughness(
         known: Columns that are part of the fit anyway.
         moments: `RowSums.moments_at` of one delay.
     """
-    power = moments.diagonal()
-    lasting = 4.0 * float(power[ONE])
-    driven = float(power[SUM.start] + power[DIFFERENCE.start])
-    torque = math.sqrt(driven / lasting) if driven > 0.0 and lasting > 0.0 else math.inf
+    torque = typical_torque(moments)
     linear, angular = axes
     gains = float(linear.theta[1]), float(angular.theta[1])
     found = 0.0
     for pattern, own in pattern_parameters(patterns, axes, known):
-        found = max(found, pattern.floor)
+        found = max(found, pattern.floor, pattern.least)
         if pattern.roughness is not None:
             found = max(found, pattern.roughness(PatternFit(own, gains, torque)))
     return found

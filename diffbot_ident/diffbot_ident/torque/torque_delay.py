@@ -5,6 +5,12 @@ A row of the integrated model (integral_rows) contains the torques at several de
 `delay_weights` interpolates the torque at any delay. `Decimation` groups the samples of a fast
 robot.
 
+A motor that follows its command with a first-order lag is described by the same columns: a lag
+behind a delay is the mean of all later delays, exponentially distributed (`acting_weights`).
+Treated as a delay, a lag of one control period makes K7 and K8 0.5 % too small, one of two periods
+2 %. Delay and lag together are searched by their sum, the mean delay, on which the lag hardly
+depends. A result at the end of what is searched is none (`TorqueDelay.at_the_end`).
+
 `best_delay` estimates how late the reported torques act, from the residuals for each delay, and
 how certain that is. It minimises minus twice the log likelihood of a delay d. With R the squared
 residuals of each axis for the best parameters with torques d periods late, and n the number of
@@ -21,32 +27,61 @@ parabola near its minimum, so its curvature gives the standard deviation of d.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffbot_ident.torque.estimate import Array
 
-# Number of whole torque delays, in control periods: 0 to DELAYS - 1.
-DELAYS = 5
+# Number of whole torque delays that are searched, in control periods: 0 to DELAYS - 1.
+DELAYS = 9
+# Delays with separate torques of all parts of a period: 0 to FINE_DELAYS - 1 control periods.
+FINE_DELAYS = 5
+# Lengths of the blocks of periods, behind the last delay, whose mean torques have a column each:
+# a motor that follows with a lag still feels them a little.
+BLOCKS = (2, 3, 5, 9)
+# Control periods before a step whose torques its columns contain.
+REACH = DELAYS + 1 + sum(BLOCKS)
 # Maximum number of parts of a period with separate torques.
 FINEST = 8
 # Minimum delay that is tried, samples: commands that were logged slightly after they acted have a
 # negative delay. The columns of the rows do not reach further.
 EARLIEST = -0.25
+# Time constants after which nothing is left of a torque.
+LAG_MEMORY = 8.0
+# Parts of equal weight into which the exponential response of a lag is divided.
+LAG_PARTS = 100
 
 
 def delay_columns(fine: int) -> int:
     """Return the number of columns of the sum (or difference), with `fine` samples per period."""
-    return DELAYS + 1 if fine == 1 else (DELAYS - 1) * fine + 2
+    if fine == 1:
+        return DELAYS + 1 + len(BLOCKS)
+    return (FINE_DELAYS - 1) * fine + 2 + DELAYS - FINE_DELAYS + len(BLOCKS)
 
 
-@lru_cache(maxsize=4096)
-def delay_weights(delay: float, fine: int) -> Array:
-    """Return the weights of the torque columns that give the torque with this delay.
+@lru_cache(maxsize=16)
+def _column_of(fine: int) -> NDArray[np.intp]:
+    """Return the column of the torques of each whole period: `delay_weights`."""
+    blocks = np.repeat(np.arange(len(BLOCKS)), BLOCKS)
+    if fine == 1:
+        return np.concatenate((np.arange(DELAYS + 1), DELAYS + 1 + blocks))
+    last = (FINE_DELAYS - 1) * fine + 1
+    single = np.arange(DELAYS - FINE_DELAYS)
+    return np.concatenate(
+        (
+            np.arange(FINE_DELAYS) * fine,
+            last + 1 + single,
+            last + 1 + len(single) + blocks,
+        )
+    )
+
+
+def acting_weights(delays: Array, lags: Array, fine: int) -> Array:
+    """Return the weights of the torque columns that give the torque as it acts.
 
     A torque is constant from one sample to the next, so its integral under the triangle over both
     periods of a step is quadratic in the delay. With one sample per period the columns are the
@@ -55,57 +90,74 @@ def delay_weights(delay: float, fine: int) -> Array:
         (1 - a)^2 / 2,  1 / 2 + a - a^2,  a^2 / 2,    a = delay - d,  d whole
 
     With more samples, the columns are the sums under the triangle itself, each one sample later
-    than the one before; delays between them are interpolated.
+    than the one before, up to FINE_DELAYS - 1 periods, and one period later than the one before
+    beyond; delays between them are interpolated. The last columns have the means over BLOCKS.
+
+    A motor that follows with a lag has the mean of the weights over all later delays, by an
+    exponential distribution.
 
     Args:
-        delay: Control periods, EARLIEST / fine to DELAYS - 1. Below 0 the same formulas are used,
-            which are then right to first order.
+        delays: Control periods, EARLIEST / fine to DELAYS - 1, shape (n,). Below 0 the same
+            formulas are used, which are then right to first order.
+        lags: Time constants, control periods, >= 0, shape (n,).
         fine: Samples per period.
 
     Returns:
-        Shape (delay_columns(fine),).
+        Shape (n, delay_columns(fine)).
     """
-    weights = np.zeros(delay_columns(fine))
-    whole = min(int(delay * fine + 1e-9), (DELAYS - 1) * fine)
-    part = max(delay * fine - whole, min(delay * fine, 0.0))
-    if fine > 1:
-        weights[whole] = 1.0 - part
-        weights[whole + 1] = part
+    if not lags.any():
+        return _weights_at(delays, fine)
+    parts = -np.log1p(-(np.arange(LAG_PARTS) + 0.5) / LAG_PARTS)
+    late = delays[:, None] + lags[:, None] * parts
+    found: Array = _weights_at(late.ravel(), fine).reshape(*late.shape, -1).mean(axis=1)
+    return found
+
+
+def _weights_at(delays: Array, fine: int) -> Array:
+    """Return the weights for n delays without a lag, shape (n, delay_columns(fine))."""
+    column = _column_of(fine)
+    weights = np.zeros((len(delays), delay_columns(fine)))
+    index = np.arange(len(delays))
+    last = len(column) - 1
+
+    def add(periods: NDArray[np.intp], share: Array) -> None:
+        np.add.at(weights, (index, column[np.minimum(periods, last)]), share)
+
+    if fine == 1:
+        whole = (np.maximum(delays, 0.0) + 1e-9).astype(int)
+        part = np.maximum(delays - whole, np.minimum(delays, 0.0))
+        add(whole, 0.5 * (1.0 - part) ** 2)
+        add(whole + 1, 0.5 + part - part**2)
+        add(whole + 2, 0.5 * part**2)
         return weights
-    weights[whole] = 0.5 * (1.0 - part) ** 2
-    weights[whole + 1] = 0.5 + part - part**2
-    if part != 0.0:
-        weights[whole + 2] = 0.5 * part**2
+    near = delays <= FINE_DELAYS - 1.0 + 1e-9
+    steps = np.where(near, delays * fine, delays)
+    whole = (np.maximum(steps, 0.0) + 1e-9).astype(int)
+    part = np.maximum(steps - whole, np.minimum(steps, 0.0))
+    np.add.at(weights, (index[near], whole[near]), (1.0 - part)[near])
+    np.add.at(weights, (index[near], whole[near] + 1), part[near])
+    add(np.where(near, 0, whole), np.where(near, 0.0, 1.0 - part))
+    add(np.where(near, 0, whole + 1), np.where(near, 0.0, part))
     return weights
 
 
-@lru_cache(maxsize=256)
-def spread_weights(delay: float, fine: int) -> Array:
-    """Return the weights of the torque columns for a torque spread over several periods.
-
-    A torque that a motor follows with a lag, or through a filter, is a weighted sum of the torque
-    at several delays. The first column has the torque at `delay`; the others have the torques at
-    0, 1, ... DELAYS - 1 periods minus the first. The parameter of the first column is then the
-    effect of a constant torque.
-
-    Args:
-        delay: Torque delay, control periods, as in delay_weights.
-        fine: Samples per control period.
-
-    Returns:
-        Shape (delay_columns(fine), 1 + DELAYS).
-    """
-    one = delay_weights(delay, fine)
-    others = [delay_weights(float(late), fine) - one for late in range(DELAYS)]
-    return np.column_stack((one, *others))
+@lru_cache(maxsize=4096)
+def delay_weights(delay: float, fine: int, lag: float = 0.0) -> Array:
+    """Return `acting_weights` of one delay and lag, shape (delay_columns(fine),)."""
+    weights: Array = acting_weights(np.array([delay]), np.array([lag]), fine)[0]
+    return weights
 
 
-def delayed(torque: Array, delay: float) -> Array:
-    """Return the acting torques for a delay: (1 - a) tau[k - d] + a tau[k - d - 1].
+def delayed(torque: Array, delay: float, lag: float = 0.0) -> Array:
+    """Return the mean acting torques for a delay: (1 - a) tau[k - d] + a tau[k - d - 1].
+
+    With a lag T, in periods, a motor follows that with the memory q = exp(-1 / T): the mean over a
+    period is what it tends to, plus T (1 - q) times what it lacks of that at the beginning.
 
     Args:
         torque: Reported torque in each of n control periods, shape (..., n).
         delay: d + a control periods, d whole, 0 <= a < 1.
+        lag: Time constant of a lag behind it, control periods.
 
     Returns:
         Shape (..., n). In the first ceil(delay) periods the first reported torque stands for the
@@ -115,7 +167,20 @@ def delayed(torque: Array, delay: float) -> Array:
     part = delay - whole
     first = [torque[..., :1]] * (whole + 1)
     padded = np.concatenate((*first, torque), axis=-1)[..., : torque.shape[-1] + 1]
-    return (1.0 - part) * padded[..., 1:] + part * padded[..., :-1]
+    aim = (1.0 - part) * padded[..., 1:] + part * padded[..., :-1]
+    if lag <= 0.0:
+        return aim
+    memory = math.exp(-1.0 / lag)
+    count = min(aim.shape[-1], math.ceil(LAG_MEMORY * lag))
+    reached = aim[..., :1] * np.ones(aim.shape)  # at the end of a period, were aim 0 before
+    share = (1.0 - memory) * memory ** np.arange(count)
+    known = np.concatenate((np.repeat(aim[..., :1], count - 1, axis=-1), aim), axis=-1)
+    rows = zip(known.reshape(-1, known.shape[-1]), reached.reshape(-1, aim.shape[-1]), strict=True)
+    for own, to in rows:
+        to[:] = np.convolve(own, share / share.sum(), "valid")
+    before = np.concatenate((aim[..., :1], reached[..., :-1]), axis=-1)
+    acting: Array = aim + (before - aim) * lag * (1.0 - memory)
+    return acting
 
 
 class Decimation:
@@ -177,13 +242,57 @@ class TorqueDelay:
         told: Delay to report: the value if it is surely not a whole number of samples, else the
             most likely whole one; never below 0, as no torque acts before its command.
         sure: Whether the data distinguish it from other delays.
-        std: Standard deviation of the value; 0 where the data give none.
+        std: Standard deviation of the mean delay, value + lag; 0 where the data give none.
+        lag: Time constant of a first-order lag behind the delay, periods of the regression.
+        lag_std: Standard deviation of the lag.
+        shared: Covariance of mean delay and lag.
+        gain: Twice the logarithm of the likelihood ratio of delay and lag against a delay alone.
     """
 
     value: float
     told: float
     sure: bool
     std: float
+    lag: float = 0.0
+    lag_std: float = 0.0
+    shared: float = 0.0
+    gain: float = 0.0
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether delay or lag lies at the end of what was searched: a torque may act later."""
+        return self.value > DELAYS - 1.0 - STEP or self.lag > LAGS[-1] - STEP
+
+    def in_words(self, period: float, samples: int) -> str:
+        """Return how late torques act.
+
+        Args:
+            period: Period of the regression, s.
+            samples: Control periods in it.
+        """
+        late = self.told * samples
+        words = f"{round(late, 2):g} control period{'' if late == 1.0 else 's'}"
+        return f"torque acts {words} ({1e3 * self.told * period:.0f} ms) after it is reported"
+
+    def warnings(self, period: float, samples: int, least: float = 0.0) -> list[str]:
+        """Return what delay and lag mean for the user, as far as they are sure.
+
+        Args:
+            period: Period of the regression, s.
+            samples: Control periods in it.
+            least: Gain up to which a lag may be what another effect has left.
+        """
+        found = []
+        if self.sure and self.told > 0.0:
+            text = self.in_words(period, samples)
+            found.append(f"{text}; the estimate takes that into account")
+        if self.gain > max(SURE_LAG**2, least):
+            found.append(
+                "torque acts gradually, as with motors that follow a command with a lag (about "
+                f"{1e3 * self.lag * period:.2g} ms): the estimate takes this into account; if the "
+                "motors report their torques, use those"
+            )
+        return found
 
 
 class Residuals(Protocol):
@@ -195,19 +304,44 @@ class Residuals(Protocol):
 
     power: Array
 
-    def at(self, delays: Sequence[float]) -> Array:
-        """Return the weighted sums of squared residuals for n delays, control periods, (2, n)."""
+    def at(self, weights: Array) -> Array:
+        """Return the weighted sums of squared residuals, shape (2, n).
+
+        Args:
+            weights: `acting_weights` of n delays.
+        """
 
 
-def best_delay(residuals: Residuals, windows: float, fine: int) -> TorqueDelay:
+# Standard deviations beyond which a lag is assumed, and beyond which it is reported. If missed, it
+# shifts K7 and K8 by as many of their deviations; a false detection costs little.
+LIKELY_LAG, SURE_LAG = 1.5, 3.0
+# What follows from a delay or lag at the end of what is searched.
+TOO_LATE = (
+    " or more, later than is searched: shorten the delay, or stamp torques at the time at which "
+    "they act"
+)
+# Lags that are tried first, control periods.
+LAGS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5, 3.3, 4.5)
+# Mean delays that are tried with each lag: steps about the best delay alone. The mean hardly
+# depends on the lag.
+MEAN_STEP, MEAN_STEPS = 0.05, 12
+# Rounds in which mean delay and lag are refined, with relative steps of the lag at the beginning;
+# steps are halved unless the best lies at the edge.
+LAG_ROUNDS, LAG_STEP = 12, 0.12
+
+
+def best_delay(residuals: Residuals, windows: float, fine: int, lags: bool = False) -> TorqueDelay:
     """Return the delay with the smallest residuals.
 
     Args:
         residuals: Residuals of both axes.
         windows: Number of disjoint windows.
         fine: Samples per period.
+        lags: Whether to search a first-order lag behind the delay as well.
     """
-    return _DelaySearch(residuals, windows, fine).best()
+    search = _DelaySearch(residuals, windows, fine)
+    found = search.best()
+    return search.with_lag(found) if lags else found
 
 
 class _DelaySearch:
@@ -217,7 +351,8 @@ class _DelaySearch:
 
     def best(self) -> TorqueDelay:
         fine, earliest = self._fine, EARLIEST / self._fine
-        whole = np.arange((DELAYS - 1) * fine + 1) / fine
+        whole = np.arange((FINE_DELAYS - 1) * fine + 1) / fine
+        whole = np.concatenate((whole, np.arange(FINE_DELAYS, DELAYS)))
         cost = self._cost(whole)
         best = int(np.argmin(cost))
         found, lowest = told, least = float(whole[best]), float(cost[best])
@@ -230,18 +365,63 @@ class _DelaySearch:
                 break
             lowest = float(costs.min())
             found = round(float(around[np.argmin(costs)]), 6)
-        others = cost[::fine][np.abs(whole[::fine] - found) > DELAY_TOLERANCE]
+        others = cost[(np.abs(whole - found) > DELAY_TOLERANCE) & (whole % 1.0 == 0.0)]
         sure = bool((others - lowest > SURE_GAIN).all())
         told = max(found, 0.0) if least - lowest > SURE_GAIN_PART else told
         return TorqueDelay(found, told, sure, self._std(found))
 
+    def with_lag(self, alone: TorqueDelay) -> TorqueDelay:
+        """Return the best delay and lag, beside the best delay alone."""
+        mean, lag = alone.value, 0.0
+        means = mean + MEAN_STEP * np.arange(-MEAN_STEPS, MEAN_STEPS + 1)
+        lags, step, wide = np.array(LAGS), MEAN_STEP, LAG_STEP
+        for _ in range(LAG_ROUNDS):
+            every, own = (each.ravel() for each in np.meshgrid(means, lags))
+            delays = np.clip(every - own, EARLIEST / self._fine, DELAYS - 1.0)
+            cost = self._cost_of(acting_weights(delays, own, self._fine))
+            best = int(np.argmin(cost))
+            moved = abs(delays[best] + own[best] - mean) > 1.5 * step
+            mean, lag, least = float(delays[best] + own[best]), float(own[best]), float(cost[best])
+            if not moved:
+                step, wide = 0.5 * step, 0.7 * wide
+            means = mean + step * np.arange(-2.0, 2.5)
+            lags = np.minimum(lag * (1.0 + wide * np.arange(-2.0, 2.5)), LAGS[-1])
+        delay = mean - lag
+        gain = float(self._cost(np.array([alone.value]))[0]) - least
+        covariance = self._covariance(delay, lag)
+        std, lag_std = np.sqrt(np.diag(covariance)).tolist()
+        return TorqueDelay(
+            delay, max(delay, 0.0), alone.sure, std, lag, lag_std, float(covariance[0, 1]), gain
+        )
+
+    def _covariance(self, delay: float, lag: float) -> Array:
+        """Return the covariance of mean delay and lag by the curvature of R, shape (2, 2)."""
+        step, wide = STEP / self._fine, min(0.5 * lag, STEP)
+        places = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+        lags = lag + wide * places[:, 1]
+        # No torque acts before it is reported: the parabola is that of a possible place.
+        mean = max(delay + lag, EARLIEST / self._fine + step + lag + wide)
+        found = self._squared(acting_weights(mean + step * places[:, 0] - lags, lags, self._fine))
+        value = (found / found[:, 4:5]).sum(axis=0)
+        a, b, c, d, e, f, g, h, i = value.tolist()
+        mixed = (i - g - c + a) / (4.0 * step * wide)
+        bend = [[(b - 2.0 * e + h) / step**2, mixed], [mixed, (d - 2.0 * e + f) / wide**2]]
+        # Where R is no bowl, both are known roughly at best.
+        values, vectors = np.linalg.eigh(0.5 * self._windows * np.array(bend))
+        values = np.maximum(values, 1.0 / (mean + lag) ** 2)
+        known: Array = (vectors / values) @ vectors.T
+        return known
+
     def _cost(self, delays: Array) -> Array:
-        cost: Array = self._windows * np.log(self._squared(delays.tolist())).sum(axis=0)
+        return self._cost_of(acting_weights(delays, np.zeros(len(delays)), self._fine))
+
+    def _cost_of(self, weights: Array) -> Array:
+        cost: Array = self._windows * np.log(self._squared(weights)).sum(axis=0)
         return cost
 
-    def _squared(self, delays: Sequence[float]) -> Array:
+    def _squared(self, weights: Array) -> Array:
         """Return the squared residuals, with a lower bound for rounding, shape (2, n)."""
-        found: Array = self._residuals.at(delays) + self._least
+        found: Array = self._residuals.at(weights) + self._least
         return found
 
     def _std(self, found: float) -> float:
@@ -251,7 +431,9 @@ class _DelaySearch:
         """
         step = STEP / self._fine
         at = min(max(found, EARLIEST / self._fine + step), DELAYS - 1.0 - step)
-        before, middle, after, best = self._squared((at - step, at, at + step, found)).T
+        delays = np.array([at - step, at, at + step, found])
+        weights = acting_weights(delays, np.zeros(4), self._fine)
+        before, middle, after, best = self._squared(weights).T
         parabola = (before - 2.0 * middle + after) / step**2
         bend = self._windows * float((parabola / best).sum())
         return math.sqrt(2.0 / bend) if bend > 0.0 else 0.0

@@ -100,6 +100,7 @@ class TorqueResponse:
         holding: Moment up to which the floor may hold the robot against turning, N m: f_w, or
             more while f_w is uncertain.
         gear_loss: Share of the torque that each wheel's gear loses, [left, right].
+        lag: Time constant with which motors follow behind the delay, control periods.
     """
 
     k7: float = 0.0
@@ -110,6 +111,7 @@ class TorqueResponse:
     products: tuple[float, float] = (0.0, 0.0)
     holding: float = 0.0
     gear_loss: Pair = (0.0, 0.0)
+    lag: float = 0.0
 
     def dry_friction(self, impulse: Array, period: Array) -> Array:
         """Return Coulomb friction and gear loss, N m, (2,), or (n, 2) where a gear loses torque.
