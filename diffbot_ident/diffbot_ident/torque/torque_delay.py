@@ -326,8 +326,8 @@ LAGS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5, 3.3, 4.5)
 # depends on the lag.
 MEAN_STEP, MEAN_STEPS = 0.05, 12
 # Rounds in which mean delay and lag are refined, with relative steps of the lag at the beginning;
-# steps are halved unless the best lies at the edge.
-LAG_ROUNDS, LAG_STEP = 12, 0.12
+# steps are halved unless the best lies at the edge. Then the lowest point of a paraboloid is taken.
+LAG_ROUNDS, LAG_STEP, POLISHES = 9, 0.12, 2
 
 
 def best_delay(residuals: Residuals, windows: float, fine: int, lags: bool = False) -> TorqueDelay:
@@ -386,6 +386,8 @@ class _DelaySearch:
                 step, wide = 0.5 * step, 0.7 * wide
             means = mean + step * np.arange(-2.0, 2.5)
             lags = np.minimum(lag * (1.0 + wide * np.arange(-2.0, 2.5)), LAGS[-1])
+        for _ in range(POLISHES):
+            mean, lag = self._polished(mean, lag, step, wide)
         delay = mean - lag
         gain = float(self._cost(np.array([alone.value]))[0]) - least
         covariance = self._covariance(delay, lag)
@@ -393,6 +395,33 @@ class _DelaySearch:
         return TorqueDelay(
             delay, max(delay, 0.0), alone.sure, std, lag, lag_std, float(covariance[0, 1]), gain
         )
+
+    def _polished(self, mean: float, lag: float, step: float, wide: float) -> tuple[float, float]:
+        """Return the lowest point of the paraboloid through costs around mean delay and lag.
+
+        Of grid points with nearly equal costs, rounding errors would select one; this point moves
+        with them by as little as they are. It is at most two steps of the grid away.
+        """
+        beside, apart = 0.2 * STEP / self._fine, 0.1 * lag
+        delay = mean - lag
+        inside = EARLIEST / self._fine + beside + apart < delay < DELAYS - 1.0 - beside - apart
+        if not inside or lag + apart > LAGS[-1]:
+            return mean, lag
+        places = np.array([(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)])
+        lags = lag + apart * places[:, 1]
+        cost = self._cost_of(acting_weights(mean + beside * places[:, 0] - lags, lags, self._fine))
+        a, b, c, d, e, f, g, h, i = cost.tolist()
+        slope = (0.5 * (h - b), 0.5 * (f - d))
+        mixed = 0.25 * (i - g - c + a)
+        first, last = b - 2.0 * e + h, d - 2.0 * e + f
+        determinant = first * last - mixed**2
+        if not (first > 0.0 and determinant > 0.0):
+            return mean, lag
+        x = (mixed * slope[1] - last * slope[0]) / determinant * beside
+        y = (mixed * slope[0] - first * slope[1]) / determinant * apart
+        x = min(max(x, -2.0 * step), 2.0 * step)
+        y = min(max(y, -2.0 * wide * lag), 2.0 * wide * lag)
+        return mean + x, lag + y
 
     def _covariance(self, delay: float, lag: float) -> Array:
         """Return the covariance of mean delay and lag by the curvature of R, shape (2, 2)."""

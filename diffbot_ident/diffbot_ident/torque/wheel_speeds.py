@@ -313,11 +313,14 @@ class WheelSpeeds:
 
     def of_yaw(self, geometry: WheelGeometry, response: TorqueResponse) -> WheelSpeeds:
         """Return the same for the yaw rate, rad/s, instead of the wheels' speeds; shapes (n, 1)."""
-        begin, end, middle = (
+        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+        rates = (
             np.reshape(np.asarray(geometry.body_velocity(*speed.T)[1]), (-1, 1))
             for speed in (self.begin, self.end, self.middle)
         )
-        radius = 0.5 * (geometry.left_radius + geometry.right_radius)
+        # Straight ahead the wheels' speeds differ by rounding errors, which have no sign.
+        still = STILL * radius / geometry.half_track
+        begin, end, middle = (np.where(np.abs(each) < still, 0.0, each) for each in rates)
         # 1 / I_e = -r K8 / b.
         friction = -radius * response.k8 / geometry.half_track * response.turning[1]
         return WheelSpeeds(begin, end, middle, friction * self.period[:, None], self.period)
