@@ -198,9 +198,10 @@ def _run(words: list[str]) -> int:
         speaker = f"diffbot {words[0]}"
         return COMMANDS[words[0]].run(words[1:])
     except UsageError as error:
-        from diffbot_description.terminal_text import complain
+        from diffbot_description.terminal_text import printable_lines
 
-        complain(speaker, error)
+        # Some list what there is, a line each.
+        print(f"{speaker}: {printable_lines(error)}", file=sys.stderr)
         return 2
     except SystemExit as ended:  # argparse's, after --help or a wrong option
         return int(ended.code or 0)

@@ -73,7 +73,7 @@ class TestCommand:
         assert main([str(file), "--output", str(output)]) == 0
         said = capsys.readouterr().out
         assert "wheels left_joint, right_joint (by their axes and places): radius 0.06 m" in said
-        assert f"next: diffbot launch ident robot:={output}" in said
+        assert f"launch ident robot:={output}\n" in said
         text = output.read_text()
         assert "radius: 0.06              # m; collision cylinder of link 'left_wheel'" in text
         assert "counts: 4096              # counts; assumed" in text

@@ -50,7 +50,7 @@ def recorded(rng, every=1, low_pass=0.0, seconds=60.0, count=COUNT):
     # A command holds until the next one, 1.2 s later at most.
     found = Segmenter(SegmentSettings(hold=2.0)).segments(blocks, ("command_v", "v"))
     return [
-        AxisSegment(s.period, s.channels["command_v"], s.channels["v"], None, s.parts["command_v"])
+        AxisSegment(s.period, s.channels["command_v"], s.channels["v"], None, s.sent["command_v"])
         for s in found
     ]
 
@@ -85,7 +85,7 @@ def test_instants_of_a_regular_sensor_are_its_stamps():
     ]
     (segment,) = Segmenter(SegmentSettings()).segments(blocks, ("command_v", "v"))
     assert segment.channels["v"] == pytest.approx(np.sin(segment.times), abs=1e-9)
-    # The parts of a period have its mean, and show when the command changes.
-    parts = segment.parts["command_v"]
-    assert parts[:-1].mean(axis=1) == pytest.approx(segment.channels["command_v"][:-1], abs=1e-9)
-    assert np.ptp(parts, axis=1).max() > 0.5
+    # The commands as sent have the means, and begin between two samples.
+    sent, means = segment.sent["command_v"], segment.channels["command_v"]
+    assert sent.means(T, len(means) - 1) == pytest.approx(means[:-1], abs=1e-9)
+    assert sent.changes_between(T, 0.1)

@@ -128,7 +128,7 @@ def test_unidentifiable_centre_of_mass(tmp_path, k5, k8, offset):
     [
         (estimate(state=BAD), "the parameters are unestimated"),
         (estimate((K.k5, K.k6, 10 * K.k7, K.k8)), "equivalent mass is 0.5037 kg"),
-        (estimate((K.k5, K.k6, K.k7, K.k8 / 9)), "in a solid body no inertia is above"),
+        (estimate((K.k5, K.k6, K.k7, 9 * K.k8)), "equivalent yaw inertia is 0.01253 kg m^2"),
     ],
 )
 def test_no_patch_of_what_no_robot_can_have(tmp_path, found, refusal):

@@ -183,7 +183,7 @@ def test_a_page_alone_is_written_without_loading_what_draws(fake, page_report, t
     fake.say(150, DONE)
     output, _ = page_report.communicate(timeout=40)
     assert page_report.returncode == 0 and "matplotlib loaded: False" in output, output
-    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "summary.json"}
+    assert {path.name for path in tmp_path.glob("[!.]*")} == {"report.html", "summary.json"}
 
 
 def test_real_robot_has_no_truth(fake, tmp_path):
