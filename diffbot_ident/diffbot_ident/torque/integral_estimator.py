@@ -428,6 +428,7 @@ class _Regression:
         holding = MOST_HELD * self._excited if turning else 0.0
         self._response = replace(response, holding=holding)
         # None with forgetting or a prior: those follow a change by themselves.
+        self._one_robot = steady
         self._watched = steady and self._remembers
         self._changed: float | None = None  # stamp of the last change, s
         self._began = math.nan
@@ -939,9 +940,16 @@ class _Regression:
         variance = max(self._residuals.variance_factors())
         least = left_of(sums, (TURNING,)) if self._resists else 0.0
         self._patterns = likely_patterns(
-            sums, self._known, variance, within=not self._lags, least=least
+            sums,
+            self._known,
+            variance,
+            within=not self._lags,
+            least=least,
+            one_robot=self._one_robot,
         )
-        self._doubtful = doubtful_pattern(sums, self._patterns, self.windows, self._known)
+        self._doubtful = doubtful_pattern(
+            sums, self._patterns, self.windows, self._known, self._one_robot
+        )
         others = self._extra(tuple(each for each in self._patterns if each is not UNEVEN))
         value, std = torque_difference(sums, others)
         self._difference = value, math.hypot(std, FLOOR)

@@ -83,6 +83,7 @@ def likely_patterns(
     *,
     within: bool = True,
     least: float = 0.0,
+    one_robot: bool = True,
 ) -> tuple[ResidualPattern, ...]:
     """Return the patterns that are present, the strongest first, and WITHIN last.
 
@@ -93,8 +94,10 @@ def likely_patterns(
             ONCE_PER_TURN, whose many columns else take up part of any slow force.
         within: Whether torques may change within a period; with a lag that is known already.
         least: Evidence up to which something may be a crumb of an effect that is known.
+        one_robot: Whether all rows are of one robot: a load that needs larger torques looks like
+            motors that saturate.
     """
-    found = _sure_patterns(sums, known, variance, least)
+    found = _sure_patterns(sums, known, variance, least, one_robot)
     if not within:
         return found
     return (*found, WITHIN) if _bend(sums, _with(known, found)) > LIKELY_WITHIN else found
@@ -116,7 +119,7 @@ def _bend(sums: RowSums, others: ExtraColumns) -> float:
     return weighted / math.sqrt(weight) if weight > 0.0 else 0.0
 
 
-def _possible(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern, ...]:
+def _possible(sums: RowSums, known: ExtraColumns, one_robot: bool) -> tuple[ResidualPattern, ...]:
     """Return the patterns that the motion can tell."""
     lasting = float(sums.moments[ONE, ONE])
     mean = np.hypot(*np.reshape(sums.moments[ONE, OFF_BALANCE], (2, 2)))
@@ -125,6 +128,8 @@ def _possible(sums: RowSums, known: ExtraColumns) -> tuple[ResidualPattern, ...]
         left_out += ONCE_PER_TURN
     if not _loads_vary(sums):
         left_out += [GEAR_LOSS, SATURATION]
+    if not one_robot:
+        left_out.append(SATURATION)
     if SIGN_OMEGA in known[1]:
         left_out.append(TURNING)
     return tuple(pattern for pattern in PATTERNS if pattern not in left_out)
@@ -139,11 +144,11 @@ def _loads_vary(sums: RowSums) -> bool:
 
 
 def _sure_patterns(
-    sums: RowSums, known: ExtraColumns, variance: float, least: float
+    sums: RowSums, known: ExtraColumns, variance: float, least: float, one_robot: bool
 ) -> tuple[ResidualPattern, ...]:
     """Return the patterns that are sure enough for a warning, the strongest first."""
     found: tuple[ResidualPattern, ...] = ()
-    possible = _possible(sums, known)
+    possible = _possible(sums, known, one_robot)
     # No pattern alone explains more than all of them together.
     every = joined(*(each.columns for each in possible))
     if statistic(sums, known, every) < SURE_PATTERN + 2.0 * SURE_COLUMN:
@@ -237,6 +242,7 @@ def doubtful_pattern(
     found: tuple[ResidualPattern, ...],
     windows: float,
     known: ExtraColumns = NO_COLUMNS,
+    one_robot: bool = True,
 ) -> tuple[ResidualPattern, float] | None:
     """Return the most likely further pattern, with its probability; None if none is likely.
 
@@ -245,10 +251,11 @@ def doubtful_pattern(
         found: Result of `likely_patterns`.
         windows: Number of disjoint windows, > 0.
         known: Columns that are part of the fit anyway.
+        one_robot: See `likely_patterns`.
     """
     best: tuple[ResidualPattern, float] | None = None
     least = left_of(sums, found, known)
-    for pattern in _possible(sums, known):
+    for pattern in _possible(sums, known, one_robot):
         if pattern in found:
             continue
         size = sum(map(len, pattern.columns))

@@ -327,7 +327,7 @@ LAGS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.4, 1.9, 2.5, 3.3, 4.5)
 MEAN_STEP, MEAN_STEPS = 0.05, 12
 # Rounds in which mean delay and lag are refined, with relative steps of the lag at the beginning;
 # steps are halved unless the best lies at the edge. Then the lowest point of a paraboloid is taken.
-LAG_ROUNDS, LAG_STEP, POLISHES = 9, 0.12, 2
+LAG_ROUNDS, LAG_STEP, POLISHES = 12, 0.12, 4
 
 
 def best_delay(residuals: Residuals, windows: float, fine: int, lags: bool = False) -> TorqueDelay:

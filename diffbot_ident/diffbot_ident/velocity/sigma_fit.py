@@ -267,9 +267,8 @@ class RecursiveFit:
         if not math.isfinite(variance) or axis.too_fast or not theta[0] > 0.0:
             return np.diag([math.inf, math.inf])  # nor is there an axis without inertia
         found = axis.spread + np.outer(delay.sensitivity, delay.sensitivity) * variance
-        if delay.known:
-            found = at_least(found, delay.covariance)
-        found = found + np.diag((APPROXIMATE * theta) ** 2)
+        if not self._given[index]:
+            found = at_least(found, delay.covariance) + np.diag((APPROXIMATE * theta) ** 2)
         return covariance_of_sigma(theta, found)
 
     @property
