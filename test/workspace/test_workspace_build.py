@@ -89,7 +89,10 @@ def add(root, name, build_type="ament_python"):
 def environment(tmp_path, monkeypatch):
     environment = FakeEnvironment(tmp_path)
     environment.python.parent.mkdir()
-    for name, text in (("colcon", COLCON), ("python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')):
+    for name, text in (
+        ("colcon", COLCON),
+        ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'),
+    ):
         path = environment.python.with_name(name)
         path.write_text(text)
         path.chmod(0o755)
