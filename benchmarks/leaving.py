@@ -3,8 +3,8 @@
 """How many processes do not end when all nodes of a graph leave together.
 
 Threads of Fast DDS 3.2 may block each other for ever when a process leaves while another one's
-announcement is due (`exit_after` in diffbot_node/running.py). Several graphs run side by side, each
-in its own domain, again and again: four processes, each with a node that publishes and subscribes
+announcement is due (diffbot_node/forced_exit.py). Several graphs run side by side, each in its own
+domain, again and again: four processes, each with a node that publishes and subscribes
 to the others' topics for a second, and then leaves as `run_node` does, but without its time limit.
 
     ./diffbot python benchmarks/leaving.py [--seconds 120] [--graphs 4] [--period 0.1]
@@ -32,7 +32,7 @@ from std_msgs.msg import Header
 
 from diffbot_bringup import domains
 from diffbot_node.kept_topic import KEPT, KEPT_LATCHED
-from diffbot_node.running import make_executor
+from diffbot_node.node_process import make_executor
 
 VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE"
 PROFILE = Path(__file__).resolve().parents[1] / "config" / "fastdds_local.xml"

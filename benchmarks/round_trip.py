@@ -116,7 +116,7 @@ SUBJECTS = (
 
 def relay(velocity: bool) -> int:
     """Run a node that answers each state with zero; return the exit status."""
-    from diffbot_node.running import run_node
+    from diffbot_node.node_process import run_node
 
     class Relay(Node):
         def __init__(self) -> None:

@@ -21,6 +21,8 @@ setup(
     description="Base of the suite's nodes: checked parameters, clean exit, safe wheel torque.",
     license="Apache-2.0",
     entry_points={
-        "console_scripts": ["effort_watchdog = diffbot_node.executables:effort_watchdog"],
+        "console_scripts": [
+            f"{name} = diffbot_node.executables:{name}" for name in ("composed", "effort_watchdog")
+        ],
     },
 )

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from diffbot_node.executables import executable
+from diffbot_node.executables import Executable
 
-recorder = executable("diffbot_bringup.recorder_node", "Recorder")
+recorder = Executable("diffbot_bringup.recorder_node", "Recorder")

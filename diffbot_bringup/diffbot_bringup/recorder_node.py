@@ -2,7 +2,7 @@
 """The recorder node: writes topics to a rosbag2 folder, without rosbag2.
 
 Messages are not deserialised. They are logged in the order and with the time in which they were
-sent, as a graph in lock-step requires, whose topics arrive in bursts. The node ends with the graph:
+sent. The node ends with the graph:
 when all publishers that it has seen are gone. A real robot's driver stays; then only the publishers
 of the topics in `ends_with` count.
 """
@@ -10,8 +10,10 @@ of the topics in `ends_with` count.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,12 +22,11 @@ from rclpy.qos import QoSProfile
 
 from diffbot_bringup.topic_echo import message_class
 from diffbot_bringup.usage import UsageError
-from diffbot_node import declare, parameter, results_folder
-from diffbot_node.own_run import TRUTH, OwnRun
+from diffbot_node import Node, declare, parameter, results_folder
 from diffbot_node.parameters import writable_folder
-from diffbot_node.robot_messages import Presence, beyond_discovery, create_wall_timer
+from diffbot_node.presence import Presence, beyond_discovery
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.run_folder import launch_name
-from diffbot_report.polled_node import PolledNode, raw_stamp
 
 try:
     from rosbags.rosbag2 import StoragePlugin, Writer
@@ -80,12 +81,33 @@ class RecorderParameters:
     )
 
 
-class Recorder(PolledNode):
+class Received:
+    """A callback for serialized messages with the wall time at which they were sent.
+
+    Args:
+        take: Called with a message and that time, ns.
+    """
+
+    # Two parameters: rclpy then passes its metadata, too.
+    __signature__ = Signature(
+        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
+    )
+
+    def __init__(self, take: Callable[[bytes, int], None]) -> None:
+        self._take = take
+
+    def __call__(self, *arguments: Any) -> None:
+        """Receive a message; in this process it arrives as it is sent, and has no time."""
+        data, information = arguments[0] if len(arguments) == 1 else arguments
+        sent = information.get("source_timestamp") or information.get("received_timestamp")
+        self._take(bytes(data), sent or time.time_ns())
+
+
+class Recorder(Node):
     """ROS interface of the recorder."""
 
     def __init__(self) -> None:
         super().__init__("recorder")
-        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values = declare(self, RecorderParameters)
         default = f"results/{time.strftime('%Y%m%d-%H%M%S')}-recording"
@@ -108,13 +130,14 @@ class Recorder(PolledNode):
             (message_type, topic, self._connect(topic, kind, store))
             for (topic, kind), message_type in zip(named, types, strict=True)
         ]
-        self._feeds: list[tuple[Any, Any]] = []
+        self._waiting: list[tuple[int, Any, bytes]] = []
         ending = self.values.ends_with.split()
         if unknown := set(ending) - {topic for topic, _ in named}:
             raise ValueError(
                 f"parameter 'ends_with': {', '.join(sorted(unknown))} is not among the topics of "
                 "'topics'"
             )
+        self._topics = [self.resolve_topic_name(topic) for topic, _ in named]
         self._ending = [
             self.resolve_topic_name(topic) for topic, _ in named if not ending or topic in ending
         ]
@@ -133,7 +156,6 @@ class Recorder(PolledNode):
             return
         self._closed = True
         self._poll()
-        self.leave()
         try:
             self._writer.close()
         except OSError as error:
@@ -154,53 +176,27 @@ class Recorder(PolledNode):
         return self._writer.add_connection(name, kind, typestore=store)
 
     def _subscribe(self) -> None:
-        """Subscribe once the nodes of the recorder's own run are present."""
-        if self._feeds or self._own_run.missing():
-            return
         for message_type, topic, connection in self._wanted:
-            # In lock-step the simulator can wait for its subscribers, so that no message is lost.
-            if topic.rsplit("/", 1)[-1] == TRUTH:
-                feed = self.create_kept(message_type, topic, raw=True)
-            else:
-                feed = self.create_polled(message_type, topic, QoSProfile(depth=DEPTH), raw=True)
-            self._feeds.append((feed, connection))
+            take = Received(partial(self._take, connection))
+            qos = QoSProfile(depth=DEPTH)
+            self.create_subscription(message_type, topic, take, qos, raw=True)
+
+    def _take(self, connection: Any, data: bytes, sent: int) -> None:
+        self._waiting.append((sent, connection, data))
 
     def _poll(self) -> None:
         """Write the messages that have arrived, in the order in which they were sent."""
-        self._subscribe()
-        taken = [
-            (sent, connection, data)
-            for feed, connection in self._feeds
-            for sent, data in self._taken(feed)
-        ]
+        waiting, self._waiting = self._waiting, []
         try:
-            for sent, connection, data in sorted(taken, key=lambda message: message[0]):
+            for sent, connection, data in sorted(waiting, key=lambda message: message[0]):
                 self._writer.write(connection, sent, data)
                 self._count += 1
         except OSError as error:
             self._fail(error)
 
-    def _taken(self, feed: Any) -> list[tuple[int, bytes]]:
-        """Return the messages that have arrived, each with its time of sending, ns."""
-        found = []
-        with feed.handle:
-            while (taken := feed.handle.take_message(feed.msg_type, feed.raw)) is not None:
-                data, about = taken
-                sent = about["source_timestamp"] or about["received_timestamp"]
-                found.append((sent, bytes(data)))
-        if found and feed in self._receipts:
-            self._receipts[feed].taken(raw_stamp(found[-1][1]))
-        return found
-
     def _look_around(self) -> None:
-        """End when the publishers are gone, or when the recorder's own run is incomplete."""
-        if why := self._own_run.met() or ("" if self._feeds else self._own_run.left()):
-            self.get_logger().error(why)
-            self.exit_code = 1
-            return
-        self._heard = self._heard or any(
-            self.count_publishers(feed.topic_name) for feed, _ in self._feeds
-        )
+        """End when the publishers are gone."""
+        self._heard = self._heard or any(map(self.count_publishers, self._topics))
         there = any(self.count_publishers(topic) for topic in self._ending)
         if not there and not self._others.met and self._others.reminds():
             self.get_logger().info(f"waiting: no node publishes {', '.join(self._ending)} yet")

@@ -23,8 +23,8 @@ from diffbot_msgs.msg import (
     PoseReference,
 )
 from diffbot_node import to_stamp
+from diffbot_node.node_process import make_executor
 from diffbot_node.robot_messages import answers, named_by
-from diffbot_node.running import make_executor
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.virtual_robot import Actuator, Encoders, VirtualRobot
 

@@ -28,7 +28,7 @@ from diffbot_msgs.msg import (  # noqa: E402
     VelocityTrackingStatus,
 )
 from diffbot_node import to_stamp  # noqa: E402
-from diffbot_node.running import make_executor  # noqa: E402
+from diffbot_node.node_process import make_executor  # noqa: E402
 from diffbot_sim.velocity_robot import VelocityRobot  # noqa: E402
 
 ZERO = (0.0, 0.0)

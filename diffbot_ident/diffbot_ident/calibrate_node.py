@@ -3,23 +3,21 @@
 
 It subscribes to `joint_states`, `imu/data` (sensor_msgs/Imu) and `pose` (PoseWithCovarianceStamped,
 PoseStamped or Odometry, see the parameter `pose_type`), or `/tf` instead of `pose` (parameter
-`tf`). The drive ends when no node publishes `reference` any more. It commands nothing and publishes
-only receipts, for which a simulator in lock-step waits (diffbot_node/kept_topic.py).
-The results are written into `results`; the calculations are in diffbot_ident/calibration. The
-caller that starts the node, diffbot_report/executables.py, provides the function for the page.
+`tf`). The drive ends when no node publishes `reference` any more. It commands and publishes
+nothing. The results are written into `results`; the calculations are in diffbot_ident/calibration.
+The caller that starts the node, diffbot_report/calibrate_node.py, provides the function for the
+page.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState
 from tf2_msgs.msg import TFMessage
@@ -29,8 +27,7 @@ from diffbot_description.files import SUMMARY, write_json
 from diffbot_ident.calibration.collected import Collected
 from diffbot_ident.calibration.transforms import Transforms, frames_of, planar_pose
 from diffbot_node import (
-    KEPT,
-    Receipts,
+    Node,
     RobotParameters,
     declare,
     parameter,
@@ -38,9 +35,9 @@ from diffbot_node import (
     seconds,
 )
 from diffbot_node.complaints import Complaints
-from diffbot_node.own_run import OwnRun
-from diffbot_node.robot_messages import Presence, create_wall_timer
-from diffbot_node.running import Interrupted, interruptible
+from diffbot_node.node_process import Interrupted, interruptible
+from diffbot_node.presence import Presence
+from diffbot_node.robot_messages import create_wall_timer
 
 if TYPE_CHECKING:
     from diffbot_ident.calibration.calibrate import Calibration
@@ -79,13 +76,6 @@ class CalibrateParameters(RobotParameters):
         "frames 'FIXED ROBOT' whose transform on /tf is the pose source, such as 'map base_link'; "
         "empty: the topic pose",
     )
-    lock_step: bool = parameter(
-        False, "acknowledge what was received on imu/data and pose, so that a simulator waits"
-    )
-    results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
-    sim: str = parameter("none", "simulator that moves the robot, or none; for summary.json")
-    seed: int = parameter(0, "of the simulated noise, for summary.json")
-    arguments: str = parameter("", "launch arguments, for summary.json")
     patience: float = parameter(
         150.0,
         "wall time to wait for the drive to begin, s; then exit with status 1; 0: no limit",
@@ -109,7 +99,6 @@ class CalibrateNode(Node):
 
     def __init__(self, write_page: WritePage | None = None) -> None:
         super().__init__("calibrate_node")
-        self._own_run = OwnRun(self)
         self._write_page = write_page
         self.exit_code: int | None = None
         self.values = values = declare(self, CalibrateParameters)
@@ -122,51 +111,26 @@ class CalibrateNode(Node):
         self._drive = Presence(values.patience, PARTING)
         self._begun: float | None = None  # wall time of the first joint state, s
         self._loading: Thread | None = None
-        self._receipts: list[Receipts] = []
-        self._listens = False
         self._subscribe()
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def close(self) -> None:
-        """Release waiting simulators; write the end of an interrupted run."""
+        """Write the end of an interrupted run."""
         if self.exit_code is None and self.values.motion == MOTIONS[0]:
             self._write_end("stopped", "interrupted; nothing was calibrated")
-        for receipts in self._receipts:
-            receipts.leave()
 
     # Readings.
 
     def _subscribe(self) -> None:
-        """Subscribe once the nodes of this run are present."""
-        if self._listens or self._own_run.missing():
-            return
-        self._listens = True
         if self.values.motion != MOTIONS[0]:
             return
-        self._listen(JointState, "joint_states", self._on_joint_state, kept=False)
-        self._listen(Imu, IMU_TOPIC, self._on_imu)
+        self.create_subscription(JointState, "joint_states", self._on_joint_state, SENSORS)
+        self.create_subscription(Imu, IMU_TOPIC, self._on_imu, SENSORS)
         if self._transforms is None:
-            self._listen(POSE_TYPES[self.values.pose_type], POSE_TOPIC, self._on_pose)
+            kind = POSE_TYPES[self.values.pose_type]
+            self.create_subscription(kind, POSE_TOPIC, self._on_pose, SENSORS)
         else:
-            self._listen(TFMessage, TF_TOPIC, self._on_transforms, kept=False)
-
-    def _listen(
-        self, kind: Any, topic: str, on_message: Callable[[Any], None], kept: bool = True
-    ) -> None:
-        if not self.values.lock_step:
-            self.create_subscription(kind, topic, on_message, SENSORS)
-            return
-        if not kept:
-            self.create_subscription(kind, topic, on_message, KEPT)
-            return
-        receipts = Receipts(self, topic)
-        self._receipts.append(receipts)
-
-        def take(message: Any) -> None:
-            on_message(message)
-            receipts.taken(message.header.stamp)
-
-        self.create_subscription(kind, topic, take, KEPT)
+            self.create_subscription(TFMessage, TF_TOPIC, self._on_transforms, SENSORS)
 
     def _on_joint_state(self, message: JointState) -> None:
         if not self._reader.concerns(message.name):
@@ -202,10 +166,6 @@ class CalibrateNode(Node):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        if why := self._own_run.met() or ("" if self._listens else self._own_run.left()):
-            self.exit_code = self._fail(why)
-            return
-        self._subscribe()
         missing = self._no_sensor()
         if missing is not None:
             self.exit_code = self._fail(missing)
@@ -228,8 +188,10 @@ class CalibrateNode(Node):
             )
 
     def _awaited(self) -> str:
-        partner = self._own_run.missing() or self._reader.mismatch
-        return partner or f"no node publishes {self.resolve_topic_name(REFERENCE_TOPIC)} yet"
+        return (
+            self._reader.mismatch
+            or f"no node publishes {self.resolve_topic_name(REFERENCE_TOPIC)} yet"
+        )
 
     def _published(self, topic: str) -> bool:
         """Whether any node publishes a topic, by its remapped name."""

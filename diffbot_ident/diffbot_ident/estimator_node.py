@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
@@ -25,20 +24,15 @@ from diffbot_ident import parameters_message
 from diffbot_ident.torque.estimators import LiveSettings, make_live_estimator
 from diffbot_ident.torque.fleet_prior import NONE, read_prior
 from diffbot_msgs.msg import DynamicParameters
-from diffbot_node import RobotParameters, declare, parameter, seconds
+from diffbot_node import Node, RobotParameters, declare, parameter, seconds
 from diffbot_node.complaints import Complaints
-from diffbot_node.own_run import ESTIMATOR, OwnRun
-from diffbot_node.robot_messages import TOLERANCE, Presence, Takers, create_wall_timer
+from diffbot_node.presence import PARTING, Presence, Takers
+from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 
 DEFAULT = LiveSettings()
 PRESENCE_PERIOD = 0.05  # s of wall time between two checks of which nodes are present
-# A user of the estimates counts as gone after being absent for this long, s of wall time.
-PARTING = 1.0
-# Maximum number of estimates queued until there is a subscriber; in lock-step a controller waits
-# for the next estimate before so many accumulate.
+# Maximum number of estimates queued until there is a subscriber.
 MAX_PENDING = 10
-# Number of estimates that are published again; a controller may wait for one before the newest.
-REPEATED = 2
 
 
 @dataclass(frozen=True)
@@ -118,7 +112,6 @@ class EstimatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__("dynamics_estimator")
-        self._own_run = OwnRun(self, ESTIMATOR)
         self.exit_code: int | None = None
         self.values = values = declare(self, EstimatorParameters)
         robot = load_robot(values.robot)
@@ -138,7 +131,6 @@ class EstimatorNode(Node):
         self._publisher: Publisher[Any] | None = None
         self._takers: Takers | None = None
         self._pending: deque[DynamicParameters] = deque(maxlen=MAX_PENDING)
-        self._sent: deque[DynamicParameters] = deque(maxlen=REPEATED)
         self._newest: float | None = None
         self._published = -values.period
         self._robot = Presence(values.patience)
@@ -154,17 +146,10 @@ class EstimatorNode(Node):
     def _on_joint_state(self, message: JointState) -> None:
         if not self._reader.concerns(message.name):
             return
-        if self._newest is None and self._own_run.missing():
-            return
         stamp = seconds(message.header.stamp)
         self._publish_pending()
         if stamp == self._newest:
-            # A simulator in lock-step repeats a state until it is answered: the controller may have
-            # missed the estimate that it waits for.
-            if self._publisher is not None:
-                for sent in self._sent:
-                    self._publisher.publish(sent)
-            return
+            return  # repeated, as by a paused simulator
         try:
             sample = self._reader.read(
                 stamp, message.name, message.position, message.velocity, message.effort
@@ -197,15 +182,10 @@ class EstimatorNode(Node):
         """Publish the queued estimates once there is a subscriber, as discovery takes time."""
         publisher = self._publisher
         while self._pending and publisher is not None and publisher.get_subscription_count():
-            self._sent.append(self._pending.popleft())
-            publisher.publish(self._sent[-1])
+            publisher.publish(self._pending.popleft())
 
     def _look_around(self) -> None:
         """Exit when the robot or the users of the estimates have left."""
-        absent = self._own_run.left() if self._newest is None else ""
-        if self.exit_code is None and (why := self._own_run.met() or absent):
-            self.get_logger().error(why)
-            self.exit_code = 1
         if self.values.leave_when_alone and self.exit_code is None:
             self.exit_code = self._leave()
 

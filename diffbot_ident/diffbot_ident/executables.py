@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import signal
 
-from diffbot_node.executables import end_on_interrupt, executable
+from diffbot_node.executables import Executable, end_on_interrupt
 
-ident = executable("diffbot_ident.ident_node", "IdentNode")
-dynamics_estimator = executable("diffbot_ident.estimator_node", "EstimatorNode")
+ident = Executable("diffbot_ident.ident_node", "IdentNode")
+dynamics_estimator = Executable("diffbot_ident.estimator_node", "EstimatorNode")
 
 
 def identify() -> int:

@@ -36,18 +36,15 @@ from diffbot_ident.torque.yaw_gyro import LIVE_MEMORY, YawGyro
 from diffbot_ident.verification import Model, VerificationState
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
 from diffbot_node import (
-    KEPT,
+    CountedTopic,
     EffortNode,
     EffortParameters,
-    KeptTopic,
-    Receipts,
     parameter,
     results_folder,
     seconds,
     to_stamp,
 )
-from diffbot_node.kept_topic import await_readers_of
-from diffbot_node.stopping import LATCHED
+from diffbot_node.stop_inputs import LATCHED
 
 
 @dataclass(frozen=True)
@@ -132,11 +129,6 @@ class IdentParameters(EffortParameters):
         "subscribers of ~/dynamic_parameters, and of ~/status, to wait for before starting",
         minimum=0,
     )
-    lock_step: bool = parameter(
-        False,
-        "the robot is a simulator that waits for each answer: these subscribers are then waited "
-        "for whenever they fall behind",
-    )
 
 
 IMU_TOPIC = "imu/data"
@@ -164,24 +156,15 @@ class IdentNode(EffortNode[IdentParameters]):
         self._closed = False
         self._status_rate = RateLimit(STATUS_RATE)
         self._diagnostics_rate = RateLimit(DIAGNOSTICS_RATE)
-        self._parameters_message = DynamicParameters()
-        self._status = IdentStatus(duration=values.duration)
-        self._status.header.frame_id = "base_link"
-        if self._arena is not None:
-            self._status.arena[:] = (self._arena.length, self._arena.width)
-        resume = self.resume if values.lock_step else None
-        self._parameters_topic = KeptTopic(self, DynamicParameters, "~/dynamic_parameters", resume)
-        self._status_topic = KeptTopic(self, IdentStatus, "~/status", resume)
+        self._parameters_topic = CountedTopic(self, DynamicParameters, "~/dynamic_parameters")
+        self._status_topic = CountedTopic(self, IdentStatus, "~/status")
         self._verification_topic = self.create_publisher(Verification, "~/verification", LATCHED)
         self._estimates_topic = self.create_publisher(DiagnosticArray, "diagnostics", 10)
-        self._receipts: Receipts | None = None
         if self._gyro is not None:
             # Drivers publish it as best effort or reliable: a best-effort subscription receives
-            # both. A simulator in lock-step waits until every reading has been processed.
+            # both.
             best_effort = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
-            quality = KEPT if values.lock_step else best_effort
-            self._imu = self.create_subscription(Imu, IMU_TOPIC, self._on_imu, quality)
-            self._receipts = Receipts(self, IMU_TOPIC) if values.lock_step else None
+            self._imu = self.create_subscription(Imu, IMU_TOPIC, self._on_imu, best_effort)
 
     def _make_run(self) -> Identification:
         values, own = self.values, self.robot.excitation
@@ -266,8 +249,6 @@ class IdentNode(EffortNode[IdentParameters]):
 
     def _on_imu(self, message: Imu) -> None:
         """Process a reading of the gyro."""
-        if self._receipts is not None:
-            self._receipts.taken(message.header.stamp)
         if self._gyro is None or self.run.ended:
             return
         try:
@@ -275,18 +256,9 @@ class IdentNode(EffortNode[IdentParameters]):
         except ValueError as error:
             self.complain(str(error))
 
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether the robot is a simulator in lock-step, as set by the parameter."""
-        return self.values.lock_step
-
     def has_left(self) -> str:
         """Return who has left the run: the simulator or the report; empty if nobody."""
         return self._status_topic.left_by(self.values.listeners) or super().has_left()
-
-    def awaits(self, sample: JointSample) -> str:
-        """Return which subscribers have fallen behind in lock-step; empty if none."""
-        return self._status_topic.holds() or self._parameters_topic.holds()
 
     def largest_torque(self) -> float:
         """Return the maximum torque of the excitation, N m."""
@@ -331,9 +303,7 @@ class IdentNode(EffortNode[IdentParameters]):
             self._looks = self.run.looks
             self._publish_parameters()
         if self._status_rate.due(sample.stamp):
-            self._status.effort[:] = sample.effort
-            self._status.command[:] = torque
-            self._publish_status()
+            self._publish_status(sample.effort, torque)
         if self._diagnostics_rate.due(sample.stamp):
             self._publish_diagnostics()
 
@@ -361,21 +331,16 @@ class IdentNode(EffortNode[IdentParameters]):
         except ValueError as error:
             self.complain(str(error))
         if self._status_rate.due(sample.stamp):
-            self._status.effort[:] = sample.effort
-            self._status.command[:] = (0.0, 0.0)
-            self._publish_status()
+            self._publish_status(sample.effort)
 
     def close(self) -> None:
         """Shut down on any exit: command zero torque first, then save the results so far."""
         super().close()
-        ended = self.exit_code is not None
         if not self._closed and self.run.phase is not Phase.WAITING:
             self.run.stop(self.interruption())
             self._end(self.exit_code or 0)
-        await_readers_of((self._parameters_topic, self._status_topic), ended)
-        if self._receipts is not None:
-            self._receipts.leave()
         self.await_arrival(self._verification_topic)
+        self._status_topic.await_arrival()
 
     def _end(self, exit_code: int) -> None:
         self._closed = True
@@ -393,7 +358,6 @@ class IdentNode(EffortNode[IdentParameters]):
             except OSError as error:
                 self.get_logger().error(str(error))
                 self.exit_code = 1
-        self._status.effort[:] = self._status.command[:] = (0.0, 0.0)
         self._publish_status()
 
     def _save(self, folder: Path) -> None:
@@ -417,16 +381,23 @@ class IdentNode(EffortNode[IdentParameters]):
     def _publish_parameters(self) -> None:
         verified = self.run.verified
         state = VerificationState.NOT_VERIFIED if verified is None else verified.state
-        fill(self._parameters_message, self.run.estimate, self._newest, state)
-        self._parameters_topic.publish(self._parameters_message)
+        message = DynamicParameters()
+        fill(message, self.run.estimate, self._newest, state)
+        self._parameters_topic.publish(message)
 
     def _publish_diagnostics(self) -> None:
         self._estimates_topic.publish(
             diagnostics(self.run.estimate, self._newest, self.get_name(), self.robot.name)
         )
 
-    def _publish_status(self) -> None:
-        status, run = self._status, self.run
+    def _publish_status(
+        self, effort: tuple[float, float] = (0.0, 0.0), command: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
+        status, run = IdentStatus(duration=self.values.duration), self.run
+        status.header.frame_id = "base_link"
+        if self._arena is not None:
+            status.arena[:] = (self._arena.length, self._arena.width)
+        status.effort[:], status.command[:] = effort, command
         status.header.stamp = to_stamp(self._newest)
         status.phase = int(run.phase)
         status.message = run.problem or self.stopped_by

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from diffbot_node.command_node import CommandNode as CommandNode
     from diffbot_node.command_node import EffortNode as EffortNode
     from diffbot_node.command_node import EffortParameters as EffortParameters
-    from diffbot_node.kept_topic import KEPT as KEPT
-    from diffbot_node.kept_topic import KEPT_LATCHED as KEPT_LATCHED
-    from diffbot_node.kept_topic import KeptTopic as KeptTopic
-    from diffbot_node.kept_topic import Receipts as Receipts
+    from diffbot_node.counted_topic import COUNTED as COUNTED
+    from diffbot_node.counted_topic import CountedTopic as CountedTopic
+    from diffbot_node.intra_process import Node as Node
+    from diffbot_node.node_process import run_node as run_node
     from diffbot_node.parameters import CommandParameters as CommandParameters
     from diffbot_node.parameters import RobotParameters as RobotParameters
     from diffbot_node.parameters import declare as declare
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from diffbot_node.robot_messages import seconds as seconds
     from diffbot_node.robot_messages import subscribe_to_states as subscribe_to_states
     from diffbot_node.robot_messages import to_stamp as to_stamp
-    from diffbot_node.running import run_node as run_node
 
 _MODULES = {
     "command_guard": ("PairLimiter", "TorqueLimiter"),
     "command_interfaces": ("RobotInterface",),
     "command_node": ("CommandNode", "EffortNode", "EffortParameters"),
-    "kept_topic": ("KEPT", "KEPT_LATCHED", "KeptTopic", "Receipts"),
+    "counted_topic": ("COUNTED", "CountedTopic"),
+    "intra_process": ("Node",),
     "parameters": (
         *("CommandParameters", "RobotParameters", "declare", "parameter"),
         *("pose_from_text", "results_folder"),
     ),
-    "running": ("run_node",),
+    "node_process": ("run_node",),
     "robot_messages": ("seconds", "subscribe_to_states", "to_stamp"),
 }
 

@@ -45,13 +45,8 @@ class RobotInterface(ABC):
         """
 
     @abstractmethod
-    def message_of(self, command: Pair, answered: float) -> Any:
-        """Return the message of a command; it may be the same object each time.
-
-        Args:
-            command: The command.
-            answered: Stamp of the state that the command answers, s; see robot_messages.py.
-        """
+    def message_of(self, command: Pair) -> Any:
+        """Return a new message of a command."""
 
     def concerns(self, message: Any) -> bool:
         """Whether a message concerns this robot."""
@@ -135,11 +130,11 @@ class CommandLaw(Protocol):
 
     @property
     def in_lock_step(self) -> bool:
-        """Whether the robot is a simulator in lock-step.
+        """Whether the robot is a simulator in this process, which waits for each command.
 
-        If so, the run ends when it meets another run, or when its wheels contradict their torque:
-        it must repeat to the last digit, and nobody will enable it again. A simulator that is
-        stalled does not count as silent: it continues with the answer to its last state.
+        If so, the run ends when another node commands its robot, or when its wheels contradict
+        their torque: nobody will enable it again. A simulator that stands still is not silent: it
+        continues with the answer to its last state.
         """
         return False
 

@@ -11,11 +11,10 @@ CommandLoop combines parts with one responsibility each:
   (source_watch.py).
 - StateClock (command_guard.py): how old the newest state is.
 - CommandOutput: applies the guard and the limits to the desired command and publishes the result.
-- Presence (robot_messages.py): how long to wait for partners, and whether they have left.
+- Presence (presence.py): how long to wait for partners, and whether they have left.
 
-Each state is answered once, by a command that names it (robot_messages.py); a repeated state gets
-the same answer again. So a simulator in lock-step, which repeats a state until it is answered,
-continues whatever was lost or late, and a zero sent by a timer is never mistaken for an answer.
+Each state is answered once; a repeated state, such as that of a paused simulator, gets the same
+answer again.
 """
 
 from __future__ import annotations
@@ -24,29 +23,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 from diffbot_node.command_diagnostics import CommandDiagnostics
 from diffbot_node.command_guard import CommandGuard, GuardState, Pair, PairLimiter, StateClock
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
-from diffbot_node.own_run import PARTING, ROBOT, OwnRun
+from diffbot_node.intra_process import Node
+from diffbot_node.launch_supervision import STARTER, told_failures
 from diffbot_node.parameters import CommandParameters
+from diffbot_node.presence import PARTING, Presence, Takers, beyond_discovery
 from diffbot_node.robot_messages import (
-    NOTHING,
     NodeClock,
-    Presence,
-    Takers,
-    beyond_discovery,
     create_wall_timer,
     seconds,
     stamp_problem,
     subscribe_to_states,
 )
-from diffbot_node.running import STARTER, told_failures
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_node.source_watch import Finding, SourceWatch
-from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
+from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, WATCHDOG, StopInputs, zero_to_wheels
 
 # Period of the timer that checks the age of the inputs, s of wall time.
 WATCH_PERIOD = 0.01
@@ -68,7 +63,6 @@ class CommandLoop:
         values: The node's parameters.
         robot: Interface of the robot to command.
         law: Law that computes the commands.
-        own_run: The run that the node belongs to.
 
     Attributes:
         robot: As given.
@@ -85,9 +79,8 @@ class CommandLoop:
         values: CommandParameters,
         robot: RobotInterface,
         law: CommandLaw,
-        own_run: OwnRun,
     ) -> None:
-        self._node, self.robot, self._law, self._own_run = node, robot, law, own_run
+        self._node, self.robot, self._law = node, robot, law
         self.ended = False
         self.output = CommandOutput(
             node,
@@ -132,9 +125,7 @@ class CommandLoop:
         """
         if clockless := self.clock.missing():
             return clockless
-        if partner := self._own_run.missing():
-            return partner
-        elsewhere = "" if self._own_run.named else beyond_discovery()
+        elsewhere = "" if self._node.composed else beyond_discovery()
         if not self.states.publishers():
             what = "the simulator or the robot's driver"
             return f"no node publishes {self.states.topic}; start {what}{elsewhere}"
@@ -153,7 +144,7 @@ class CommandLoop:
         """
         if not self.clock.is_simulated:
             return ""
-        if not (self.states.publishers() and self._own_run.has(ROBOT)):
+        if not self.states.publishers():
             return f"no node publishes {self.states.topic} any more: the simulator has ended"
         return ""
 
@@ -205,7 +196,6 @@ class CommandLoop:
     def _take(self, stamp: float, sample: Any) -> None:
         """Queue a new state, or the ValueError in its place, for its answer."""
         if self._pending is not None:
-            self._name_newest()
             older = f"a newer {self.robot.state_name} arrived while this process was suspended"
             why = self._law.awaits(self._pending) or older
             self._law.on_left_out(self._pending)
@@ -214,7 +204,6 @@ class CommandLoop:
         self.guard.begin()
         self._age.take(stamp)
         if isinstance(sample, ValueError):
-            self._name_newest()
             self._leave_out(str(sample))
             return
         self.presence.keep_waiting()
@@ -233,7 +222,6 @@ class CommandLoop:
             self._answer(sample)
 
     def _answer(self, sample: Any) -> None:
-        self._name_newest()
         # Another torque than the zero that answered a skipped sample may have acted meanwhile.
         late = not self._law.in_lock_step and self._age.answer_is_late()
         anew = late or bool(self.stopped_by or self._age.stamps.problem or self._left_out)
@@ -265,12 +253,6 @@ class CommandLoop:
         doubt = self.states.doubt(time.monotonic())
         return doubt or self.robot.held_by() or self._law.held_by()
 
-    def _name_newest(self) -> None:
-        """Make commands name the newest state from now on."""
-        newest = self._age.stamps.newest
-        assert newest is not None, "received a state to answer"
-        self.output.answered = newest
-
     def _leave_out(self, why: str) -> None:
         """Answer an unusable message by zero; do not answer it before the start."""
         if not self.guard.began:
@@ -286,7 +268,7 @@ class CommandLoop:
         self._law.complain(f"{why}; zero {self.robot.command_name}")
 
     def _repeated(self, stamp: float) -> None:
-        """Handle a repeated state; a lock-step simulator repeats it until the answer arrives."""
+        """Handle a repeated state; a simulator whose time stands still repeats its state."""
         if self._pending is not None:
             self.resume()
             return
@@ -333,25 +315,16 @@ class CommandLoop:
         """Why the run must end early; empty while it may continue."""
         if self._law.in_lock_step and self.output.met:
             return self.output.met
-        if met := self._own_run.met():
-            return met
         if self._age.began:
             left = self._law.has_left()
             if self.presence.have_left(not left):
                 return left
-        elif self._own_run.named and (why := self._why_not_to_begin()):
-            return why
+        elif self._node.composed and self._alone.have_left(not (rivals := self.output.rivals())):
+            return rivals  # nobody can join a run in one process, so nobody will make room
         if self.presence.gave_up:
             missing = self._missing("no usable message")
             return f"gave up after {self.presence.waited:.1f} s of wall time: {missing}"
         return ""
-
-    def _why_not_to_begin(self) -> str:
-        """Why a named run, which no other node can join, will never begin; empty if it may."""
-        rivals = self.output.rivals()
-        if self._alone.have_left(not rivals):
-            return rivals
-        return self._own_run.left()
 
     def _missing(self, messages: str) -> str:
         """What is awaited; `messages` says so of the states if nothing else is."""
@@ -482,7 +455,6 @@ class CommandOutput:
     Attributes:
         guard: State machine that decides what may be commanded.
         topic: Name of the topic.
-        answered: Stamp of the newest answered state, s; see robot_messages.py.
         met: How another node met in the graph commanded the same robot or published its states,
             which stopped this one; empty if none did.
     """
@@ -493,7 +465,7 @@ class CommandOutput:
         values: CommandParameters,
         commands: tuple[type, str],
         limiter: PairLimiter,
-        message_of: Callable[[Pair, float], Any],
+        message_of: Callable[[Pair], Any],
         what: str,
         hardware: str = "",
     ) -> None:
@@ -503,7 +475,6 @@ class CommandOutput:
         self._publisher: Publisher[Any] = node.create_publisher(*commands, 10)
         self._takers = Takers(node, self._publisher)
         self.topic = self._publisher.topic_name
-        self.answered = NOTHING
         self.met = ""
         self._diagnostics = CommandDiagnostics(node, limiter.unit, hardware)
         if not values.enabled:
@@ -518,7 +489,7 @@ class CommandOutput:
 
     def send(self, command: Pair) -> None:
         """Publish a command that the guard has allowed."""
-        self._publisher.publish(self._message_of(command, self.answered))
+        self._publisher.publish(self._message_of(command))
 
     def answer_again(self) -> None:
         """Repeat the last command, as the answer may have been lost."""
@@ -565,15 +536,15 @@ class CommandOutput:
 
     def close(self, refused: int) -> None:
         """Send zero as the last command; see `look` for `refused`."""
-        for _ in range(LAST_ZEROS):
+        for _ in range(1 if self._node.composed else LAST_ZEROS):
             self.end("the process ends")
-            time.sleep(LAST_PERIOD)
+            time.sleep(0.0 if self._node.composed else LAST_PERIOD)
         if self._is_cut_off():
             self._send_zero_to_wheels()
         self._diagnostics.publish(self.guard, "", refused)
 
     def _send_zero_to_wheels(self) -> None:
-        zero = self._message_of((0.0, 0.0), self.answered)
+        zero = self._message_of((0.0, 0.0))
         zero_to_wheels(self._node, self._commands, zero, self._what)
 
     @property

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
@@ -30,11 +29,11 @@ from diffbot_node.command_guard import Pair, TorqueLimiter
 from diffbot_node.command_interfaces import CommandLaw, RobotInterface
 from diffbot_node.command_loop import CommandLoop
 from diffbot_node.complaints import Complaints
-from diffbot_node.own_run import COMMANDER, OwnRun, run_name
+from diffbot_node.counted_topic import ARRIVAL_PATIENCE
+from diffbot_node.intra_process import Node
+from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.parameters import CommandParameters, RobotParameters, declare, parameter
-from diffbot_node.robot_messages import effort_command, label
-from diffbot_node.running import say_last_words
-from diffbot_node.stopping import LATCHED, Pulse
+from diffbot_node.stop_inputs import LATCHED, Pulse
 from diffbot_node.wheel_watch import WheelWatch
 
 
@@ -57,8 +56,6 @@ class EffortParameters(CommandParameters, RobotParameters):
 WATCHDOG_HOLDS = "effort_watchdog/holds"
 # Silence after which the watchdog counts as dead, s of wall time: five of its pulses.
 WATCHDOG_PATIENCE = 0.5
-# How long a last message may take to arrive, s of wall time.
-ARRIVAL_PATIENCE = 0.5
 
 # Covariant: parameters are frozen, so a node may hold those of a subclass.
 P_co = TypeVar("P_co", bound=CommandParameters, covariant=True)
@@ -77,15 +74,15 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
         last_words: Why the node ended on its own.
         values: The node's parameters.
         refused: Number of states and inputs that could not be used.
-        own_run: The run that the node belongs to.
 
     Raises:
         ValueError: A parameter is wrong; the message states which one and why.
     """
 
+    leaves_first = True
+
     def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
-        self.own_run = OwnRun(self, COMMANDER)
         self.exit_code: int | None = None
         self.last_words = ""
         self._stood = ""  # value of stopped_by when the node ended
@@ -94,7 +91,7 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
 
     def connect(self, robot: RobotInterface) -> None:
         """Subscribe to a robot's states and start the command loop."""
-        self.loop = CommandLoop(self, self.values, robot, self, self.own_run)
+        self.loop = CommandLoop(self, self.values, robot, self)
 
     @property
     def state_name(self) -> str:
@@ -119,6 +116,11 @@ class CommandNode(Node, CommandLaw, Generic[P_co]):
     def resume(self) -> None:
         """Answer the waiting sample if no input is missing any more."""
         self.loop.resume()
+
+    @property
+    def in_lock_step(self) -> bool:
+        """See CommandLaw: whether the simulator is in this process."""
+        return self.composed
 
     def waits_for(self) -> str:
         """What is missing before commands may begin; empty if nothing is."""
@@ -207,13 +209,11 @@ class TorqueInterface(RobotInterface):
         self.hardware, self.counts = robot.name, robot.encoder.counts
         # Side of each joint, and its effort for 1 N m of that side.
         shares = robot.joints.shared(robot.drive.effort_of((1.0, 1.0)))
-        self._parts = [*enumerate(zip(robot.joints.sides, shares, strict=True))]
+        self._parts = [*zip(robot.joints.sides, shares, strict=True)]
         self._reader = robot.joint_reader(fields)
         self._watch = watch
         self._watchdog_holds, self._pulse = False, Pulse(WATCHDOG_PATIENCE)
         node.create_subscription(Bool, WATCHDOG_HOLDS, self._on_watchdog, LATCHED)
-        self._command = effort_command(len(robot.joints.names))
-        self._run = run_name()
 
     def concerns(self, message: JointState) -> bool:
         """Whether the message names the wheels."""
@@ -265,12 +265,9 @@ class TorqueInterface(RobotInterface):
         self._watchdog_holds = message.data
         self._pulse.beat()
 
-    def message_of(self, command: Pair, answered: float) -> Float64MultiArray:
-        """Return the message of torques [left, right], N m, answering the state of a stamp, s."""
-        for index, (side, share) in self._parts:
-            self._command.data[index] = float(share * command[side])
-        self._command.layout.dim[0].label = label(answered, self._run)
-        return self._command
+    def message_of(self, command: Pair) -> Float64MultiArray:
+        """Return the message of torques [left, right], N m."""
+        return Float64MultiArray(data=[float(share * command[side]) for side, share in self._parts])
 
 
 class EffortNode(CommandNode[E_co]):

@@ -19,24 +19,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.node import Node
 from rclpy.subscription import Subscription
 from std_msgs.msg import Bool, Float64MultiArray
 
 from diffbot_description import load_robot
 from diffbot_node.complaints import Complaints
 from diffbot_node.effort_watchdog import ZERO, EffortWatchdog, Pair, WatchdogState
-from diffbot_node.own_run import OwnRun
+from diffbot_node.intra_process import Node
 from diffbot_node.parameters import RobotParameters, declare, parameter
-from diffbot_node.robot_messages import (
-    NodeClock,
-    Presence,
-    Takers,
-    create_wall_timer,
-    effort_command,
-    named_by,
-)
-from diffbot_node.stopping import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
+from diffbot_node.presence import Presence, Takers
+from diffbot_node.robot_messages import NodeClock, create_wall_timer
+from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, LATCHED, EmergencyStop
 
 # Relative rounding error of a torque that is converted to another unit and back.
 ROUNDING = 1e-9
@@ -83,7 +76,6 @@ class EffortWatchdogNode(Node):
 
     def __init__(self) -> None:
         super().__init__("effort_watchdog")
-        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values = values = declare(self, WatchdogParameters)
         self._robot = load_robot(values.robot)
@@ -105,8 +97,6 @@ class EffortWatchdogNode(Node):
         self._said, self._trips = "", 0
         self._complaints = Complaints()
         self._joints = self._robot.joints
-        self._message = effort_command(len(self._joints.names))
-        self._nothing = self._message.layout  # answers no state
         self._commands: Subscription[Any] | None = None
         self._topic = self.resolve_topic_name("~/commands")
         self._wheels = self.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
@@ -114,7 +104,6 @@ class EffortWatchdogNode(Node):
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self._holds = self.create_publisher(Bool, "~/holds", LATCHED)
         self._last_holds: tuple[float, bool | None] = 0.0, None  # wall time, s, and last value
-        self._named = 0.0  # stamp of the state that the newest command names, s
         EmergencyStop(self, self._on_emergency_stop)
         create_wall_timer(self, LOOK_PERIOD, self._look)
 
@@ -132,9 +121,6 @@ class EffortWatchdogNode(Node):
     def _on_command(self, message: Float64MultiArray) -> None:
         if clockless := self._judged_by.missing():
             self.watchdog.hold(clockless)
-        # A simulator in lock-step gets its answer even if the torque is replaced by zero.
-        self._message.layout = message.layout
-        self._named = named_by(message) or 0.0
         data: Sequence[float] = message.data
         names, unfit = self._joints.names, ""
         if len(data) == len(names):
@@ -142,7 +128,6 @@ class EffortWatchdogNode(Node):
         elif len(names) > 2:
             unfit = f"command of {len(data)} values: must be one torque for each of {list(names)}"
         self._send(self.watchdog.command(self._now(), data, unfit))
-        self._message.layout = self._nothing
         self._report()
 
     def _on_emergency_stop(self, why: str) -> None:
@@ -189,12 +174,8 @@ class EffortWatchdogNode(Node):
             )
 
     def _leave(self) -> None:
-        """End when nobody publishes commands any more, or never did, or when another run is met."""
-        absent = "" if self._controllers.met else self._own_run.left()
-        if why := self._own_run.met() or absent:
-            self.get_logger().error(why)
-            self.exit_code = 1
-        elif self.values.leave_when_alone:
+        """End when nobody publishes commands any more, or never did."""
+        if self.values.leave_when_alone:
             self.exit_code = self._controllers.leave(
                 self.count_publishers(self._topic) > 0,
                 self.get_logger(),
@@ -236,12 +217,10 @@ class EffortWatchdogNode(Node):
             self._holds.publish(Bool(data=holds))
 
     def _now(self) -> float:
-        """Return the time, s; a simulator's clock may lag behind the state that a command names."""
-        now = self._judged_by.now()
-        return max(now, self._named) if self._judged_by.is_simulated else now
+        """Return the time by the node's clock, s."""
+        return self._judged_by.now()
 
     def _send(self, torque: Pair | None) -> None:
         if torque is not None:
-            for index, effort in enumerate(self._joints.shared(self._drive.effort_of(torque))):
-                self._message.data[index] = effort
-            self._wheels.publish(self._message)
+            efforts = self._joints.shared(self._drive.effort_of(torque))
+            self._wheels.publish(Float64MultiArray(data=list(efforts)))

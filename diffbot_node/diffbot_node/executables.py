@@ -7,8 +7,10 @@ import contextlib
 import gc
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 from diffbot_node.peers import PEERS, join_launch
 
@@ -26,33 +28,95 @@ def end_on_interrupt() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
 
 
-def executable(module: str, name: str) -> Callable[[], int]:
-    """Return an entry point that runs the node, or calls the function, of this name in a module.
+class Executable:
+    """The entry point of a node, or of a function that returns an exit status.
 
     The module is imported when the entry point is called, and Ctrl-C during the import leaves no
     traceback.
+
+    Args:
+        module: Name of the module.
+        name: Name of the node's class, or of the function.
+        environment: Variables that libraries read when the module loads them, unless they are set.
     """
 
-    def run() -> int:
-        end_on_interrupt()
-        join_launch()
-        status = 1
-        try:
-            found = getattr(import_module(module), name)
-            if isinstance(found, type):
-                from diffbot_node.running import run_node
+    def __init__(
+        self, module: str, name: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._module, self._name = module, name
+        self._environment = environment or {}
 
-                status = run_node(found)
-            else:
-                status = int(found())
-            return status
-        finally:
-            PEERS.leave(status)
-            # At its exit Python looks for garbage among all objects, which takes longer than
-            # everything else at the exit, although their memory is freed anyway.
-            gc.freeze()
+    def load(self) -> Any:
+        """Import and return the class or function."""
+        return getattr(import_module(self._module), self._name)
 
-    return run
+    def set_environment(self) -> None:
+        """Set the variables; call it before any module is imported that may read them."""
+        for name, value in self._environment.items():
+            os.environ.setdefault(name, value)
+
+    def __call__(self) -> int:
+        """Run it; return the exit status of the process."""
+        self.set_environment()
+        return _run(self._start)
+
+    def _start(self) -> int:
+        found = self.load()
+        if not isinstance(found, type):
+            return int(found())
+        from diffbot_node.node_process import run_node
+
+        return run_node(found)
+
+
+def _run(start: Callable[[], int]) -> int:
+    """Call a function that runs the process; return the exit status."""
+    end_on_interrupt()
+    join_launch()
+    status = 1
+    try:
+        status = start()
+        return status
+    finally:
+        PEERS.leave(status)
+        # At its exit Python looks for garbage among all objects, which takes longer than
+        # everything else at the exit, although their memory is freed anyway.
+        gc.freeze()
+
+
+def composed() -> int:
+    """Run several nodes in this process, by their executables; return the exit status.
+
+    The command line is `composed PACKAGE/EXECUTABLE [...] [--ros-args ...]`. The nodes are created
+    in the given order.
+    """
+    return _run(_composed)
+
+
+def _composed() -> int:
+    from rclpy.utilities import remove_ros_args
+
+    words = remove_ros_args(sys.argv)[1:]
+    try:
+        found = [_find(word) for word in words]
+    except (ImportError, AttributeError, ValueError) as error:
+        print(f"composed: {error}; give nodes as PACKAGE/EXECUTABLE", file=sys.stderr)
+        return 2
+    for each in found:
+        each.set_environment()
+    nodes = [each.load() for each in found]
+    from diffbot_node.node_process import run_composed
+
+    return run_composed(nodes)
+
+
+def _find(word: str) -> Executable:
+    """Return the executable that PACKAGE/EXECUTABLE names. Raises an error if there is none."""
+    package, _, name = word.partition("/")
+    found = getattr(import_module(f"{package}.executables"), name)
+    if not isinstance(found, Executable):
+        raise ValueError(f"'{word}' is no node")
+    return found
 
 
 def effort_watchdog() -> int:
@@ -65,4 +129,4 @@ def effort_watchdog() -> int:
     end_on_interrupt()
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
-    return executable("diffbot_node.effort_watchdog_node", "EffortWatchdogNode")()
+    return Executable("diffbot_node.effort_watchdog_node", "EffortWatchdogNode")()

@@ -22,7 +22,7 @@ from diffbot_node import (  # noqa: E402
     command_guard,
     robot_messages,
 )
-from diffbot_node.stopping import LATCHED  # noqa: E402
+from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 
 ZERO = (0.0, 0.0)
 

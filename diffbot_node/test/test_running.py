@@ -119,7 +119,7 @@ def test_a_signal_ends_long_work_and_is_heeded_as_before_afterwards(number):
 
 CHILD = """
 import os, sys, time
-from diffbot_node.running import STARTER
+from diffbot_node.launch_supervision import STARTER
 print("there", flush=True)
 for _ in range(2000):
     if STARTER.{question}():

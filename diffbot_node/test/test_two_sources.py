@@ -12,7 +12,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from diffbot_node.command_loop import LOOKS_AFTER_STALL  # noqa: E402
-from diffbot_node.running import make_executor  # noqa: E402
+from diffbot_node.node_process import make_executor  # noqa: E402
 from diffbot_node.senders import Senders, WithOrigin, origin  # noqa: E402
 from diffbot_node.source_watch import SETTLING  # noqa: E402
 

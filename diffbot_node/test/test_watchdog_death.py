@@ -12,8 +12,8 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Bool, Float64MultiArray  # noqa: E402
 
-from diffbot_node.running import VARIABLE  # noqa: E402
-from diffbot_node.stopping import LATCHED  # noqa: E402
+from diffbot_node.launch_supervision import VARIABLE  # noqa: E402
+from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 
 REMAPPED = ("-r", "effort_controller/commands:=effort_watchdog/commands")
 

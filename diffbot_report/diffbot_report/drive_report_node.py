@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.subscription import Subscription
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rich.console import RenderableType
 
 import diffbot_msgs.msg
@@ -25,10 +25,11 @@ from diffbot_msgs.msg import (
     DynamicParameters,
     VelocityParameters,
 )
-from diffbot_node import KEPT_LATCHED, parameter
+from diffbot_node import parameter
 from diffbot_report.controller_topics import CONTROLLERS, JUDGEMENT, TRUTH
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import drive_findings, live_table
+from diffbot_report.inbox import Inbox
 from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
 from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import RunFindings
@@ -47,8 +48,8 @@ class DriveReportParameters(ReportParameters):
 
 # Wall time for samples still in transit after the end of a run, s.
 QUIET_TIME = 0.1
-# Wall time to wait for the first true pose of a simulator, s.
-TRUTH_PATIENCE = 3.0
+# Values that are valid until the next ones, which a late subscriber receives, too.
+LATEST = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
@@ -59,33 +60,31 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         controller = self.values.controller
         fields = CONTROLLERS[controller]
         self._status_type = getattr(diffbot_msgs.msg, fields.message)
-        self._status_topic: Subscription[Any] | None = None
         self._read_status = MessageReader(fields.names).read
         self._read_truth = MessageReader(TRUTH).read
         self._read_judgements = MessageReader(JUDGEMENT).read
         self._newest: Any = None
-        self._begin = time.monotonic()
         self.watch(
             controller,
             DriveRecording(fields, truth_due=self.run.truth_due),
             "diffbot_report.drive_figures",
         )
 
-    def subscribe(self) -> tuple[Subscription[Any], ...]:
-        """Subscribe to the true values and to the controller's topics, except its status."""
+    def subscribe(self) -> tuple[Inbox, ...]:
+        """Subscribe to the true values and to the controller's topics."""
         controller = self.values.controller
-        self._begin = time.monotonic()
-        self._truth_topic = self.create_kept(Odometry, "ground_truth")
-        self._state_topic = self.create_polled(ControllerState, f"{controller}/state", KEPT_LATCHED)
-        self._adaptation_topic = self.create_kept(AdaptationStatus, f"{controller}/adaptation")
-        self._parameter_topics = [
-            self.create_kept(kind, f"ground_truth/{name}", latched=True)
+        self._truth = Inbox(self, Odometry, "ground_truth")
+        self._states = Inbox(self, ControllerState, f"{controller}/state", LATEST)
+        self._statuses = Inbox(self, self._status_type, f"{controller}/status")
+        self._judgements = Inbox(self, AdaptationStatus, f"{controller}/adaptation")
+        self._true_parameters = [
+            Inbox(self, kind, f"ground_truth/{name}", LATEST)
             for kind, name in (
                 (DynamicParameters, "dynamic_parameters"),
                 (VelocityParameters, "velocity_parameters"),
             )
         ]
-        return (self._state_topic,)
+        return (self._states,)
 
     def run_name(self) -> str:
         """Return the parameter `name` or, if it is empty, the controller's name."""
@@ -94,41 +93,24 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
     def take_all(self, now: float) -> bool:
         """Take all samples."""
         recording = self.recording
-        truth = self.take_kept(self._truth_topic)
-        if truth:
+        if truth := self._truth.take():
             recording.add_truth(*self._read_truth(truth))
-        for message in self.take(self._state_topic):
+        for message in self._states.take():
             state = controller_state(message)
             recording.add_state(state)
             if state.phase is RunPhase.DRIVING:
                 self.real_time.update(state.elapsed, now)
-        for parameters in self._parameter_topics:
-            for message in self.take_kept(parameters):
+        for parameters in self._true_parameters:
+            for message in parameters.take():
                 recording.adaptation.true_parameters.add(*true_parameters(message))
-        judged = self.take_kept(self._adaptation_topic)
-        if judged:
+        if judged := self._judgements.take():
             counts, gates = [message.count for message in judged], tuple(judged[0].gates)
             recording.adaptation.add(gates, *self._read_judgements(judged), counts)
-        if self._status_topic is None and self._should_subscribe(now):
-            topic = f"{self.values.controller}/status"
-            self._status_topic = self.create_kept(self._status_type, topic)
-        statuses = self.take_kept(self._status_topic) if self._status_topic else []
-        if statuses:
+        if statuses := self._statuses.take():
             self._newest = statuses[-1]
             counts = [message.count for message in statuses]
             recording.add_status(*self._read_status(statuses), counts)
         return bool(statuses or truth or judged)
-
-    def _should_subscribe(self, now: float) -> bool:
-        """Whether to subscribe to the status, for which a controller may wait (its `listeners`).
-
-        A simulator repeats its first state until it is answered. Once that state has been received
-        here, no true pose is missed. Discovery takes up to seconds, and its order differs between
-        topics.
-        """
-        if self.run.simulator and not len(self.recording.truth):
-            return now - self._begin >= TRUTH_PATIENCE
-        return True
 
     def newest(self) -> int | None:
         """Return the stamp of the last state, ns, once everything was received; see RunEnd."""

@@ -9,16 +9,15 @@ or stopped by the user, 1 when it failed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from rclpy.serialization import deserialize_message
-from rclpy.subscription import Subscription
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rich.console import RenderableType
 
 from diffbot_msgs.msg import DynamicParameters, IdentStatus, Verification
-from diffbot_node import KEPT_LATCHED, parameter
+from diffbot_node import parameter
 from diffbot_report.ident_recording import IdentRecording
 from diffbot_report.ident_results import identification_findings, identification_table
+from diffbot_report.inbox import Inbox
 from diffbot_report.messages import (
     estimate_of,
     ident_state,
@@ -27,10 +26,12 @@ from diffbot_report.messages import (
     verdict_of,
     verification_of,
 )
-from diffbot_report.polled_node import raw_stamp
 from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
+
+# Values that are valid until the next ones, which a late subscriber receives, too.
+LATEST = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 @dataclass(frozen=True)
@@ -46,56 +47,48 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
     def __init__(self) -> None:
         super().__init__("ident_report", IdentReportParameters)
         self._model = self.robot.model
-        self._newest: bytes | None = None
+        self._newest: DynamicParameters | None = None
         self.watch(
             "ident",
             IdentRecording(truth_due=self.run.truth_due),
             "diffbot_report.ident_figures",
         )
 
-    def subscribe(self) -> tuple[Subscription[Any], ...]:
+    def subscribe(self) -> tuple[Inbox, ...]:
         """Subscribe to the topics of ident and to the true parameters."""
-        self._status_topic = self.create_kept(IdentStatus, "ident/status", raw=True)
-        self._truth_topic = self.create_kept(
-            DynamicParameters, "ground_truth/dynamic_parameters", latched=True
-        )
-        self._parameters_topic = self.create_kept(
-            DynamicParameters, "ident/dynamic_parameters", raw=True
-        )
-        self._verification_topic = self.create_polled(
-            Verification, "ident/verification", KEPT_LATCHED
-        )
-        return self._status_topic, self._parameters_topic
+        self._statuses = Inbox(self, IdentStatus, "ident/status")
+        self._estimates = Inbox(self, DynamicParameters, "ident/dynamic_parameters")
+        self._truth = Inbox(self, DynamicParameters, "ground_truth/dynamic_parameters", LATEST)
+        self._verification = Inbox(self, Verification, "ident/verification", LATEST)
+        return self._statuses, self._estimates
 
     def take_all(self, now: float) -> bool:
-        """Deserialise the messages that the pictures need and, always, the last status."""
+        """Read the messages that the pictures need and, always, the last status."""
         recording = self.recording
-        for message in self.take_kept(self._truth_topic):
+        for message in self._truth.take():
             recording.true_parameters.add(*true_parameters(message))
-        statuses = self.take_kept(self._status_topic)
+        statuses = self._statuses.take()
         recording.statuses += len(statuses)
-        for serialized in statuses:
+        for message in statuses:
             # Always read the last one: it may report the end of the run.
-            if serialized is statuses[-1] or recording.wants_state(_stamp(serialized)):
-                recording.add_state(ident_state(deserialize_message(serialized, IdentStatus)))
+            if message is statuses[-1] or recording.wants_state(_stamp(message)):
+                recording.add_state(ident_state(message))
         if statuses and recording.state and recording.state.phase is RunPhase.EXCITING:
             self.real_time.update(recording.elapsed, now)
-        estimates = self.take_kept(self._parameters_topic)
+        estimates = self._estimates.take()
         recording.estimates += len(estimates)
-        for serialized in estimates:
-            self._newest, recording.newest = serialized, _stamp(serialized)
+        for message in estimates:
+            self._newest, recording.newest = message, _stamp(message)
             if recording.wants_estimate(recording.newest):
-                self._unpack_newest()
+                self._read_newest()
         # Take this last: it is sent before the status that ends the run.
-        for message in self.take(self._verification_topic):
+        for message in self._verification.take():
             recording.verification = verification_of(message)
         return bool(statuses or estimates)
 
-    def _unpack_newest(self) -> None:
-        if self._newest is not None:
-            message = deserialize_message(self._newest, DynamicParameters)
-            stamp = nanoseconds(message.header.stamp)
-            self.recording.add_estimate(stamp, estimate_of(message), verdict_of(message))
+    def _read_newest(self) -> None:
+        if (message := self._newest) is not None:
+            self.recording.add_estimate(_stamp(message), estimate_of(message), verdict_of(message))
 
     def newest(self) -> int | None:
         """Return the latest estimate's stamp, ns, once all before were received; see RunEnd."""
@@ -103,7 +96,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
 
     def table(self) -> RenderableType:
         """Return a table of the current K5..K8."""
-        self._unpack_newest()
+        self._read_newest()
         return identification_table(self.recording, self._model, self.console.width)
 
     def findings(self) -> RunFindings:
@@ -113,5 +106,5 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         )
 
 
-def _stamp(serialized: bytes) -> int:
-    return nanoseconds(raw_stamp(serialized))
+def _stamp(message: IdentStatus | DynamicParameters) -> int:
+    return nanoseconds(message.header.stamp)

@@ -15,19 +15,17 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.qos import QoSProfile
-from rclpy.subscription import Subscription
 from rich.console import RenderableType
 
 from diffbot_description import load_robot
 from diffbot_description.files import dated_folder
-from diffbot_node import RobotParameters, declare, parameter, results_folder
-from diffbot_node.own_run import REPORT, OwnRun
+from diffbot_node import Node, RobotParameters, declare, parameter, results_folder
+from diffbot_node.launch_supervision import failures_are_told, told_failures
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.running import failures_are_told, told_failures
-from diffbot_node.stopping import LONGEST_LAST_ZEROS, last_zero_name
+from diffbot_node.stop_inputs import LONGEST_LAST_ZEROS, last_zero_name
 from diffbot_report.display import RunProgress, make_console, make_display
 from diffbot_report.drawing import Drawing
-from diffbot_report.polled_node import PolledNode
+from diffbot_report.inbox import Inbox
 from diffbot_report.run_end import Ending, NodeState, Outcome, RunEnd, RunPhase
 from diffbot_report.summary import (
     SHOWN,
@@ -148,12 +146,11 @@ R = TypeVar("R", bound=RunRecording)
 P = TypeVar("P", bound=ReportParameters)
 
 
-class WatchingNode(PolledNode, Generic[R, P]):
-    """Base class of the reports of all kinds of runs: polling, the live view, the end, and signals.
+class WatchingNode(Node, Generic[R, P]):
+    """Base class of the reports of all kinds of runs: polling, the table, the end, and signals.
 
-    A subclass calls `watch`, which makes it subscribe as soon as the nodes of its own run are
-    present. Where runs have no names it subscribes at once, before the rest is loaded, because the
-    watched node waits for its listeners.
+    A subclass calls `watch`, which makes it subscribe at once, before the rest is loaded, because
+    the watched node may wait for its listeners.
 
     Args:
         name: Name of this node.
@@ -175,7 +172,6 @@ class WatchingNode(PolledNode, Generic[R, P]):
 
     def __init__(self, name: str, parameters: type[P]) -> None:
         super().__init__(name)
-        self._own_run = OwnRun(self, REPORT)
         self.exit_code: int | None = None
         self.values: P = declare(self, parameters)
         self.robot = load_robot(self.values.robot)
@@ -209,10 +205,9 @@ class WatchingNode(PolledNode, Generic[R, P]):
             figures: Module that draws the pictures, loaded while samples arrive.
         """
         self._node, self.recording = node, recording
-        self._watched: tuple[Subscription[Any], ...] = ()
         self._watchdog = WatchdogRecord()
-        self._diagnostics = self.create_polled(DiagnosticArray, "diagnostics", QoSProfile(depth=50))
-        self._subscribed_to_run()
+        self._diagnostics = Inbox(self, DiagnosticArray, "diagnostics", QoSProfile(depth=50))
+        self._watched = self.subscribe()
         self._drawing = Drawing(figures)
         self._end = RunEnd(self.values.patience, node)
         self._display = make_display(self.console)
@@ -225,8 +220,8 @@ class WatchingNode(PolledNode, Generic[R, P]):
         return self.values.name
 
     @abstractmethod
-    def subscribe(self) -> tuple[Subscription[Any], ...]:
-        """Create the subscriptions, with `create_polled`.
+    def subscribe(self) -> tuple[Inbox, ...]:
+        """Create the subscriptions.
 
         Returns:
             Those to the watched node, which is gone when none of them has a publisher.
@@ -262,23 +257,7 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._broken = f"{type(error).__name__}: {error}"
             raise
 
-    def _subscribed_to_run(self) -> bool:
-        """Subscribe once the nodes of the own run are present; return whether it is subscribed."""
-        if not self._watched and not self._own_run.missing():
-            self._watched = self.subscribe()
-        return bool(self._watched)
-
-    def _run_error(self) -> str:
-        """Return an error if another run is present, or the own one ended too early; or empty."""
-        state = self.recording.state
-        if state is not None and state.phase.ended:
-            return ""
-        return self._own_run.met() or ("" if self._watched else self._own_run.left())
-
     def _look(self, now: float) -> None:
-        if why := self._run_error():
-            self._leave(Ending(Outcome.FAILED, why), now + HURRIED_DRAWING_TIME)
-            return
         self._take(now)
         if now - self._counted >= COUNT_PERIOD:
             self._counted = now
@@ -293,16 +272,16 @@ class WatchingNode(PolledNode, Generic[R, P]):
             self._show(now)
 
     def _take(self, now: float) -> None:
-        for array in self.take(self._diagnostics):
+        for array in self._diagnostics.take():
             self._watchdog.take(array)
-        if self._subscribed_to_run() and self.take_all(now):
+        if self.take_all(now):
             self.received = now
             if self.values.shown not in WITHOUT_PICTURES:
                 # Not earlier: during their start the other processes need the processors.
                 self._drawing.start()
 
     def _count_publishers(self) -> int:
-        return sum(self.count_publishers(topic.topic_name) for topic in self._watched)
+        return sum(self.count_publishers(inbox.topic) for inbox in self._watched)
 
     def _show(self, now: float) -> None:
         state = self.recording.state
@@ -317,13 +296,11 @@ class WatchingNode(PolledNode, Generic[R, P]):
     # The end.
 
     def _leave(self, ending: Ending, deadline: float) -> None:
-        """Report at the next poll: a destroyed topic lasts until this callback returns."""
-        self.leave()
+        """Report at the next poll."""
         self._ending = ending, deadline
 
     def _report(self, ending: Ending, deadline: float) -> None:
         self._reported = True
-        self.leave()
         self._show(time.monotonic())
         self._display.close()
         writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self.values.shown)

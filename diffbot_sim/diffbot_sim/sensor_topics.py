@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import Imu
 
 from arc_odometry.odometry_messages import quaternion
-from diffbot_node import KeptTopic, parameter, to_stamp
+from diffbot_node import Node, parameter, to_stamp
 from diffbot_sim.simulated_sensors import (
     LONGEST_DELAY,
     GyroErrors,
@@ -26,6 +26,8 @@ from diffbot_sim.simulated_sensors import (
 )
 
 IMU_TOPIC, POSE_TOPIC = "imu/data", "pose"
+# Readings that are kept for a subscriber in another process that is late.
+DEPTH = 200
 IMU_FRAME, POSE_FRAME = "imu_link", "map"
 # Indices of the variances of x, y and yaw in a pose's covariance, and of z in a rate's covariance.
 POSE_DIAGONAL, RATE_Z = (0, 7, 35), 8
@@ -84,9 +86,6 @@ class GyroAndPoseParameters:
     pose_source_jump_size: tuple[float, float] = parameter(
         (0.05, 0.02), "pose source: standard deviations of a jump, m, rad", minimum=0.0
     )
-    sensor_listeners: int = parameter(
-        0, "in lock-step: subscribers of imu/data and of pose to wait for, as listeners", minimum=0
-    )
 
 
 def _errors(kind: type[E], values: GyroAndPoseParameters, prefix: str, **own: Any) -> E:
@@ -106,39 +105,28 @@ class SensorTopics:
         node: The node that publishes.
         values: Which sensors there are, and their errors.
         seed: Seed of their noise.
-        resume: See KeptTopic; None: no reader is waited for.
-
-    Attributes:
-        kept: The sensors' topics.
 
     Raises:
         ValueError: A parameter is wrong; the message states which one and why.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        values: GyroAndPoseParameters,
-        seed: int,
-        resume: Callable[[], None] | None,
-    ) -> None:
-        self._listeners = values.sensor_listeners
-        self.kept: list[KeptTopic] = []
-        self._sensors: list[tuple[KeptTopic, Any, Callable[[Any], Any]]] = []
+    def __init__(self, node: Node, values: GyroAndPoseParameters, seed: int) -> None:
+        self._sensors: list[tuple[Publisher[Any], Any, Callable[[Any], Any]]] = []
         if values.imu:
             gyro = SimulatedGyro(_errors(GyroErrors, values, "imu_"), seed)
-            self._add(KeptTopic(node, Imu, IMU_TOPIC, resume), gyro, partial(_imu, values))
+            topic = node.create_publisher(Imu, IMU_TOPIC, DEPTH)
+            self._sensors.append((topic, gyro, partial(_imu, values)))
         if values.pose_source:
             position, heading = values.pose_source_noise
             own = {"position_noise": position, "heading_noise": heading}
             poses = SimulatedPoses(_errors(PoseErrors, values, "pose_source_", **own), seed)
-            topic = KeptTopic(node, PoseWithCovarianceStamped, POSE_TOPIC, resume)
-            self._add(topic, poses, partial(_pose, values))
-        self._waiting: list[tuple[KeptTopic, Any]] = []
+            topic = node.create_publisher(PoseWithCovarianceStamped, POSE_TOPIC, DEPTH)
+            self._sensors.append((topic, poses, partial(_pose, values)))
+        self._waiting: list[tuple[Publisher[Any], Any]] = []
 
-    def _add(self, topic: KeptTopic, sensor: Any, fill: Callable[[Any], Any]) -> None:
-        self.kept.append(topic)
-        self._sensors.append((topic, sensor, fill))
+    def __bool__(self) -> bool:
+        """Whether there is any sensor."""
+        return bool(self._sensors)
 
     def note(self, stamp: float, pose: Triple, velocity: tuple[float, float]) -> None:
         """Take readings at a new state; see MotionHistory.note for the arguments."""
@@ -150,14 +138,6 @@ class SensorTopics:
         for topic, message in self._waiting:
             topic.publish(message)
         self._waiting.clear()
-
-    def missing(self) -> str:
-        """Return which reader must arrive before the first state; empty if none."""
-        return next(filter(None, (topic.missing(self._listeners) for topic in self.kept)), "")
-
-    def holds(self) -> str:
-        """Return why lock-step must not continue; empty if it may."""
-        return next(filter(None, (topic.holds() for topic in self.kept)), "")
 
 
 def _imu(values: GyroAndPoseParameters, reading: GyroReading) -> Imu:

@@ -18,7 +18,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_msgs.msg import PoseReference
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import parameter, pose_from_text
-from diffbot_node.running import say_last_words
+from diffbot_node.launch_supervision import say_last_words
 from diffbot_sim.engines import ENGINES, make_simulator
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.sensor_topics import SensorTopics
@@ -97,10 +97,10 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         super().__init__("simulator", EngineParameters)
         self.robot = load_robot(self.values.robot)
         self._virtual = self._make_robot(load_robot(self.moved_robot))
-        self.sensors = SensorTopics(self, self.values, self.values.seed, self.resume)
+        self.sensors = SensorTopics(self, self.values, self.values.seed)
         self._read_sensors()
         self._topics = SimulatorTopics(self, self.robot)
-        self.truth = TruthTopics(self, resume=self.resume)
+        self.truth = TruthTopics(self)
         CommandTopic(self, self.robot, self.take_command)
         self.create_service(SetPayload, "~/set_payload", self._on_set_payload)
         self._draw_paths()
@@ -148,7 +148,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
             say_last_words(self, f"parameter 'payload' refused at {stamp:g} s: {error}")
             self.exit_code = 1
         self._virtual.advance(command)
-        if self.sensors.kept:
+        if self.sensors:
             self._read_sensors()
 
     def _read_sensors(self) -> None:
@@ -160,8 +160,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         sample, engine = self._virtual.sample, self._virtual.engine
         self._topics.publish_sample(sample)
         self.sensors.publish()
-        if self.truth.motion.subscribers:
-            self.truth.publish_motion(sample.stamp, engine.pose(), engine.velocity())
+        self.truth.publish_motion(sample.stamp, engine.pose(), engine.velocity())
         if self._driven is not None:
             self._driven.extend(engine.pose()[:2])
 
@@ -170,7 +169,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
         self.truth.publish_parameters(self.stamp, parameters)
 
     def close(self) -> None:
-        """Let the last messages arrive, and close the engine."""
+        """Close the engine."""
         super().close()
         self._virtual.engine.close()
 

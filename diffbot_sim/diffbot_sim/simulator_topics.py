@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -19,16 +19,15 @@ from arc_odometry.odometry_messages import quaternion
 from diffbot_description import DynamicParameters as TrueParameters
 from diffbot_description import Robot
 from diffbot_msgs.msg import DynamicParameters, VelocityParameters
-from diffbot_node import KeptTopic, to_stamp
-from diffbot_node.own_run import run_name
-from diffbot_node.robot_messages import named_by, run_of
+from diffbot_node import Node, to_stamp
 from diffbot_node.senders import Origin, WithOrigin
 
 COMMANDS = "effort_controller/commands"
 
-OnCommand = Callable[[tuple[float, float], float | None, Origin], None]
-"""Called with a command, the stamp of the state that it names, s (None: it names none), and its
-origin."""
+OnCommand = Callable[[tuple[float, float], Origin], None]
+"""Called with a command and its origin."""
+# Messages that are kept for a subscriber in another process that is late.
+DEPTH = 200
 
 
 class TruthTopics:
@@ -37,12 +36,9 @@ class TruthTopics:
     Args:
         node: The node that publishes.
         parameters_type: DynamicParameters for a torque-controlled robot, else VelocityParameters.
-        resume: See KeptTopic; None: no reader is waited for.
 
-    Attributes:
-        motion: Topic `ground_truth` (nav_msgs/Odometry, base_link in odom).
-        parameters: Topic `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`,
-            latched.
+    The topics are `ground_truth` (nav_msgs/Odometry, base_link in odom), and
+    `ground_truth/dynamic_parameters` or `ground_truth/velocity_parameters`, latched.
     """
 
     NAMES = {DynamicParameters: "dynamic_parameters", VelocityParameters: "velocity_parameters"}
@@ -51,32 +47,36 @@ class TruthTopics:
         self,
         node: Node,
         parameters_type: type = DynamicParameters,
-        resume: Callable[[], None] | None = None,
     ) -> None:
-        self.motion = KeptTopic(node, Odometry, "ground_truth", resume)
+        self._motion = node.create_publisher(Odometry, "ground_truth", DEPTH)
         name = f"ground_truth/{self.NAMES[parameters_type]}"
-        self.parameters = KeptTopic(node, parameters_type, name, resume, latched=True)
-        self._odometry = Odometry(child_frame_id="base_link")
-        self._odometry.header.frame_id = "odom"
+        qos = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._parameters = node.create_publisher(parameters_type, name, qos)
 
     def publish_motion(
         self, stamp: float, pose: tuple[float, float, float], velocity: tuple[float, float]
     ) -> None:
-        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s)."""
-        message = self._odometry
+        """Publish the true pose x, y, theta (m, rad) and velocity v, omega (m/s, rad/s).
+
+        Nothing is published while nobody subscribes.
+        """
+        if not self._motion.get_subscription_count():
+            return
+        message = Odometry(child_frame_id="base_link")
+        message.header.frame_id = "odom"
         x, y, theta = pose
         message.header.stamp = to_stamp(stamp)
         message.pose.pose.position.x, message.pose.pose.position.y = float(x), float(y)
         message.pose.pose.orientation = quaternion(theta)
         message.twist.twist.linear.x = float(velocity[0])
         message.twist.twist.angular.z = float(velocity[1])
-        self.motion.publish(message)
+        self._motion.publish(message)
 
     def publish_parameters(self, stamp: float, parameters: Any) -> None:
         """Publish true parameters, valid from a stamp, s; the message needs no header."""
         parameters.header.stamp = to_stamp(stamp)
         parameters.header.frame_id = "base_link"
-        self.parameters.publish(parameters)
+        self._parameters.publish(parameters)
 
 
 def closed_form_message(truth: TrueParameters) -> DynamicParameters:
@@ -100,12 +100,12 @@ class JointTopic:
     def __init__(self, node: Node, robot: Robot) -> None:
         self.publisher = node.create_publisher(JointState, "joint_states", 10)
         self._names = robot.joints
-        self._joints = JointState(name=list(robot.joints.names))
         self._drive = robot.drive
 
     def publish(self, sample: JointSample) -> None:
         """Publish the wheels' state; the joints of a side turn alike and share its effort."""
-        joints, names = self._joints, self._names
+        names = self._names
+        joints = JointState(name=list(names.names))
         joints.header.stamp = to_stamp(sample.stamp)
         joints.position = names.published(sample.position)
         joints.velocity = names.published(sample.velocity)
@@ -128,15 +128,13 @@ class SimulatorTopics:
 
     def __init__(self, node: Node, robot: Robot) -> None:
         self._clock = node.create_publisher(ClockMessage, "clock", 10)
-        self._time = ClockMessage()
         self._joints = JointTopic(node, robot)
         self.publishers = (self._joints.publisher, self._clock)
 
     def publish_sample(self, sample: JointSample) -> None:
         """Publish the wheels' state and its time."""
         self._joints.publish(sample)
-        self._time.clock = to_stamp(sample.stamp)
-        self._clock.publish(self._time)
+        self._clock.publish(ClockMessage(clock=to_stamp(sample.stamp)))
 
 
 def second_publisher(node: Node, publishers: tuple[Publisher[Any], ...]) -> str | None:
@@ -168,13 +166,9 @@ class CommandTopic:
         self._robot = robot
         self._on_command = on_command
         self._command = (0.0, 0.0)
-        self._run = run_name()
         node.create_subscription(Float64MultiArray, COMMANDS, WithOrigin(self._receive), 10)
 
     def _receive(self, message: Float64MultiArray, came_from: Origin) -> None:
-        theirs = run_of(message)
-        if theirs and self._run and theirs != self._run:
-            return  # of another run in this graph, which both will notice
         command = tuple(message.data)
         joints = self._robot.joints
         if len(command) == len(joints.names) and all(map(math.isfinite, command)):
@@ -187,7 +181,7 @@ class CommandTopic:
                 f"{list(self._command)} N m remains applied",
                 throttle_duration_sec=1.0,
             )
-        self._on_command(self._command, named_by(message), came_from)
+        self._on_command(self._command, came_from)
 
     def _check_traction(self) -> None:
         traction = self._robot.limits.traction

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from geometry_msgs.msg import TransformStamped, Twist, TwistStamped
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from tf2_msgs.msg import TFMessage
 
@@ -24,8 +23,7 @@ from diffbot_description import Robot, load_robot
 from diffbot_description.dead_band import DeadBandKind
 from diffbot_description.dynamics import Sigma
 from diffbot_msgs.msg import VelocityParameters
-from diffbot_node import parameter, pose_from_text, to_stamp
-from diffbot_node.robot_messages import named_by
+from diffbot_node import Node, parameter, pose_from_text, to_stamp
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_sim.drive_dead_band import DriveDeadBand
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
@@ -81,7 +79,8 @@ class VelocitySimulatorParameters(NoiseParameters, PacingParameters):
     )
     command_timeout: float = parameter(
         0.5,
-        "robot time without a command after which the driver stops, s; not in lock-step",
+        "robot time without a command after which the driver stops, s; not in one process with "
+        "the node that commands",
         above=0.0,
     )
     change: float = parameter(1.0, "factor on sigma1 and sigma2 from change_time on", above=0.0)
@@ -124,22 +123,24 @@ class OdometryTopics:
         self._clock = node.create_publisher(ClockMessage, "clock", 10)
         self._odom = node.create_publisher(Odometry, "odom", 10)
         self._tf = node.create_publisher(TFMessage, "/tf", 100) if publish_tf else None
-        self._odometry = Odometry(child_frame_id=base_frame)
-        self._odometry.header.frame_id = odom_frame
-        self._transform = TransformStamped(child_frame_id=base_frame)
-        self._transform.header.frame_id = odom_frame
+        self._frames = odom_frame, base_frame
         self.publishers = (self._odom, self._clock)
 
     def publish(self, stamp: float, odometry: VelocityOdometry) -> None:
         """Publish the robot's odometry at a stamp, s, and the clock."""
         now = to_stamp(stamp)
-        fill_odometry(self._odometry, now, odometry)
+        odom_frame, base_frame = self._frames
+        message = Odometry(child_frame_id=base_frame)
+        message.header.frame_id = odom_frame
+        fill_odometry(message, now, odometry)
         # Before the clock: the node that answers it has the time from its stamp.
-        self._odom.publish(self._odometry)
+        self._odom.publish(message)
         self._clock.publish(ClockMessage(clock=now))
-        if self._tf is not None:
-            fill_transform(self._transform, self._odometry)
-            self._tf.publish(TFMessage(transforms=[self._transform]))
+        if self._tf is not None and self._tf.get_subscription_count():
+            transform = TransformStamped(child_frame_id=base_frame)
+            transform.header.frame_id = odom_frame
+            fill_transform(transform, message)
+            self._tf.publish(TFMessage(transforms=[transform]))
 
 
 class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
@@ -151,21 +152,16 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def __init__(self) -> None:
         super().__init__("velocity_simulator", VelocitySimulatorParameters)
-        if self.values.lock_step and not self.values.stamped:
-            raise ValueError(
-                "parameter 'stamped' = false: a Twist cannot name the odometry that it answers, "
-                "which lock_step needs; set lock_step to false and speed to 1.0, or stamped to true"
-            )
         self._steps = 0
         self._silent = 0.0  # robot time since the last command, s
         self._changed = self.values.change_time < 0.0
         robot = load_robot(self.values.robot)
         self._make_robot(robot, load_robot(self.moved_robot).geometry)
-        self.sensors = SensorTopics(self, self.values, self.values.seed, self.resume)
+        self.sensors = SensorTopics(self, self.values, self.values.seed)
         self._read_sensors()
         self._topics = OdometryTopics(self, self.values.publish_tf, self.values.frame_prefix)
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
-        self.truth = TruthTopics(self, VelocityParameters, self.resume)
+        self.truth = TruthTopics(self, VelocityParameters)
         kind = TwistStamped if self.values.stamped else Twist
         self.create_subscription(kind, COMMANDS, WithOrigin(self._on_command), 10)
         self._publish_parameters()
@@ -214,7 +210,6 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
 
     def _on_command(self, message: Twist | TwistStamped, came_from: Origin) -> None:
         """Take a command; zero for one that is not finite, as a robot's driver would stop."""
-        named = named_by(message) if self.values.stamped else None
         twist = message.twist if self.values.stamped else message
         command = (twist.linear.x, twist.angular.z)
         if not all(map(math.isfinite, command)):
@@ -225,13 +220,13 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             )
             command = (0.0, 0.0)
         self._silent = 0.0
-        self.take_command(command, named, came_from)
+        self.take_command(command, came_from)
 
     def advance(self, command: tuple[float, float]) -> None:
         """Advance by one period with the command; change sigma when it is due."""
         if not self._changed and self.stamp >= self.values.change_time - TOLERANCE:
             self._change()
-        if not self.values.lock_step and self._silent > self.values.command_timeout:
+        if not self.composed and self._silent > self.values.command_timeout:
             command = (0.0, 0.0)
         self._robot.step(command, self.values.period)
         self._steps += 1
@@ -255,8 +250,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
             angles, speeds = self._odometry.wheels
             self._joints.publish(JointSample(self.stamp, angles, speeds, (0.0, 0.0)))
         self.sensors.publish()
-        if self.truth.motion.subscribers:
-            self.truth.publish_motion(self.stamp, self._robot.pose(), self._robot.velocity())
+        self.truth.publish_motion(self.stamp, self._robot.pose(), self._robot.velocity())
 
     def _publish_parameters(self) -> None:
         dead_time = [self.values.dead_time] * 2

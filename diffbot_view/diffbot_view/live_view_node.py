@@ -37,11 +37,11 @@ from diffbot_description import Robot, load_robot
 from diffbot_description.terminal_text import printable
 from diffbot_msgs.srv import SetPayload
 from diffbot_node import RobotParameters, declare, parameter
-from diffbot_node.own_run import TRUTH, OwnRun
-from diffbot_node.robot_messages import Presence, create_wall_timer
-from diffbot_node.stopping import LATCHED, TOPIC
-from diffbot_report.polled_node import PolledNode, raw_stamp
+from diffbot_node.presence import Presence
+from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.stop_inputs import LATCHED, TOPIC
 from diffbot_view.commands import Button, PageCommand
+from diffbot_view.polled_node import PolledNode, raw_stamp
 from diffbot_view.readings import SPACING, Readings, ShownNode
 from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
@@ -55,7 +55,7 @@ SERVICE_PATIENCE = 2.0
 # The graph counts as gone if no shown topic has a publisher for so long, s.
 PARTING = 1.0
 # Queue size of each topic, and largest number of its messages shown per batch; others are skipped,
-# as in lock-step thousands arrive per second.
+# as a simulation may send thousands per second.
 DEPTH, MOST_AT_ONCE = 50, 10
 SEEN = QoSProfile(
     depth=DEPTH,
@@ -71,6 +71,8 @@ TOLD = QoSProfile(
 # A hidden node by ROS's convention: tools do not list it, and no node takes it for a part of the
 # run.
 NAME = "_live_view"
+# Topic that every simulator publishes, and no real robot.
+TRUTH = "ground_truth"
 LATCHED_KINDS = ("Verification", "VelocityParameters")
 PACKAGES = ("sensor_msgs", "nav_msgs", "diagnostic_msgs", "diffbot_msgs")
 
@@ -121,7 +123,6 @@ class LiveView(PolledNode):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values = declare(self, LiveViewParameters)
         robot = load_robot(self.values.robot or RobotParameters.robot)
@@ -179,10 +180,6 @@ class LiveView(PolledNode):
 
     def _look_around(self) -> None:
         """Subscribe to new topics, and end with the graph."""
-        if met := self._own_run.met():
-            self.get_logger().error(met)
-            self.exit_code = 1
-            return
         there = False
         for topic, types in self.get_topic_names_and_types():
             package, _, kind = types[0].replace("/msg/", "/").partition("/")
@@ -211,7 +208,7 @@ class LiveView(PolledNode):
     def _subscribe(self, topic: str, package: str, kind: str) -> None:
         message_type = getattr(import_module(f"{package}.msg"), kind)
         latched = kind in LATCHED_KINDS or f"/{TRUTH}/" in topic
-        feed = self.create_polled(message_type, topic, TOLD if latched else SEEN, raw=True)
+        feed = self.create_polled(message_type, topic, TOLD if latched else SEEN)
         self._feeds[topic] = (kind, feed)
 
     def _show_nodes(self) -> None:

@@ -21,7 +21,7 @@ from websockets.sync.client import connect  # noqa: E402
 
 from diffbot_msgs.msg import IdentStatus  # noqa: E402
 from diffbot_node import EffortNode, EffortParameters, KeptTopic, Receipts  # noqa: E402
-from diffbot_node.stopping import LATCHED  # noqa: E402
+from diffbot_node.stop_inputs import LATCHED  # noqa: E402
 from diffbot_view.live_view_node import LiveView  # noqa: E402
 
 TORQUE, ZERO = (0.3, -0.2), (0.0, 0.0)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from diffbot_node.executables import executable
+from diffbot_node.executables import Executable
 
-trajectory_publisher = executable("pose2d_trajectories.trajectory_node", "TrajectoryNode")
-velocity_steps = executable("pose2d_trajectories.trajectory_node", "VelocityStepsNode")
-pose2d_to_pose_stamped = executable("pose2d_trajectories.pose_nodes", "PoseStampedNode")
-pose_step = executable("pose2d_trajectories.pose_nodes", "main")
+trajectory_publisher = Executable("pose2d_trajectories.trajectory_node", "TrajectoryNode")
+velocity_steps = Executable("pose2d_trajectories.trajectory_node", "VelocityStepsNode")
+pose2d_to_pose_stamped = Executable("pose2d_trajectories.pose_nodes", "PoseStampedNode")
+pose_step = Executable("pose2d_trajectories.pose_nodes", "main")

@@ -2,9 +2,9 @@
 """Base class of nodes that publish references or commands at the pace of the robot.
 
 With `driven_by` = joint_states such a node answers each message on `joint_states` with the content
-for its stamp plus `lead`. No clock is read, and in a lock-step simulation each state has its
-answer: a controller that waits for the one with the stamp of its state receives the same in every
-run. With `driven_by` = odom (nav_msgs/Odometry) it answers a robot with velocity commands. With
+for its stamp plus `lead`. No clock is read: a controller that waits for the one with the stamp of
+its state receives the same in every run.
+With `driven_by` = odom (nav_msgs/Odometry) it answers a robot with velocity commands. With
 `driven_by` = clock it publishes at `rate` by the node's clock (see use_sim_time).
 
 Its time begins once `listeners` subscribers are present. A jump of the stamps is no progress: the
@@ -23,16 +23,15 @@ from builtin_interfaces.msg import Time as Stamp
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from arc_odometry.joints import LONGEST_PROGRESS
-from diffbot_node import declare, parameter, subscribe_to_states
+from diffbot_node import Node, declare, parameter, subscribe_to_states
 from diffbot_node.complaints import Complaints
-from diffbot_node.own_run import OwnRun
-from diffbot_node.robot_messages import NANOSECONDS, Presence, stamp_problem
+from diffbot_node.presence import Presence
+from diffbot_node.robot_messages import NANOSECONDS, stamp_problem
 
 # Message types of the robot's state, by the name of their topic.
 STATES = {"joint_states": JointState, "odom": Odometry}
@@ -40,7 +39,7 @@ STATES = {"joint_states": JointState, "odom": Odometry}
 DISORDER = NANOSECONDS // 10
 # Longer steps of the stamps, ns, do not count as time of the content.
 JUMP = round(LONGEST_PROGRESS * NANOSECONDS)
-# Wall time between two checks of subscribers and of the run, s.
+# Wall time between two checks of subscribers, s.
 LOOK_PERIOD = 0.05
 # Maximum wall time for the last message to arrive, for which the process waits, s.
 ARRIVAL_PATIENCE = 1.0
@@ -103,7 +102,6 @@ class PacedNode(Node, ABC, Generic[P_co]):
 
     def __init__(self, name: str, parameters: type[P_co]) -> None:
         super().__init__(name)
-        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self.values: P_co = declare(self, parameters)
         self._lead = round(self.values.lead * NANOSECONDS)
@@ -126,8 +124,8 @@ class PacedNode(Node, ABC, Generic[P_co]):
         """Publish the content for time t, s since the beginning, with this stamp."""
 
     def listened_to(self) -> bool:
-        """Return whether one of the topics has the required subscribers, in the node's own run."""
-        return self._count_listeners() >= self.values.listeners and not self._own_run.missing()
+        """Return whether one of the topics has the required subscribers."""
+        return self._count_listeners() >= self.values.listeners
 
     def close(self) -> None:
         """Wait until the last message is delivered; a process that ends at once would lose it."""
@@ -213,11 +211,6 @@ class PacedNode(Node, ABC, Generic[P_co]):
     def _check_listeners(self) -> None:
         if self.exit_code is not None:
             return
-        not_begun = self._start is None
-        if why := self._own_run.met() or (self._own_run.left() if not_begun else ""):
-            self.get_logger().error(why)
-            self.exit_code = 1
-            return
         count, wanted = self._count_listeners(), max(self.values.listeners, 1)
         if self.values.leave_when_alone:
             # Once all listeners were present, one is enough to continue.
@@ -238,8 +231,6 @@ class PacedNode(Node, ABC, Generic[P_co]):
         )
 
     def _missing(self) -> str:
-        if partner := self._own_run.missing():
-            return f"its run: {partner}"
         if not self.listened_to():
             return self._wanted()
         if self.values.driven_by == "clock":

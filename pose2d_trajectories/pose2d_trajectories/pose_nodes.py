@@ -22,13 +22,11 @@ from dataclasses import dataclass
 from geometry_msgs.msg import Pose2D, PoseStamped
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 from arc_odometry.odometry_messages import quaternion
-from diffbot_node import declare, parameter, pose_from_text, run_node
-from diffbot_node.own_run import OwnRun
-from diffbot_node.running import tell_why
+from diffbot_node import Node, declare, parameter, pose_from_text, run_node
+from diffbot_node.launch_supervision import tell_why
 
 USAGE = """\
 usage: pose_step X Y THETA [--ros-args -r command:=CONTROLLER/command]
@@ -62,7 +60,6 @@ class PoseStepNode(Node):
 
     def __init__(self, x: float, y: float, theta: float) -> None:
         super().__init__("pose_step")
-        self._own_run = OwnRun(self)
         self.exit_code: int | None = None
         self._pose = Pose2D(x=x, y=y, theta=theta)
         self._patience = declare(self, PoseStepParameters).patience
@@ -79,12 +76,7 @@ class PoseStepNode(Node):
         if self.exit_code is not None:
             return
         topic, pose = self._topic.topic_name, self._pose
-        if not self._sent and (why := self._own_run.met() or self._own_run.left()):
-            self.get_logger().error(f"not sent: {why}")
-            self.exit_code = 1
-            return
-        subscribed = self._topic.get_subscription_count() and not self._own_run.missing()
-        if not self._sent and subscribed:
+        if not self._sent and self._topic.get_subscription_count():
             self._topic.publish(pose)
             self._sent = True
             self._end = time.monotonic() + max(self._patience, CONFIRMATION)
@@ -133,8 +125,7 @@ class PoseStampedNode(Node):
     def __init__(self) -> None:
         super().__init__("pose2d_to_pose_stamped")
         self.exit_code: int | None = None
-        self._message = PoseStamped()
-        self._message.header.frame_id = declare(self, PoseStampedParameters).frame
+        self._frame = declare(self, PoseStampedParameters).frame
         self._topic = self.create_publisher(PoseStamped, "pose_stamped", 10)
         self.create_subscription(Pose2D, "pose2d", self._on_pose, 10)
 
@@ -145,7 +136,8 @@ class PoseStampedNode(Node):
                 throttle_duration_sec=1.0,
             )
             return
-        message = self._message
+        message = PoseStamped()
+        message.header.frame_id = self._frame
         message.header.stamp = self.get_clock().now().to_msg()
         message.pose.position.x, message.pose.position.y = pose.x, pose.y
         message.pose.orientation = quaternion(pose.theta)

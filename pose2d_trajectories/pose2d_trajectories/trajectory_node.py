@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose2D, Twist, TwistStamped
+from std_msgs.msg import Header
 
 from diffbot_msgs.msg import PoseReference
 from diffbot_node import parameter
@@ -133,9 +134,6 @@ class TrajectoryNode(PacedNode[TrajectoryParameters]):
             **options(values),
         )
         self.title, self.duration = values.trajectory, self.trajectory.duration
-        self._command = Pose2D()
-        self._reference = PoseReference()
-        self._reference.header.frame_id = values.frame
         self._command_topic = self.create_publisher(Pose2D, "command", 10)
         self._reference_topic = self.create_publisher(PoseReference, "reference", 10)
         self.topics = (self._command_topic, self._reference_topic)
@@ -143,15 +141,15 @@ class TrajectoryNode(PacedNode[TrajectoryParameters]):
     def publish(self, stamp: Time, t: float) -> None:
         """Publish the reference for time t, s."""
         now = self.trajectory.at(t)
-        message = self._reference
+        message = PoseReference()
+        message.header.frame_id = self.values.frame
         message.header.stamp = stamp
         message.x, message.y, message.theta = now.x, now.y, now.theta
         message.v, message.omega = now.v, now.omega
         message.dv, message.domega = now.dv, now.domega
         self._reference_topic.publish(message)
-        command = self._command
-        command.x, command.y, command.theta = now.x, now.y, now.theta
-        self._command_topic.publish(command)
+        if self._command_topic.get_subscription_count():
+            self._command_topic.publish(Pose2D(x=now.x, y=now.y, theta=now.theta))
 
 
 # The velocity_steps node: steps of [v, omega] at the robot's pace (see PacedNode).
@@ -200,8 +198,7 @@ class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
                 "step to 0, or set hold to -1"
             )
         self.duration = self.steps.duration
-        self._message = TwistStamped()
-        self._message.header.frame_id = values.frame
+        self._header = Header(frame_id=values.frame)
         self._last = (0.0, 0.0)
         kind = TwistStamped if values.stamped else Twist
         self._topic = self.create_publisher(kind, "cmd_vel", 10)
@@ -209,7 +206,7 @@ class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
 
     def publish(self, stamp: Time, t: float) -> None:
         """Publish the velocity for time t, s."""
-        self._message.header.stamp = stamp
+        self._header = Header(stamp=stamp, frame_id=self.values.frame)
         self._send(*self.steps.at(t))
 
     def close(self) -> None:
@@ -219,6 +216,7 @@ class VelocityStepsNode(PacedNode[VelocityStepsParameters]):
         super().close()
 
     def _send(self, linear: float, angular: float) -> None:
-        twist = self._message.twist
+        twist = Twist()
         twist.linear.x, twist.angular.z = self._last = (linear, angular)
-        self._topic.publish(self._message if self.values.stamped else twist)
+        stamped = self.values.stamped
+        self._topic.publish(TwistStamped(header=self._header, twist=twist) if stamped else twist)

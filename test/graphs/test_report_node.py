@@ -20,7 +20,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun  # noqa: E402
-from diffbot_node.stopping import FINDING_TIME, zero_to_wheels  # noqa: E402
+from diffbot_node.stop_inputs import FINDING_TIME, zero_to_wheels  # noqa: E402
 
 TRUE = (0.08444, -3.7706, 2.6468, -16.084)
 DURATION = 3.0

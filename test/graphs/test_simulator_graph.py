@@ -18,9 +18,9 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from diffbot_description.loading import share_directory  # noqa: E402
 from diffbot_msgs.msg import DynamicParameters  # noqa: E402
 from diffbot_msgs.srv import SetPayload  # noqa: E402
+from diffbot_node.node_process import make_executor  # noqa: E402
 from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
 from diffbot_node.robot_messages import NOTHING, effort_command, named_by  # noqa: E402
-from diffbot_node.running import make_executor  # noqa: E402
 from diffbot_sim import paced_simulator  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 

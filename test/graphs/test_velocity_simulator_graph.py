@@ -14,7 +14,7 @@ from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
 from diffbot_msgs.msg import VelocityParameters  # noqa: E402
-from diffbot_node.running import make_executor  # noqa: E402
+from diffbot_node.node_process import make_executor  # noqa: E402
 from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode  # noqa: E402
 
 

@@ -4,7 +4,7 @@
 import os
 
 from diffbot_bringup.xml_launch.processes import FAILURES, last_words, tell_failures
-from diffbot_node.running import VARIABLE, tell_why, told_failures
+from diffbot_node.launch_supervision import VARIABLE, tell_why, told_failures
 
 
 def test_told_and_read(tmp_path):

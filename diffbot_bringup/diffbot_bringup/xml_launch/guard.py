@@ -22,6 +22,8 @@ import signal
 import time
 from collections.abc import Iterable
 
+from diffbot_node.process_state import is_stopped
+
 # Time in s that a process has after SIGINT, and after SIGTERM, before the next signal.
 GRACE = (5.0, 5.0)
 # Time between two looks at the runner's state, s.
@@ -53,16 +55,6 @@ def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> No
         while left and time.monotonic() < deadline:
             time.sleep(0.02)
             left = [group for group in left if signal_group(group, 0)]
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether a process is stopped by a signal; false if it runs, waits, or does not exist."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The state follows the name, which is in parentheses and may contain any character.
-            return file.read().rpartition(b")")[2].split()[0] == b"T"
-    except (OSError, IndexError):
-        return False
 
 
 class Guard:

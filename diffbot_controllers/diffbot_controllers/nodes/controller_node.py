@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from geometry_msgs.msg import Pose2D, TransformStamped
 from nav_msgs.msg import Odometry
+from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose, Velocity
@@ -47,8 +49,8 @@ from diffbot_controllers.parameter_file import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
-from diffbot_node import CommandNode, EffortNode, KeptTopic, parameter, pose_from_text, to_stamp
-from diffbot_node.stopping import LATCHED
+from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
+from diffbot_node.stop_inputs import LATCHED
 
 FROM_FILE = -1.0  # value of torque_delay for the delay in the file of parameters
 OBSERVER, POSITION, VELOCITY = "observer", "position", "velocity"
@@ -102,45 +104,39 @@ C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
 class Telemetry:
-    """Publishers of a controller with their reused messages.
+    """Publishers of a controller.
 
     Args:
-        node: Publishing node; in lock-step (`wait_for_reference`) it waits for its subscribers.
+        node: Publishing node.
         status_type: Message type of `~/status`.
 
     Attributes:
-        status: Message of `~/status`; its header has a frame.
-        status_topic: Topic of this message.
-        state: Message of `~/state`.
+        status_topic: Topic `~/status`.
+        state: What every message of `~/state` has in common.
     """
 
     def __init__(self, node: CommandNode[ControllerParameters], status_type: type) -> None:
         values = node.values
-        self.status: Any = status_type()
-        self.status.header.frame_id = values.odom_frame
+        self._status_type, self._frames = status_type, (values.odom_frame, values.base_frame)
         self.state = ControllerState(duration=values.duration, parameters_source=values.parameters)
-        self.state.header.frame_id = values.base_frame
-        self._odom = Odometry(child_frame_id=values.base_frame)
-        self._odom.header.frame_id = values.odom_frame
-        self._transform = TransformStamped(child_frame_id=values.base_frame)
-        self._transform.header.frame_id = values.odom_frame
         self._rate = RateLimit(values.odom_rate)
-        resume = node.resume if values.wait_for_reference else None
-        self.status_topic = KeptTopic(node, status_type, "~/status", resume)
+        self.status_topic = CountedTopic(node, status_type, "~/status")
         self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
         self._odom_topic = node.create_publisher(Odometry, "~/odom", 10)
         self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
 
-    def publish_status(self) -> None:
-        """Publish `status` as it is."""
-        self.status_topic.publish(self.status)
+    def new_status(self) -> Any:
+        """Return a message for `~/status` with its frame."""
+        status = self._status_type()
+        status.header.frame_id = self._frames[0]
+        return status
 
     def publish_state(
         self, stamp: float, phase: int, message: str, dynamics: DynamicParameters | None
     ) -> None:
         """Publish `state` with this stamp (s), phase, message and K5..K8."""
-        state = self.state
-        state.header.stamp = to_stamp(stamp)
+        state = copy(self.state)
+        state.header = Header(stamp=to_stamp(stamp), frame_id=self._frames[1])
         state.phase, state.message = phase, message
         state.statuses = self.status_topic.count
         if dynamics is not None:
@@ -152,11 +148,16 @@ class Telemetry:
         """Publish pose, velocity and transform with this stamp, s, if due, and if read at all."""
         if odometry.time is None or not self._rate.due(stamp) or not self._has_odometry_readers():
             return
-        fill_odometry(self._odom, to_stamp(stamp), odometry)
-        self._odom_topic.publish(self._odom)
+        odom_frame, base_frame = self._frames
+        message = Odometry(child_frame_id=base_frame)
+        message.header.frame_id = odom_frame
+        fill_odometry(message, to_stamp(stamp), odometry)
+        self._odom_topic.publish(message)
         if self._tf_topic is not None:
-            fill_transform(self._transform, self._odom)
-            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
+            transform = TransformStamped(child_frame_id=base_frame)
+            transform.header.frame_id = odom_frame
+            fill_transform(transform, message)
+            self._tf_topic.publish(TFMessage(transforms=[transform]))
 
     def _has_odometry_readers(self) -> bool:
         """Return whether anybody subscribes: the messages take half as long as the law."""
@@ -171,7 +172,7 @@ class LastingDynamics:
         newest: K5..K8.
     """
 
-    kept_topics: tuple[KeptTopic, ...] = ()
+    counted_topics: tuple[CountedTopic, ...] = ()
 
     def __init__(self, newest: DynamicParameters) -> None:
         self.newest: DynamicParameters | None = newest
@@ -227,7 +228,9 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._telemetry.state.torque_limit = self.torque_limit
         self._telemetry.state.law = self.law_name
         self.references = self.make_references()
-        self.run = ReferenceRun(self, self.references, lambda: self.kept_topics, self.publish_state)
+        self.run = ReferenceRun(
+            self, self.references, lambda: self.counted_topics, self.publish_state
+        )
         self._torque_delay = self._given_delay()  # s
         self._dynamics = self._make_dynamics()
 
@@ -309,9 +312,9 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         return given
 
     @property
-    def kept_topics(self) -> tuple[KeptTopic, ...]:
+    def counted_topics(self) -> tuple[CountedTopic, ...]:
         """`~/status` and, where parameters are live, `~/adaptation`."""
-        return (self._telemetry.status_topic, *self._dynamics.kept_topics)
+        return (self._telemetry.status_topic, *self._dynamics.counted_topics)
 
     @property
     def dynamics(self) -> DynamicParameters | None:
@@ -384,8 +387,9 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         if self.exit_code is not None:
             return
         if self._dt > 0.0 and self.law.record is not None:
-            self.fill_status(self._telemetry.status, sample.stamp, self._dt, torque)
-            self._telemetry.publish_status()
+            status = self._telemetry.new_status()
+            self.fill_status(status, sample.stamp, self._dt, torque)
+            self._telemetry.status_topic.publish(status)
         self._publish_odometry()
         self.run.tell_state(sample.stamp)
 
@@ -430,7 +434,7 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         """Publish the node's phase with the parameters in use."""
         state = self._telemetry.state
         state.elapsed, state.refused = self.run.elapsed, self.refused
-        state.judgements = sum(topic.count for topic in self._dynamics.kept_topics)
+        state.judgements = sum(topic.count for topic in self._dynamics.counted_topics)
         self._telemetry.publish_state(stamp, phase, message, self.dynamics)
 
 

@@ -40,7 +40,7 @@ from diffbot_description import DynamicParameters, FrictionLaw, closed_form, whe
 from diffbot_description.dynamics import NO_FRICTION, turning_resistance
 from diffbot_ident.torque.fleet_prior import read_prior
 from diffbot_msgs import msg
-from diffbot_node import EffortNode, EffortParameters, KeptTopic, parameter, seconds, to_stamp
+from diffbot_node import CountedTopic, EffortNode, EffortParameters, parameter, seconds, to_stamp
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 
 DEFAULT = AdaptationSettings()
@@ -181,10 +181,10 @@ class DynamicsSource(Protocol):
     """Source of K5..K8 and friction for a law.
 
     Attributes:
-        kept_topics: Topics of which a report needs every message.
+        counted_topics: Topics of which a report needs every message.
     """
 
-    kept_topics: tuple[KeptTopic, ...]
+    counted_topics: tuple[CountedTopic, ...]
 
     @property
     def newest(self) -> DynamicParameters | None:
@@ -392,11 +392,8 @@ class LiveDynamics:
         self._known: deque[LiveEstimate] = deque(maxlen=10)  # to detect repeated estimates
         self._judged = LONG_AGO  # stamp of the newest estimate that was judged, s
         self._begun = False
-        self._status = msg.AdaptationStatus()
-        self._status.header.frame_id = node.values.base_frame
-        resume = node.resume if node.values.wait_for_reference else None
-        self._topic = KeptTopic(node, msg.AdaptationStatus, "~/adaptation", resume)
-        self.kept_topics: tuple[KeptTopic, ...] = (self._topic,)
+        self._topic = CountedTopic(node, msg.AdaptationStatus, "~/adaptation")
+        self.counted_topics: tuple[CountedTopic, ...] = (self._topic,)
         self._estimates = node.create_subscription(
             msg.DynamicParameters, TOPIC, self._on_message, 100
         )
@@ -503,9 +500,11 @@ class LiveDynamics:
         refuted = estimate.verified is False
         if estimate.estimated and (refuted or ALARMING & judgement.reasons.keys()):
             self._node.complain(f"{TOPIC} refused: {judgement.reason}; those in use are kept")
-        self._status.header.stamp = to_stamp(max(estimate.stamp, 0.0))
-        fill_adaptation(self._status, self._adaptation, estimate, judgement)
-        self._topic.publish(self._status)
+        status = msg.AdaptationStatus()
+        status.header.frame_id = self._node.values.base_frame
+        status.header.stamp = to_stamp(max(estimate.stamp, 0.0))
+        fill_adaptation(status, self._adaptation, estimate, judgement)
+        self._topic.publish(status)
         if not judgement.refused:
             self._keep(
                 lambda kept: kept.keep(

@@ -22,8 +22,7 @@ from arc_odometry import Anomaly, AnomalyKind, Pose
 from arc_odometry.joints import LONGEST_PROGRESS, RateLimit
 from diffbot_controllers.laws.tracking_errors import SETTLED_HEADING, SETTLED_POSITION
 from diffbot_msgs.msg import ControllerState, PoseReference
-from diffbot_node import CommandNode, CommandParameters, KeptTopic, parameter, seconds
-from diffbot_node.kept_topic import await_readers_of
+from diffbot_node import CommandNode, CommandParameters, CountedTopic, parameter, seconds
 from diffbot_node.robot_messages import TOLERANCE, create_wall_timer
 from pose2d_trajectories import Reference
 from pose2d_trajectories.reference import FIELDS
@@ -374,7 +373,7 @@ class ReferenceRun:
     Args:
         node: Node of the run.
         references: References to follow.
-        kept_topics: Function that returns the topics of which a report needs every message.
+        counted_topics: Function that returns the topics of which a report needs every message.
         publish_state: Function that publishes `~/state`; its arguments are the stamp of the newest
             state of the robot (s), the phase and a message.
         lone_topics: Further topics, besides that of the references, that only one node may publish.
@@ -387,12 +386,12 @@ class ReferenceRun:
         self,
         node: CommandNode[ReferenceParameters],
         references: ReferenceSource[Any],
-        kept_topics: Callable[[], tuple[KeptTopic, ...]],
+        counted_topics: Callable[[], tuple[CountedTopic, ...]],
         publish_state: Callable[[float, int, str], None],
         lone_topics: tuple[str, ...] = (),
     ) -> None:
         self._node, self._values, self._references = node, node.values, references
-        self._kept_topics, self._publish_state = kept_topics, publish_state
+        self._counted_topics, self._publish_state = counted_topics, publish_state
         self._lone_topics = (references.stream, *lone_topics)
         self.newest = 0.0
         self._start: float | None = None
@@ -418,25 +417,22 @@ class ReferenceRun:
 
     def waits_for(self) -> str:
         """Return which subscribers are missing before commands may start; empty if none are."""
-        for topic in self._kept_topics():
+        for topic in self._counted_topics():
             if missing := topic.missing(self._values.listeners):
                 return missing
         return ""
 
     def has_left(self) -> str:
         """Return a message if the awaited report has left; empty while it is present."""
-        for topic in self._kept_topics():
+        for topic in self._counted_topics():
             if left := topic.left_by(self._values.listeners):
                 return left
         return ""
 
     def awaits(self, stamp: float) -> str:
-        """In lock-step, return what a stamp (s) waits for: slow subscribers, or its reference."""
+        """Return what the state of a stamp (s) waits for, its reference; empty if nothing."""
         if not self._values.wait_for_reference:
             return ""
-        for topic in self._kept_topics():
-            if behind := topic.holds():
-                return behind
         if self._references.input.reaches(stamp):
             return ""
         name, stream = self._node.state_name, self._references.stream
@@ -528,8 +524,8 @@ class ReferenceRun:
     def _reference_left(self) -> bool:
         """Return whether references are needed but had no publisher for two checks."""
         references = self._references
-        in_lock_step = self._values.wait_for_reference
-        needed = self._lacks_reference() if in_lock_step else references.input.is_stream
+        waits = self._values.wait_for_reference
+        needed = self._lacks_reference() if waits else references.input.is_stream
         if self._node.count_publishers(references.stream) or not needed:
             self._left_since = None
         elif self._left_since is None:
@@ -565,7 +561,8 @@ class ReferenceRun:
         node = self._node
         if not self._ended:
             self._publish_state(self.newest, ControllerState.STOPPED, node.interruption())
-        await_readers_of(self._kept_topics(), node.exit_code is not None)
+        for topic in self._counted_topics():
+            topic.await_arrival()
         for publisher in node.publishers:
             if publisher.topic_name == node.resolve_topic_name("~/state"):
                 node.await_arrival(publisher)
@@ -587,11 +584,6 @@ class ReferenceNode(CommandNode[R_co]):
     def has_left(self) -> str:
         """Return which participant of the run has left: the simulator, or the awaited report."""
         return self.run.has_left() or super().has_left()
-
-    @property
-    def in_lock_step(self) -> bool:
-        """Whether each state of the robot waits for its reference."""
-        return self.values.wait_for_reference
 
     def awaits(self, sample: Any) -> str:
         """In lock-step, return what a sample waits for, such as its reference."""

@@ -14,12 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
+from std_msgs.msg import Header
 
 from arc_odometry import REST, UNLIMITED_RIMS, Pose, RimLimit, Velocity
 from arc_odometry.odometry_messages import heading
@@ -48,13 +50,13 @@ from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
 from diffbot_msgs.msg import ControllerState, VelocityParameters, VelocityTrackingStatus
 from diffbot_node import (
     CommandNode,
-    KeptTopic,
+    CountedTopic,
     PairLimiter,
     RobotInterface,
     parameter,
     to_stamp,
 )
-from diffbot_node.stopping import LATCHED
+from diffbot_node.stop_inputs import LATCHED
 from pose2d_trajectories import Reference
 
 FROM_PARAMETER = "sigma"
@@ -253,7 +255,7 @@ class TrackingTelemetry:
         settings: Settings of the tracker.
 
     Attributes:
-        state: Message of `~/state`.
+        state: What every message of `~/state` has in common.
         status_topic: Topic `~/status`.
     """
 
@@ -261,17 +263,8 @@ class TrackingTelemetry:
         self, node: CommandNode[TrackingParameters], frame: str, settings: TrackerSettings
     ) -> None:
         self.state = ControllerState()
-        self.state.header.frame_id = "base_link"
-        self._status = status = VelocityTrackingStatus()
-        status.header.frame_id = frame
-        status.damping, status.b = float(settings.damping), float(settings.b)
-        status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
-        limits = settings.limits
-        status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]
-        self._parameters = VelocityParameters()
-        self._parameters.header.frame_id = "base_link"
-        resume = node.resume if node.values.wait_for_reference else None
-        self.status_topic = KeptTopic(node, VelocityTrackingStatus, "~/status", resume)
+        self._settings, self._frame = settings, frame
+        self.status_topic = CountedTopic(node, VelocityTrackingStatus, "~/status")
         self._state_topic = node.create_publisher(ControllerState, "~/state", LATCHED)
         self._parameters_topic = node.create_publisher(VelocityParameters, "~/parameters", LATCHED)
 
@@ -296,8 +289,13 @@ class TrackingTelemetry:
             found: Estimates of dead bands and dead times.
             time_step: Time since the previous sample, s.
         """
-        status = self._status
+        status, settings = VelocityTrackingStatus(), self._settings
+        status.header.frame_id = self._frame
         status.header.stamp = to_stamp(sample.stamp)
+        status.damping, status.b = float(settings.damping), float(settings.b)
+        status.k_v, status.k_w = float(settings.k_v), float(settings.k_w)
+        limits = settings.limits
+        status.limits[:] = [float(limits.linear_velocity), float(limits.angular_velocity)]
         for message, pose in (
             (status.set_point, reference),
             (status.process_value, sample.pose),
@@ -331,17 +329,19 @@ class TrackingTelemetry:
         found: CommandEstimate,
     ) -> None:
         """Publish `state` with stamp (s), phase and message, and sigma and dead bands in use."""
-        self.state.header.stamp = self._parameters.header.stamp = to_stamp(stamp)
-        self.state.phase, self.state.message = phase, message
-        self.state.statuses = self.status_topic.count
-        self._state_topic.publish(self.state)
-        self._parameters.sigma[:] = sigma.as_array()
-        self._parameters.covariance_diagonal[:] = variances
-        self._parameters.dead_band[:] = [float(known.width) for known in bands]
-        self._parameters.dead_band_variance[:] = found.band_variances
-        self._parameters.dead_time[:] = found.dead_times
-        self._parameters.dead_time_variance[:] = found.dead_time_variances
-        self._parameters_topic.publish(self._parameters)
+        header = Header(stamp=to_stamp(stamp), frame_id="base_link")
+        state = copy(self.state)
+        state.header, state.phase, state.message = header, phase, message
+        state.statuses = self.status_topic.count
+        self._state_topic.publish(state)
+        parameters = VelocityParameters(header=header)
+        parameters.sigma[:] = sigma.as_array()
+        parameters.covariance_diagonal[:] = variances
+        parameters.dead_band[:] = [float(known.width) for known in bands]
+        parameters.dead_band_variance[:] = found.band_variances
+        parameters.dead_time[:] = found.dead_times
+        parameters.dead_time_variance[:] = found.dead_time_variances
+        self._parameters_topic.publish(parameters)
 
 
 class VelocityInterface(RobotInterface):
@@ -358,11 +358,11 @@ class VelocityInterface(RobotInterface):
     taker = "the robot's driver, or set stamped to the type that it expects (TwistStamped or Twist)"
 
     def __init__(self, limits: VelocityLimits, frame: str, stamped: bool) -> None:
-        self._frame = frame
-        self._twist = TwistStamped() if stamped else Twist()
+        self._frame, self._stamped = frame, stamped
+        self._newest = 0.0  # stamp of the newest odometry, s
         super().__init__(
             (Odometry, "odom"),
-            (type(self._twist), "cmd_vel"),
+            (TwistStamped if stamped else Twist, "cmd_vel"),
             PairLimiter(
                 "velocity", "(m/s, rad/s)", (limits.linear_velocity, limits.angular_velocity)
             ),
@@ -375,6 +375,7 @@ class VelocityInterface(RobotInterface):
             ValueError: The frame is another one, the orientation is no rotation, or a number is not
                 finite.
         """
+        self._newest = stamp
         frame = message.header.frame_id
         if frame not in ("", self._frame):
             raise ValueError(
@@ -388,16 +389,14 @@ class VelocityInterface(RobotInterface):
             Velocity(twist.linear.x, twist.angular.z),
         )
 
-    def message_of(self, command: tuple[float, float], answered: float) -> Twist | TwistStamped:
-        """Return a velocity command, m/s and rad/s, with the stamp of the answered odometry, s."""
-        message = self._twist
-        twist = message
-        if isinstance(message, TwistStamped):
-            twist = message.twist
-            message.header.stamp = to_stamp(answered)
-            message.header.frame_id = "base_link"
+    def message_of(self, command: tuple[float, float]) -> Twist | TwistStamped:
+        """Return a velocity command, m/s and rad/s, with the stamp of the newest odometry."""
+        twist = Twist()
         twist.linear.x, twist.angular.z = float(command[0]), float(command[1])
-        return message
+        if not self._stamped:
+            return twist
+        header = Header(stamp=to_stamp(self._newest), frame_id="base_link")
+        return TwistStamped(header=header, twist=twist)
 
 
 class VelocityTrackingNode(ReferenceNode[TrackingParameters]):

@@ -19,12 +19,12 @@ from importlib import import_module
 from typing import Any, cast
 
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from diffbot_node import declare, parameter, subscribe_to_states
-from diffbot_node.robot_messages import Presence, create_wall_timer
-from diffbot_node.stopping import LATCHED
+from diffbot_node import Node, declare, parameter, subscribe_to_states
+from diffbot_node.presence import Presence
+from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.stop_inputs import LATCHED
 from diffbot_sim.faults.fault import Fault, Relay, load_script
 from diffbot_sim.faults.injector import CAPACITY, FaultInjector, check_fields
 from diffbot_sim.faults.message_fields import NANOSECONDS

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 
 from diffbot_description import load_robot
-from diffbot_node import declare, parameter, pose_from_text, seconds
-from diffbot_node.own_run import ROBOT, OwnRun
+from diffbot_node import Node, declare, parameter, pose_from_text, seconds
+from diffbot_node.launch_supervision import say_last_words
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.running import say_last_words
 from diffbot_sim.child_processes import Launch
 from diffbot_sim.engines import make_simulator
 from diffbot_sim.gz.launches import STEP, check_installed, left_out
@@ -78,7 +76,6 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
 
     def __init__(self, parameters: type[E_co]) -> None:
         super().__init__("simulator")
-        self._own_run = OwnRun(self, ROBOT)
         self.exit_code: int | None = None
         self.values: E_co = declare(self, parameters)
         refuse_unsupported(self.values)
@@ -109,7 +106,7 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
         self._truth.publish_parameters(0.0, closed_form_message(truth))
         self._true_pose = GzPose(STEP)
         self.create_subscription(Odometry, odometry, self._on_odometry, 10)
-        self._commanders = CommandPublishers(self, COMMANDS, self.values.patience, self._own_run)
+        self._commanders = CommandPublishers(self, COMMANDS, self.values.patience)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
 
     def _on_odometry(self, message: Odometry) -> None:

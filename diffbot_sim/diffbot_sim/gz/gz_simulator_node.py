@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node for Gazebo (Ionic or newer), driven in lock-step through ros_gz_bridge.
+"""The simulator node for Gazebo (Ionic or newer), driven step by step through ros_gz_bridge.
 
 Towards the suite it has the topics of the other simulators: it publishes `joint_states` and `clock`
 once per control period, `ground_truth` and `ground_truth/dynamic_parameters` (latched); it
@@ -22,14 +22,13 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any
 
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
 from arc_odometry import JointSample
 from diffbot_description import Robot
-from diffbot_node import parameter
-from diffbot_node.robot_messages import answers
+from diffbot_node import Node, parameter
+from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.senders import Origin
 from diffbot_sim.gz.external_simulator import ExternalParameters, ExternalSimulator
 from diffbot_sim.gz.launches import CONTROL_SERVICE, PREFIX, STEP, launch_gz
@@ -40,9 +39,9 @@ from diffbot_sim.gz.stepped_robot import (
     damping_gains,
     moves_at_any_torque,
 )
-from diffbot_sim.paced_simulator import LOOK_PERIOD, Pacer, Refusal
+from diffbot_sim.paced_simulator import LOOK_PERIOD, Pacer
 from diffbot_sim.simulator_parameters import SensorParameters, make_actuator, make_encoders
-from diffbot_sim.simulator_topics import CommandTopic, SimulatorTopics
+from diffbot_sim.simulator_topics import CommandTopic, SimulatorTopics, second_publisher
 
 # The ROS side of ros_gz_bridge: torques and their confirmation, wheel states, pose, and the world's
 # steps. Its topics are those of config/gz_bridge.yaml.
@@ -155,7 +154,11 @@ class GzParameters(SensorParameters, ExternalParameters):
     """Parameters of gz_simulator."""
 
     period: float = parameter(0.01, "control period, s; whole ms", minimum=0.001, maximum=0.1)
-    speed: float = parameter(0.0, "robot time per wall time; 0: as fast as it goes", minimum=0.0)
+    speed: float = parameter(
+        0.0,
+        "robot time per wall time; 0: as fast as it goes (real time in a process of its own)",
+        minimum=0.0,
+    )
     start_gazebo: bool = parameter(True, "start Gazebo and its bridge; false: they run already")
 
 
@@ -164,6 +167,8 @@ REPEAT_PERIOD = 0.05
 # Wall time between the first confirmed torque and the first period, s, for the discovery of the
 # other topics.
 SETTLING = 0.5
+# Time between two looks whether robot time is due, s of wall time.
+TICK = 0.002
 # Gazebo's silence ends the run after this, s of wall time.
 SILENCE = 10.0
 
@@ -212,16 +217,21 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
         self._phase = Exchange.STARTING
         self._sample = JointSample(0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
         self._ignored = 0
-        self._answered = False  # whether any state was answered so far
+        self._answered = False  # whether a command has arrived since the newest state
+        self._obeyed = False  # whether any command was obeyed so far
+        self._command = (0.0, 0.0)
         self._sent = self._published = self._progress = time.monotonic()
         self._first_seen: float | None = None
-        self._pacer = Pacer(values.speed)
+        self._pacer = Pacer(values.speed or (0.0 if self.composed else 1.0))
         self._prepare("gz", values.start_gazebo, f"{PREFIX}odometry")
         self._topics = SimulatorTopics(self, self.robot)
         self._gz = GzTopics(self, self.robot, self._on_reading, self._on_seen)
         self._world = GzWorld(self, self._fail)
         CommandTopic(self, self.robot, self._on_command)
-        self._refusal = Refusal(self, self._topics.publishers, self._own_run)
+        if self.room is not None:
+            self.room.when_idle(self._go_on)
+        if values.speed > 0.0 or self.room is None:
+            create_wall_timer(self, TICK, self._look_whether_due)
         if values.start_gazebo:
             self._launch = launch_gz(self.robot, self._start, values.gui)
             partition = self._launch.environment["GZ_PARTITION"]
@@ -229,23 +239,30 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
 
     # A control period: command, torque seen, step, state.
 
-    def _on_command(
-        self, command: tuple[float, float], named: float | None, _came_from: Origin
-    ) -> None:
-        if self._refusal.stands or self._phase is not Exchange.ASKING:
-            return
-        if not answers(named, self._sample.stamp):
-            return
-        if not self._answered:
-            if self._own_run.missing():
-                return
-            self._answered = True
+    def _on_command(self, command: tuple[float, float], _came_from: Origin) -> None:
+        self._command, self._answered = command, True
+        if self.room is None:
+            self._go_on()
+
+    def _go_on(self) -> bool:
+        """Begin the next period if the newest state is answered and time is due."""
+        if not self._answered or self._phase is not Exchange.ASKING or self.exit_code is not None:
+            return False
+        if not self._obeyed:
+            self._obeyed = True
             self._pacer.restart(self._sample.stamp)
-        self._stepped.command(command)
+        elif self._pacer.delay(self._sample.stamp + self.values.period) > 0.0:
+            return False
+        self._answered = False
+        self._stepped.command(self._command)
         self._phase = Exchange.SENDING
         self._progress = time.monotonic()
         self._send()
         self._on_seen()
+        return True
+
+    def _look_whether_due(self) -> None:
+        self._go_on()
 
     def _send(self) -> None:
         self._sent = time.monotonic()
@@ -262,8 +279,6 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
             self._world.step(self._steps)
 
     def _on_reading(self, reading: WheelReading) -> None:
-        if self._refusal.stands:
-            return
         if self._phase is Exchange.STARTING:
             self._begin(reading)
             return
@@ -276,8 +291,6 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
         if self._stepped.ignored > self._ignored:
             self._ignored = self._stepped.ignored
             self.get_logger().warning("Gazebo had not received the torque yet; it is reported as 0")
-        if (delay := self._pacer.delay(sample.stamp)) > 0.0:
-            time.sleep(delay)
         self._send_state()
 
     def _begin(self, reading: WheelReading) -> None:
@@ -292,7 +305,7 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
 
     def _ask_again(self) -> None:
         """Publish the state again, with the same stamp, as it is not answered yet."""
-        if not self._answered:
+        if not self._obeyed:
             # Gazebo publishes no pose before the world has advanced.
             self._truth.publish_motion(self._sample.stamp, self._start, (0.0, 0.0))
         self._send_state()
@@ -306,11 +319,9 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        self.exit_code = self._refusal.exit_code(self._answered)
-        if self._refusal.stands:
-            return
-        if (fault := self._launch.fault()) is not None:
-            self._fail(fault)
+        why = second_publisher(self, self._topics.publishers) or self._launch.fault()
+        if why is not None:
+            self._fail(why)
             return
         if self._phase is Exchange.STARTING:
             self._send()  # zero; its confirmation shows that torques reach Gazebo
@@ -323,7 +334,7 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
                 self._fail(f"after {self.values.patience:g} s of wall time {self._missing()}")
             return
         if self._phase is Exchange.ASKING:
-            if time.monotonic() - self._published >= LOOK_PERIOD:
+            if not self._answered and time.monotonic() - self._published >= LOOK_PERIOD:
                 self._ask_again()
             return
         if self._phase is Exchange.SENDING and time.monotonic() - self._sent > REPEAT_PERIOD:
@@ -345,5 +356,7 @@ class GzSimulatorNode(ExternalSimulator[GzParameters]):
 
     def close(self) -> None:
         """Send zero torque, and stop Gazebo, the bridge and all other programs started."""
+        if self.room is not None:
+            self.room.forget(self._go_on)
         self._gz.send((0.0, 0.0))
         super().close()

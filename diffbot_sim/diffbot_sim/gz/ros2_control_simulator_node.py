@@ -65,7 +65,7 @@ class Ros2ControlSimulatorNode(ExternalSimulator[Ros2ControlParameters]):
     def _look_around(self) -> None:
         if self.exit_code is not None:
             return
-        if why := self._launch.fault() or self._own_run.met():
+        if why := self._launch.fault():
             self._fail(why)
             return
         if not self._launch.is_ready:

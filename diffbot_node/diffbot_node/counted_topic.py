@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topics whose messages are counted, so that a report can say how many of them it has missed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.qos import QoSProfile
+
+from diffbot_node.intra_process import Node
+
+# Messages that are kept for a subscriber that is late, on either side.
+COUNTED = QoSProfile(depth=200)
+# How long a last message may take to arrive, s of wall time.
+ARRIVAL_PATIENCE = 0.5
+
+
+class CountedTopic:
+    """Counts messages 1, 2, 3 and so on, in their field `count` if they have one.
+
+    Args:
+        node: The node that publishes.
+        message_type: Type of the messages.
+        topic: Name of the topic.
+
+    Attributes:
+        count: Number of messages published so far.
+    """
+
+    def __init__(self, node: Node, message_type: Any, topic: str) -> None:
+        self.count = 0
+        self._tells = "count" in message_type.get_fields_and_field_types()
+        self._publisher = node.create_publisher(message_type, topic, COUNTED)
+
+    @property
+    def name(self) -> str:
+        """Name of the topic."""
+        return str(self._publisher.topic_name)
+
+    @property
+    def subscribers(self) -> int:
+        """Number of subscribers."""
+        return int(self._publisher.get_subscription_count())
+
+    def publish(self, message: Any) -> None:
+        """Publish a message; it must not be changed from then on."""
+        self.count += 1
+        if self._tells:
+            message.count = self.count
+        self._publisher.publish(message)
+
+    def await_arrival(self) -> None:
+        """Wait briefly until all subscribers have the last message, which ending could lose."""
+        self._publisher.wait_for_all_acked(Duration(seconds=ARRIVAL_PATIENCE))
+
+    def missing(self, listeners: int) -> str:
+        """Who must arrive before the first message for so many subscribers; empty if nobody."""
+        more = listeners - self.subscribers if listeners else 0
+        if more <= 0:
+            return ""
+        return f"{more} more subscriber{'s' if more > 1 else ''} of {self.name} needed"
+
+    def left_by(self, listeners: int) -> str:
+        """Why a run that began with so many subscribers must end; empty if all are still there."""
+        there = self.subscribers if listeners else 0
+        if there >= listeners:
+            return ""
+        return f"{there} of {listeners} subscribers of {self.name} are left: the report has ended"

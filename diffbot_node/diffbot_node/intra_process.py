@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages between nodes in one process, without the middleware.
+
+A publisher hands its message to the subscriptions of its topic in the same process: the very
+object, so nobody changes a message that was published or received. All messages wait in one queue
+and are delivered in the order in which they were published, one callback after the other. When the
+queue is empty, everything that a message has caused is done; then the functions given to
+`when_idle` are called. By that a simulator advances its time in lock-step.
+
+Nodes in other processes notice no difference. Every topic exists in the middleware, too: messages
+of other processes arrive as usual, and a message is published there if another process subscribes,
+or may do so later (durability transient_local). The middleware then brings this process a copy of
+its own message, which is dropped: the copy equals one of the latest messages sent, byte by byte.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+import rclpy.node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_compatible
+from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.subscription import Subscription
+
+# Sent messages of a topic that are remembered to recognise their copies.
+REMEMBERED = 256
+# Period at which publishers count their subscribers in other processes, s of wall time.
+COUNT_PERIOD = 0.02
+
+Step = Callable[[], bool]
+"""Does what is due when no message waits; returns whether it did anything."""
+
+
+class IntraProcess:
+    """The queue of one process; `Node` uses it once it is `active`."""
+
+    def __init__(self) -> None:
+        self._queue: deque[tuple[LocalSubscription, Any, dict[str, Any]]] = deque()
+        self._topics: dict[tuple[str, type], _Topic] = {}
+        self._steps: list[Step] = []
+        self._counted = 0.0
+
+    def when_idle(self, step: Step) -> None:
+        """Call `step` whenever all published messages have been delivered."""
+        self._steps.append(step)
+
+    def forget(self, step: Step) -> None:
+        """Call `step` no more."""
+        self._steps = [each for each in self._steps if each != step]
+
+    def deliver(self, duration: float) -> bool:
+        """Deliver what waits, and call the idle functions.
+
+        Args:
+            duration: Wall time after which the rest is left for the next call, s.
+
+        Returns:
+            Whether there is a rest.
+        """
+        queue, clock = self._queue, time.monotonic
+        end = (now := clock()) + duration
+        if now - self._counted >= COUNT_PERIOD:
+            self._counted = now
+            for topic in self._topics.values():
+                topic.count()
+        while True:
+            while queue:
+                subscription, message, information = queue.popleft()
+                subscription.take(message, information)
+                if clock() >= end:
+                    return True
+            if not any([step() for step in self._steps]):
+                return bool(queue)
+            if clock() >= end:
+                return True
+
+    def enqueue(
+        self, subscription: LocalSubscription, message: Any, information: dict[str, Any]
+    ) -> None:
+        """Let a subscription receive a message after all that were published before."""
+        self._queue.append((subscription, message, information))
+
+    def topic(self, name: str, message_type: type) -> _Topic:
+        """Return what this process has of a topic, by its full name and type."""
+        return self._topics.setdefault((name, message_type), _Topic())
+
+
+class _Topic:
+    """Publishers and subscriptions of one topic in this process."""
+
+    def __init__(self) -> None:
+        self.publishers: list[LocalPublisher] = []
+        self.subscriptions: list[LocalSubscription] = []
+
+    def add_publisher(self, publisher: LocalPublisher) -> None:
+        self.publishers.append(publisher)
+        publisher.connect(self.subscriptions)
+
+    def add_subscription(self, subscription: LocalSubscription) -> None:
+        self.subscriptions.append(subscription)
+        for publisher in self.publishers:
+            publisher.connect(self.subscriptions)
+            publisher.send_kept(subscription)
+
+    def remove(self, part: LocalPublisher | LocalSubscription) -> None:
+        self.publishers = [each for each in self.publishers if each is not part]
+        self.subscriptions = [each for each in self.subscriptions if each is not part]
+        for publisher in self.publishers:
+            publisher.connect(self.subscriptions)
+
+    def count(self) -> None:
+        for publisher in self.publishers:
+            publisher.count()
+
+    def has_sent(self, data: bytes) -> bool:
+        return any(publisher.has_sent(data) for publisher in self.publishers)
+
+
+class LocalPublisher:
+    """A publisher that reaches the subscriptions of its own process directly.
+
+    It has the methods of an rclpy Publisher.
+
+    Args:
+        publisher: The publisher in the middleware.
+        room: The process's queue.
+    """
+
+    def __init__(self, publisher: Publisher[Any], room: IntraProcess) -> None:
+        self._publisher, self._room = publisher, room
+        qos: QoSProfile = publisher.qos_profile
+        latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
+        self._kept: deque[Any] | None = deque(maxlen=max(qos.depth, 1)) if latched else None
+        self._receivers: tuple[LocalSubscription, ...] = ()
+        self._subscribers = 0
+        self._sends = latched
+        self._sent: dict[bytes, None] = {}
+        # What rclpy tells with a message; here it identifies the publisher.
+        key = f"{publisher.topic_name} {id(self)}".encode()
+        self._information: dict[str, Any] = {"publisher_gid": {"data": key}}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._publisher, name)
+
+    def publish(self, message: Any) -> None:
+        """Publish a message, which must not be changed from then on."""
+        enqueue, information = self._room.enqueue, self._information
+        for subscription in self._receivers:
+            enqueue(subscription, message, information)
+        if self._kept is not None:
+            self._kept.append(message)
+        if self._sends:
+            data = serialize_message(message)
+            self._sent[data] = None
+            if len(self._sent) > REMEMBERED:
+                del self._sent[next(iter(self._sent))]
+            self._publisher.publish(data)
+
+    def get_subscription_count(self) -> int:
+        """Return the number of subscriptions, as counted within the last COUNT_PERIOD."""
+        return self._subscribers
+
+    def connect(self, subscriptions: list[LocalSubscription]) -> None:
+        """Deliver to those of these subscriptions whose quality of service fits."""
+        own = self._publisher.qos_profile
+        self._receivers = tuple(each for each in subscriptions if _fit(own, each.qos))
+        self.count()
+
+    def send_kept(self, subscription: LocalSubscription) -> None:
+        """Deliver what a new subscription must receive although it was published before."""
+        if self._kept is None or subscription not in self._receivers or not subscription.latched:
+            return
+        for message in self._kept:
+            self._room.enqueue(subscription, message, self._information)
+
+    def count(self) -> None:
+        """Count the subscribers; from then on send messages if other processes have any."""
+        self._subscribers = max(self._publisher.get_subscription_count(), len(self._receivers))
+        self._sends = self._kept is not None or self._subscribers > len(self._receivers)
+
+    def has_sent(self, data: bytes) -> bool:
+        """Whether this is one of the latest messages sent through the middleware."""
+        return data in self._sent
+
+
+class LocalSubscription:
+    """A subscription that publishers of its own process reach directly.
+
+    Args:
+        callback: Called with a message; a function of two parameters also with rclpy's metadata.
+        message_type: Type of the messages.
+        qos: Quality of service.
+        raw: Whether the callback wants serialized messages.
+        topic: What this process has of the topic.
+    """
+
+    # Two parameters: rclpy then passes its metadata, too.
+    __signature__ = Signature(
+        [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("message", "information")]
+    )
+
+    def __init__(
+        self,
+        callback: Callable[..., None],
+        message_type: type,
+        qos: QoSProfile,
+        raw: bool,
+        topic: Any,
+    ) -> None:
+        self._callback, self._type, self._raw, self._topic = callback, message_type, raw, topic
+        self._informed = len(signature(callback).parameters) == 2
+        self._ended = False
+        self.qos = qos
+        self.latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
+
+    def __call__(self, *arguments: Any) -> None:
+        """Receive a serialized message from the middleware, unless it is a copy of an own one."""
+        # rclpy's EventsExecutor passes message and metadata as one tuple, in some versions.
+        data, information = arguments[0] if len(arguments) == 1 else arguments
+        if not self._topic.has_sent(bytes(data)):
+            self._call(data if self._raw else deserialize_message(data, self._type), information)
+
+    def take(self, message: Any, information: dict[str, Any]) -> None:
+        """Receive a message of this process."""
+        if not self._ended:
+            self._call(serialize_message(message) if self._raw else message, information)
+
+    def _call(self, message: Any, information: Any) -> None:
+        if self._informed:
+            self._callback(message, information)
+        else:
+            self._callback(message)
+
+    def end(self) -> None:
+        """Receive nothing any more, also of what waits in the queue."""
+        self._ended = True
+        self._topic.remove(self)
+
+
+def _fit(offered: QoSProfile, wanted: QoSProfile) -> bool:
+    return bool(qos_check_compatible(offered, wanted)[0] != QoSCompatibility.ERROR)
+
+
+class Node(rclpy.node.Node):
+    """The base of all nodes: an rclpy node whose messages stay in its process if they can.
+
+    Nodes that are composed in one process use the queue `Node.room`; a node that is alone in its
+    process has none, and then this is an rclpy node like any other.
+
+    Attributes:
+        leaves_first: Whether it is closed before the others when a process of nodes ends.
+    """
+
+    room: IntraProcess | None = None
+    leaves_first = False
+
+    # rclpy's constructor creates publishers before a subclass could set these.
+    _local_parts: dict[int, Any] = {}
+
+    @property
+    def composed(self) -> bool:
+        """Whether the node shares its process with others, in which nothing is lost or late."""
+        return self.room is not None
+
+    def create_publisher(  # type: ignore[override]  # same parameters, with less exact types
+        self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **more: Any
+    ) -> Any:
+        """See rclpy; the publisher also reaches the subscriptions of this process directly."""
+        publisher = super().create_publisher(msg_type, topic, qos_profile, **more)
+        if self.room is None:
+            return publisher
+        local = LocalPublisher(publisher, self.room)
+        self.room.topic(publisher.topic_name, msg_type).add_publisher(local)
+        self._local_parts = {**self._local_parts, id(publisher): local}
+        return local
+
+    def create_subscription(  # type: ignore[override]  # as above
+        self,
+        msg_type: Any,
+        topic: str,
+        callback: Callable[..., None],
+        qos_profile: QoSProfile | int,
+        *,
+        raw: bool = False,
+        **more: Any,
+    ) -> Subscription[Any]:
+        """See rclpy; publishers of this process reach the subscription directly, too."""
+        room = self.room
+        if room is None:
+            return super().create_subscription(
+                msg_type, topic, callback, qos_profile, raw=raw, **more
+            )
+        qos = qos_profile if isinstance(qos_profile, QoSProfile) else QoSProfile(depth=qos_profile)
+        name = self.resolve_topic_name(topic)
+        local = LocalSubscription(callback, msg_type, qos, raw, room.topic(name, msg_type))
+        subscription = super().create_subscription(msg_type, topic, local, qos, raw=True, **more)
+        room.topic(name, msg_type).add_subscription(local)
+        self._local_parts = {**self._local_parts, id(subscription): local}
+        return subscription
+
+    def destroy_publisher(self, publisher: Any) -> bool:
+        """See rclpy."""
+        inner = publisher._publisher if isinstance(publisher, LocalPublisher) else publisher
+        self._leave_room(inner)
+        return bool(super().destroy_publisher(inner))
+
+    def destroy_subscription(self, subscription: Subscription[Any]) -> bool:
+        """See rclpy."""
+        self._leave_room(subscription)
+        return bool(super().destroy_subscription(subscription))
+
+    def destroy_node(self) -> None:
+        """See rclpy."""
+        for part in [*self.publishers, *self.subscriptions]:
+            self._leave_room(part)
+        super().destroy_node()
+
+    def _leave_room(self, part: Any) -> None:
+        local = self._local_parts.get(id(part))
+        if isinstance(local, LocalSubscription):
+            local.end()
+        elif isinstance(local, LocalPublisher) and self.room is not None:
+            self.room.topic(local.topic_name, local.msg_type).remove(local)

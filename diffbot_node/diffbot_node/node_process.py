@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one node, or several composed nodes, in a process, and closes them on every way out.
+
+Composed nodes exchange messages directly (intra_process.py). They have one executor, one signal
+handling and one order of leaving: nodes that command a robot send their last zero first; the others
+then still receive what these have published, and a report is written from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Protocol, cast
+
+import rclpy
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
+
+from diffbot_node.forced_exit import exit_after
+from diffbot_node.intra_process import IntraProcess, Node
+from diffbot_node.launch_supervision import FAILED_HERE, STARTER, VARIABLE, last_words, tell_why
+from diffbot_node.peers import PEERS, join_launch
+
+# The executor returns at least this often, so that a signal or an end is noticed, s.
+WAKE_PERIOD = 0.05
+# In a process of several nodes: wall time for which messages are delivered before the executor has
+# its turn, for which the executor waits meanwhile, and for which it may go on, s. By them an
+# emergency stop from outside acts within 100 ms, however fast a simulation is.
+SLICE, GLANCE, LONGEST_TURN = 0.02, 1e-4, 0.01
+# Signals that end a node cleanly; a terminal that closes sends SIGHUP, and Ctrl-Z SIGTSTP: a node
+# that it stopped could not command zero any more.
+ENDING_SIGNALS = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+    signal.SIGTSTP,
+)
+
+# Longest time for leaving the graph, s; see `exit_after`.
+LEAVING_TIME = 10
+
+# Part of ROS's error message about a list in which only some numbers have a decimal point.
+MIXED_LIST = "Sequence should be of same type"
+
+
+class RunnableNode(Protocol):
+    """A node that `run_node` can run, besides being an rclpy Node."""
+
+    exit_code: int | None
+    """Exit status once the node has ended on its own, or `close` has set it; None before."""
+
+    def close(self) -> None:
+        """Called once, with the context still valid, on every way out."""
+
+
+class Interrupted(BaseException):
+    """A signal arrived while a node was created, or within `interruptible`."""
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a signal end work of some seconds: the creation of a node, or a long callback.
+
+    Otherwise `run_node` handles signals only between callbacks. Do not use it while the node drives
+    a robot.
+
+    Raises:
+        Interrupted: At the first of ENDING_SIGNALS.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread receives signals
+        return
+    before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    came = False
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        note = before[signal.Signals(number)]
+        if callable(note):
+            note(number, frame)
+        # Only the first one raises: what it interrupts must be able to clean up.
+        first, came = not came, True
+        if first:
+            raise Interrupted
+
+    try:
+        for number in ENDING_SIGNALS:
+            signal.signal(number, on_signal)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def make_executor() -> Executor:
+    """Return an executor of the kind that `run_node` uses.
+
+    Its `spin_once` needs a timeout above 0: without one EventsExecutor neither waits nor delivers.
+    """
+    try:
+        # Uses half the CPU time of the single-threaded executor; available since Jazzy.
+        from rclpy.experimental import EventsExecutor  # type: ignore[attr-defined]  # unexported
+
+        return EventsExecutor()
+    except ImportError:
+        return SingleThreadedExecutor()
+
+
+def run_node(
+    create: Callable[[], Node], args: list[str] | None = None, interrupted: int = 0
+) -> int:
+    """Create a node, run it to its end, close it, and return the process's exit status.
+
+    A node ends by setting its `exit_code`, by one of ENDING_SIGNALS, when its launch is gone, or by
+    an exception in a callback (status 1). Errors in the command line, the parameters, the
+    installation or a program that the node starts (a ValueError, ImportError or OSError of
+    `create`) are printed as a plain sentence.
+
+    Args:
+        create: Creates the node, a RunnableNode.
+        args: Command line; None takes the process's own.
+        interrupted: Exit status after a signal; 0 for nodes that run until one arrives. In a
+            launch, which knows whether it has sent the signal, 128 + its number instead.
+    """
+    return _Process(None, interrupted).run([create], args)
+
+
+def run_composed(create: Sequence[Callable[[], Node]], args: list[str] | None = None) -> int:
+    """Create nodes in this process, run them to their end, and return its exit status.
+
+    The process ends when all nodes have ended; if one of them fails, the others end, too.
+
+    Args:
+        create: Creates the nodes, in this order: those that must miss nothing first.
+        args: Command line; None takes the process's own. Parameters and remappings apply to every
+            node that they fit.
+    """
+    return _Process(IntraProcess(), 0).run(create, args)
+
+
+class _Process:
+    """The nodes of this process, from their creation to the exit status; see `run_node`.
+
+    Args:
+        room: The queue of composed nodes; None: there is only one node.
+        interrupted: See `run_node`.
+    """
+
+    def __init__(self, room: IntraProcess | None, interrupted: int) -> None:
+        self._room, self._interrupted = room, interrupted
+        self._signals: list[int] = []
+        self._nodes: list[Node] = []
+        self._executor: Executor | None = None
+        self._status: int | None = None
+
+    def run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
+        """Run the nodes; return the exit status."""
+        for number in ENDING_SIGNALS:
+            signal.signal(number, self._on_signal)
+        join_launch(args)
+        status = 1
+        try:
+            status = self._run(create, args)
+            return status
+        finally:
+            # One that a signal, or the failure of another node, has ended is no failure of its own.
+            PEERS.leave(0 if self._signals or PEERS.failures() else status)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._signals.append(number)
+        PEERS.interrupted = True
+
+    def _run(self, create: Sequence[Callable[[], Node]], args: list[str] | None) -> int:
+        # rclpy's own handlers shut the context down at once, and a last message would be lost.
+        try:
+            rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        except RuntimeError as error:
+            _refuse(_explained(str(error)))
+            return 1
+        Node.room = self._room
+        try:
+            self._create(create)
+            if self._status is None:
+                self._spin()
+            self._leave()
+            return self._status or 0
+        finally:
+            Node.room = None
+            try_shutdown()
+
+    def _create(self, create: Sequence[Callable[[], Node]]) -> None:
+        try:
+            with interruptible():
+                for each in create:
+                    if self._signals:
+                        break
+                    self._nodes.append(each())
+        except Interrupted:
+            pass
+        except Exception as error:
+            # A library with a bare `except` may turn the interruption into an error of its own.
+            if not self._signals:
+                known = isinstance(error, (ValueError, ImportError, OSError))
+                why = str(error) if known else f"{type(error).__name__}: {error}"
+                _refuse(why)
+                self._fail(f"(exit code 1): {why}")
+                if not known:
+                    raise
+        if self._signals:
+            self._status = self._after_signal()
+
+    def _fail(self, what: str, status: int = 1) -> None:
+        self._status = self._status or status
+        FAILED_HERE.append(what)
+
+    def _after_signal(self) -> int:
+        """Return the exit status of a node that a signal ends; see `run_node`."""
+        return 128 + self._signals[0] if VARIABLE in os.environ else self._interrupted
+
+    def _spin(self) -> None:
+        self._executor = executor = make_executor()
+        for node in self._nodes:
+            executor.add_node(node)
+        # Exclude all present objects, which stay alive, from garbage collection: a full collection
+        # would delay a command by about 20 ms.
+        gc.freeze()
+        try:
+            while self._nodes and self._status is None:
+                self._turn(executor)
+                STARTER.wake_launch()
+                for node in [node for node in self._nodes if _runnable(node).exit_code is not None]:
+                    self._close(node)
+                if failures := PEERS.failures():
+                    log = get_logger("diffbot")
+                    log.error(f"failed: {', '.join(failures)}; this process ends, too")
+                    self._status = 1
+                elif self._nodes and (self._signals or STARTER.launch_has_gone()):
+                    self._status = self._after_signal() if self._signals else self._interrupted
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            get_logger("diffbot").fatal(why)
+            tell_why(why)
+            self._fail(why)
+            traceback.print_exc()
+
+    def _turn(self, executor: Executor) -> None:
+        """Deliver messages of this process, and let the executor handle what comes from outside."""
+        if self._room is None or not self._room.deliver(SLICE):
+            executor.spin_once(timeout_sec=WAKE_PERIOD)
+            return
+        end = (now := time.monotonic()) + LONGEST_TURN
+        while now < end:
+            executor.spin_once(timeout_sec=GLANCE)
+            before, now = now, time.monotonic()
+            if now - before >= GLANCE:
+                return  # it has waited in vain
+
+    def _close(self, node: Node) -> None:
+        """Close a node and take it out of the graph; note its failure."""
+        self._nodes.remove(node)
+        runnable = _runnable(node)
+        runnable.close()
+        if self._room is not None:
+            self._room.deliver(SLICE)
+        # A node may also find in `close` that something went wrong.
+        if runnable.exit_code:
+            why = last_words() or "no reason given"
+            what = f"{node.get_name()} (exit code {runnable.exit_code}): {why}"
+            self._fail(what, runnable.exit_code)
+        with exit_after(LEAVING_TIME, self._status or 0):
+            if self._executor is not None:
+                self._executor.remove_node(node)
+            node.destroy_node()
+
+    def _leave(self) -> None:
+        """Close the nodes that are left: first those that command a robot, the last zero first."""
+        error: Exception | None = None
+        for node in sorted(self._nodes, key=lambda node: not node.leaves_first):
+            try:
+                self._close(node)
+            except Exception as problem:  # the others must be closed all the same
+                error = error or problem
+        with exit_after(LEAVING_TIME, self._status or 0):
+            if self._executor is not None:
+                self._executor.shutdown()
+        gc.unfreeze()
+        if error is not None:
+            raise error
+
+
+def _runnable(node: Node) -> RunnableNode:
+    return cast(RunnableNode, node)
+
+
+def _refuse(why: str) -> None:
+    from diffbot_description.terminal_text import printable  # it loads NumPy
+
+    get_logger("diffbot").fatal(printable(why))
+    tell_why(why)
+
+
+def _explained(error: str) -> str:
+    if MIXED_LIST not in error:
+        return error
+    return f"{error}; write a decimal point in each number, or the list as text: '\"[1, 2.5]\"'"
