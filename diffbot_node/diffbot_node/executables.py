@@ -98,7 +98,7 @@ def _composed() -> int:
 
     words = remove_ros_args(sys.argv)[1:]
     try:
-        found = [_find(word) for word in words]
+        found = [_find(word) for word in words if word]
     except (ImportError, AttributeError, ValueError) as error:
         print(f"composed: {error}; give nodes as PACKAGE/EXECUTABLE", file=sys.stderr)
         return 2

@@ -37,13 +37,18 @@ Step = Callable[[], bool]
 
 
 class IntraProcess:
-    """The queue of one process; `Node` uses it once it is `active`."""
+    """The queue of one process.
+
+    Attributes:
+        parameters: The nodes of the process, and the names of their parameters.
+    """
 
     def __init__(self) -> None:
         self._queue: deque[tuple[LocalSubscription, Any, dict[str, Any]]] = deque()
         self._topics: dict[tuple[str, type], _Topic] = {}
         self._steps: list[Step] = []
         self._counted = 0.0
+        self.parameters: list[tuple[rclpy.node.Node, list[str]]] = []
 
     def when_idle(self, step: Step) -> None:
         """Call `step` whenever all published messages have been delivered."""

@@ -28,6 +28,7 @@ from rclpy.utilities import try_shutdown
 from diffbot_node.forced_exit import exit_after
 from diffbot_node.intra_process import IntraProcess, Node
 from diffbot_node.launch_supervision import FAILED_HERE, STARTER, VARIABLE, last_words, tell_why
+from diffbot_node.parameters import check_all_names
 from diffbot_node.peers import PEERS, join_launch
 
 # The executor returns at least this often, so that a signal or an end is noticed, s.
@@ -202,6 +203,8 @@ class _Process:
                     if self._signals:
                         break
                     self._nodes.append(each())
+                if self._room is not None:
+                    check_all_names(self._room.parameters)
         except Interrupted:
             pass
         except Exception as error:

@@ -14,13 +14,15 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter as Given
+from rclpy.parameter import parameter_dict_from_yaml_file
 
 from diffbot_description.files import closest
 from diffbot_node.run_folder import FolderTaken, claim, launch_name
@@ -192,9 +194,15 @@ def declare(node: Node, kind: type[P]) -> P:
             misspelling of a parameter.
     """
     parameters = table(kind)
-    _check_names(node, [own.name for own in parameters])
+    names = [own.name for own in parameters]
+    room = getattr(node, "room", None)
+    if room is None:
+        _check_names(node, names)
+    else:  # a name may be another node's: checked when all are there
+        room.parameters.append((node, names))
     node.add_on_set_parameters_callback(_refuse_clock)
     values: dict[str, Value] = {}
+    from_file: dict[str, Any] = {}
     for own in parameters:
         descriptor = ParameterDescriptor(
             description=own.description,
@@ -204,12 +212,53 @@ def declare(node: Node, kind: type[P]) -> P:
             # Read once; a later change would be accepted without effect.
             read_only=True,
         )
-        default: Any = own.default
+        default: Any = from_file.get(own.name, own.default)
         if isinstance(default, tuple):
             default = list(default)
         declared: Any = node.declare_parameter(own.name, default, descriptor)
         values[own.name] = own.check(declared.value)
+        if own.name == getattr(kind, "FILE", None) and declared.value:
+            from_file = read_file(node, own.name, declared.value)
+            _check_names(node, names, from_file)
     return kind(**values)
+
+
+def read_file(node: Node, name: str, path: str) -> dict[str, Any]:
+    """Return the parameters of a node in a ROS parameter file.
+
+    Args:
+        node: The node.
+        name: Name of the parameter that names the file, for messages.
+        path: The file.
+
+    Raises:
+        ValueError: It cannot be read, or is no parameter file.
+    """
+    try:
+        found = parameter_dict_from_yaml_file(
+            path, use_wildcard=True, target_nodes=[node.get_fully_qualified_name()]
+        )
+    except OSError as error:
+        raise ValueError(f"parameter '{name}' = '{path}': {error.strerror}") from None
+    except Exception as error:  # rclpy lets errors of several kinds pass
+        why = " ".join(str(error).split())
+        raise ValueError(f"parameter '{name}' = '{path}': no ROS parameter file: {why}") from None
+    return {key: Given.from_parameter_msg(message).value for key, message in found.items()}
+
+
+def check_all_names(parameters: Sequence[tuple[Node, Sequence[str]]]) -> None:
+    """Check the given names for the nodes of one process, each with the names that it knows.
+
+    Raises:
+        ValueError: A name is a likely misspelling of a parameter, and no node knows it.
+    """
+    known = {name for _, names in parameters for name in names}
+    told: set[str] = set()
+    for node, names in parameters:
+        given = getattr(node, "_parameter_overrides", {})
+        others = {name: value for name, value in given.items() if name not in known}
+        _check_names(node, names, {k: v.value for k, v in others.items() if k not in told})
+        told |= others.keys()
 
 
 def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
@@ -222,18 +271,20 @@ def _refuse_clock(changed: Sequence[Any]) -> SetParametersResult:
     )
 
 
-def _check_names(node: Node, names: Sequence[str]) -> None:
+def _check_names(node: Node, names: Sequence[str], given: Mapping[str, Any] | None = None) -> None:
     """Refuse a name that is close to a parameter's, and warn about other unknown names.
 
     A parameter file may serve several nodes: other unknown names may belong to another node.
     """
-    given = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
+    if given is None:
+        overrides = getattr(node, "_parameter_overrides", {})  # rclpy has no public way
+        given = {name: each.value for name, each in overrides.items()}
     for name in given:
         if name in names or name.startswith(OF_ROS):
             continue
         if near := closest(name, (own for own in names if own not in given), cutoff=0.8):
             raise ValueError(
-                f"parameter '{name}' = {given[name].value!r}: {node.get_name()} has no parameter "
+                f"parameter '{name}' = {given[name]!r}: {node.get_name()} has no parameter "
                 f"of this name; did you mean '{near}'?"
             )
         node.get_logger().warning(

@@ -37,11 +37,6 @@ from diffbot_sim.simulator_topics import second_publisher
 class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
     """Parameters of simulators that move a robot themselves."""
 
-    simulated_robot: str = parameter(
-        "none",
-        "robot to simulate if it differs from the one given to the nodes (robot): name "
-        "or path; none: the same",
-    )
     period: float = parameter(0.01, "control period, s", above=0.0, maximum=0.1)
     speed: float = parameter(
         0.0,
@@ -61,7 +56,6 @@ class PacingParameters(GyroAndPoseParameters, SimulatorParameters):
 
 S_co = TypeVar("S_co", bound=PacingParameters, covariant=True)
 
-SAME = "none"  # value of simulated_robot: the nodes' robot is the one that is moved
 # Period at which a node checks for its partners, and repeats a state, s of wall time.
 LOOK_PERIOD = 0.05
 # Shortest and longest wall time between two looks whether robot time is due, s.
@@ -229,12 +223,6 @@ class PacedSimulator(Node, ABC, Generic[S_co]):
                 create_wall_timer(self, min(max(tick, SHORTEST_TICK), LONGEST_TICK), lambda: None)
         else:
             create_wall_timer(self, self.values.period / (speed or 1.0), self._run_on)
-
-    @property
-    def moved_robot(self) -> str:
-        """Name or file of the simulated robot."""
-        own = self.values.simulated_robot
-        return self.values.robot if own == SAME else own
 
     # What a subclass implements.
 

@@ -96,7 +96,7 @@ class SimulatorNode(PacedSimulator[EngineParameters]):
     def __init__(self) -> None:
         super().__init__("simulator", EngineParameters)
         self.robot = load_robot(self.values.robot)
-        self._virtual = self._make_robot(load_robot(self.moved_robot))
+        self._virtual = self._make_robot(load_robot(self.values.moved_robot))
         self.sensors = SensorTopics(self, self.values, self.values.seed)
         self._read_sensors()
         self._topics = SimulatorTopics(self, self.robot)

@@ -156,7 +156,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._silent = 0.0  # robot time since the last command, s
         self._changed = self.values.change_time < 0.0
         robot = load_robot(self.values.robot)
-        self._make_robot(robot, load_robot(self.moved_robot).geometry)
+        self._make_robot(robot, load_robot(self.values.moved_robot).geometry)
         self.sensors = SensorTopics(self, self.values, self.values.seed)
         self._read_sensors()
         self._topics = OdometryTopics(self, self.values.publish_tf, self.values.frame_prefix)

@@ -40,6 +40,7 @@ Parameter patience: wall time to wait for a subscriber, s (10)."""
 class PoseStepParameters:
     """Parameters of pose_step."""
 
+    goal: str = parameter("", "set point x,y,theta in m, m, rad; empty: that of the command line")
     patience: float = parameter(
         10.0, "wall time to wait for a subscriber of command, s", minimum=0.0
     )
@@ -53,16 +54,16 @@ class PoseStepNode(Node):
     """Sends one set point; exit status 0 if it was delivered, otherwise 1.
 
     Args:
-        x: Position in the odom frame, m.
-        y: As x, m.
-        theta: Heading in the odom frame, rad.
+        pose: x, y, theta in the odom frame, m, m, rad; None: that of the parameter `goal`.
     """
 
-    def __init__(self, x: float, y: float, theta: float) -> None:
+    def __init__(self, pose: tuple[float, float, float] | None = None) -> None:
         super().__init__("pose_step")
         self.exit_code: int | None = None
+        values = declare(self, PoseStepParameters)
+        x, y, theta = pose or pose_from_text("goal", values.goal)
         self._pose = Pose2D(x=x, y=y, theta=theta)
-        self._patience = declare(self, PoseStepParameters).patience
+        self._patience = values.patience
         self._topic = self.create_publisher(Pose2D, "command", 10)
         self._sent = False
         self._end = time.monotonic() + self._patience
@@ -109,7 +110,7 @@ def main(args: list[str] | None = None) -> int:
         print(f"pose_step: {error}\n{USAGE}", file=sys.stderr)
         tell_why(str(error))
         return 2
-    return run_node(lambda: PoseStepNode(*pose), args, interrupted=130)
+    return run_node(lambda: PoseStepNode(pose), args, interrupted=130)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ last pose is held.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose2D, Twist, TwistStamped
@@ -66,6 +66,13 @@ def _option(name: str, absent: T) -> T:
 class TrajectoryParameters(SpeedParameters):
     """Parameters of trajectory_publisher."""
 
+    FILE: ClassVar[str] = "sizes"
+
+    sizes: str = parameter(
+        "",
+        "ROS parameter file with the trajectory's size and speed, which other parameters override; "
+        "empty: none",
+    )
     trajectory: str = parameter("figure_eight", "trajectory to drive", choices=tuple(TRAJECTORIES))
     frame: str = parameter("odom", "frame of the trajectory, for the header of reference")
     x: float = parameter(0.0, "position of the origin of the trajectory's own frame, m")

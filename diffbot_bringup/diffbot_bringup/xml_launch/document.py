@@ -214,7 +214,9 @@ RULES: dict[str, Rule] = {
         ("pkg", "exec"),
         ("param", "remap"),
     ),
-    "param": Rule(("name", "from"), ("value", "type"), (), ("param",), conditions=False),
+    "param": Rule(
+        ("name", "from"), ("value", "type", "allow_substs"), (), ("param",), conditions=False
+    ),
     "remap": Rule(_REMAP, (), _REMAP, conditions=False),
     "set_env": Rule(_PAIR, (), _PAIR),
     "set_remap": Rule(_REMAP, (), _REMAP),
@@ -239,6 +241,7 @@ _SUPPORTED_VALUES = {
     "on_exit": ("shutdown",),
     "respawn": ("false", "False", "0"),
     "scoped": ("true", "True", "1", "false", "False", "0"),
+    "allow_substs": ("true", "True", "1", "false", "False", "0"),
     "type": tuple(TYPES),
 }
 # Configurations that change how the real launch runs a process.
@@ -310,10 +313,14 @@ def _check_special(element: Element) -> None:
 
 def _check_parameter(element: Element) -> None:
     has = element.attributes.keys()
-    if "from" in has and (len(has) > 1 or element.children):
-        raise element.error("<param from=...> takes no other attribute and no nested <param>")
     if "from" in has:
+        if has - {"from", "allow_substs"} or element.children:
+            raise element.error(
+                "<param from=...> takes no other attribute than allow_substs, and no nested <param>"
+            )
         return
+    if "allow_substs" in has:
+        raise element.error("'allow_substs' of <param> needs 'from'")
     if "name" not in has:
         raise element.error("<param> needs 'name' or 'from'")
     if ("value" in has) == bool(element.children):

@@ -20,6 +20,7 @@ from diffbot_bringup.usage import check_one_of
 from diffbot_bringup.xml_launch import substitutions
 from diffbot_bringup.xml_launch.arguments import Argument, Arguments
 from diffbot_bringup.xml_launch.document import (
+    LARGEST,
     TRUTH,
     Element,
     LaunchError,
@@ -28,7 +29,7 @@ from diffbot_bringup.xml_launch.document import (
     read,
 )
 from diffbot_bringup.xml_launch.processes import OUTPUTS, ParameterText, ProcessDescription
-from diffbot_bringup.xml_launch.substitutions import Scope, installed_prefix, perform, split
+from diffbot_bringup.xml_launch.substitutions import Scope, installed_prefix, parse, perform, split
 
 Command = list["str | ParameterText"]
 
@@ -116,11 +117,38 @@ def _parameters(element: Element, scope: Scope, full_name: str) -> Command:
                     file=sys.stderr,
                 )
                 continue
-            result += ["--params-file", path]
+            substitutes = TRUTH[param.attributes.get("allow_substs", "false").lower()]
+            result += ["--params-file", _substituted(path, scope) if substitutes else path]
             continue
         values = {full_name: {"ros__parameters": _flatten(param, scope, "")}}
         result += ["--params-file", ParameterText(yaml.dump(values, default_flow_style=False))]
     return result
+
+
+def _substituted(path: str, scope: Scope) -> ParameterText:
+    """Return the text of a parameter file with its substitutions performed.
+
+    Raises:
+        ValueError: It is too large, a substitution fails, or the result is not YAML.
+    """
+    data = Path(path).read_bytes()[: LARGEST + 1]
+    if len(data) > LARGEST:
+        raise ValueError(f"parameter file {path}: exceeds {LARGEST} bytes")
+    try:
+        template = parse(data.decode("utf-8"))
+        substitutions.check(template)
+        text = perform(template, scope)
+    except ValueError as error:
+        raise ValueError(f"parameter file {path}: {error}") from None
+    try:
+        yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        why = " ".join(str(error).split())
+        raise ValueError(
+            f"parameter file {path}: with its substitutions it is not YAML (an argument with a "
+            f"quote?): {why}"
+        ) from None
+    return ParameterText(text)
 
 
 def _flatten(param: Element, scope: Scope, prefix: str) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class ExternalSimulator(Node, ABC, Generic[E_co]):
         self.exit_code: int | None = None
         self.values: E_co = declare(self, parameters)
         refuse_unsupported(self.values)
-        self.robot = load_robot(self.values.robot)
+        self.robot = load_robot(self.values.moved_robot)
         self._start = pose_from_text("start", self.values.start)
         self._launch = Launch()
 
