@@ -76,6 +76,10 @@ class CalibrateParameters(RobotParameters):
         "frames 'FIXED ROBOT' whose transform on /tf is the pose source, such as 'map base_link'; "
         "empty: the topic pose",
     )
+    results: str = parameter("results", "folder for calibration.yaml, summary.json and pictures")
+    sim: str = parameter("none", "simulator that moves the robot, or none; for summary.json")
+    seed: int = parameter(0, "of the simulated noise, for summary.json")
+    arguments: str = parameter("", "launch arguments, for summary.json")
     patience: float = parameter(
         150.0,
         "wall time to wait for the drive to begin, s; then exit with status 1; 0: no limit",

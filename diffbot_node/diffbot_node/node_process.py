@@ -215,7 +215,7 @@ class _Process:
                 _refuse(why)
                 self._fail(f"(exit code 1): {why}")
                 if not known:
-                    raise
+                    traceback.print_exc()
         if self._signals:
             self._status = self._after_signal()
 
