@@ -272,7 +272,7 @@ class Node(rclpy.node.Node):
         """Whether the node shares its process with others, in which nothing is lost or late."""
         return self.room is not None
 
-    def create_publisher(  # type: ignore[override]  # same parameters, with less exact types
+    def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: QoSProfile | int, **more: Any
     ) -> Any:
         """See rclpy; the publisher also reaches the subscriptions of this process directly."""
@@ -284,7 +284,7 @@ class Node(rclpy.node.Node):
         self._local_parts = {**self._local_parts, id(publisher): local}
         return local
 
-    def create_subscription(  # type: ignore[override]  # as above
+    def create_subscription(
         self,
         msg_type: Any,
         topic: str,
