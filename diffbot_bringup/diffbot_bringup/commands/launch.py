@@ -223,13 +223,10 @@ def _results(resolver: Resolver) -> str:
 
 
 def _simulates(process: ProcessDescription, domain: str) -> bool:
-    """Whether a process is a simulator in the given domain (the launch file may change it)."""
+    """Whether a process has a simulator in the given domain (the launch file may change it)."""
     program = Path(str(process.command[0]))
-    return (
-        program.parent.name == "diffbot_sim"
-        and program.name != "fault_injector"
-        and process.environment.get(domains.VARIABLE) == domain
-    )
+    alone = program.parent.name == "diffbot_sim" and program.name != "fault_injector"
+    return (alone or process.is_composed) and process.environment.get(domains.VARIABLE) == domain
 
 
 def _namespace(process: ProcessDescription) -> str:

@@ -73,6 +73,11 @@ class ProcessDescription:
         """Whether it is a node of the suite: it has only temporary files, and unblocks SIGINT."""
         return Path(str(self.command[0])).parent.name in _OUR_PACKAGES
 
+    @property
+    def is_composed(self) -> bool:
+        """Whether it is a simulated run in one process."""
+        return Path(str(self.command[0])).name == "composed"
+
     def arguments(self, folder: Path) -> list[str]:
         """Return the command line; parameter texts are written to files in `folder`."""
         words = []
@@ -265,10 +270,8 @@ class Process:
 
 
 # Environment variable with the path of the failures file, which the reports read. It repeats the
-# name in diffbot_node.running, because importing that would load ROS (half a second).
+# name in diffbot_node.launch_supervision, because importing that would load ROS (half a second).
 FAILURES = "DIFFBOT_LAUNCH_FAILURES"
-# A launch file sets this variable for the nodes of a simulated robot (diffbot_node.own_run).
-_SIMULATED_RUN = "DIFFBOT_RUN"
 # Signals that would stop this process. While it was stopped, nothing could stop the robot.
 _SUSPENDING = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *_SUSPENDING)
@@ -404,9 +407,9 @@ class Supervisor:
             self._escalate(self._ladder.pop(0)[0])
 
     def _look_for_stopped(self) -> None:
-        """End the run if the guard, or a process of a real robot's run, was stopped or killed.
+        """End the run if the guard, or one of several processes, was stopped or killed.
 
-        In a simulation the others wait for a stopped process; a hidden node is not waited for.
+        A simulated run in one process stands still while it is stopped; a hidden node does no harm.
         """
         groups = [*(process.pid for process in self._running), *self._leftovers]
         if why := self._guard.trouble(groups):
@@ -419,7 +422,7 @@ class Supervisor:
             description = process.description
             if self._ladder is not None:
                 signal_group(process.pid, signal.SIGCONT)  # or it would not hear how to end
-            elif not description.looks_on and _SIMULATED_RUN not in description.environment:
+            elif not (description.looks_on or description.is_composed):
                 self._fail(f"{description.name} (stopped by {name})")
                 self._stop(f"{description.name} was stopped by {name}")
 

@@ -26,7 +26,9 @@ class Ros2ControlParameters(ExternalParameters):
     """Parameters of ros2_control_simulator."""
 
     sim: str = parameter("gz_ros2_control", "simulator to start", choices=tuple(HARDWARE))
-    speed: float = parameter(1.0, "simulated time per wall time", above=0.0, maximum=10.0)
+    speed: float = parameter(
+        0.0, "simulated time per wall time; 0: real time", minimum=0.0, maximum=10.0
+    )
     start_simulator: bool = parameter(True, "start the simulator; false: it runs already")
 
 
@@ -52,7 +54,7 @@ class Ros2ControlSimulatorNode(ExternalSimulator[Ros2ControlParameters]):
         self.create_subscription(ClockMessage, "gazebo/clock", self._on_clock, 10)
         if values.start_simulator:
             self._launch = launch_ros2_control(
-                values.sim, self.robot, self._start, values.speed, values.gui, values.patience
+                values.sim, self.robot, self._start, values.speed or 1.0, values.gui, values.patience
             )
 
     def _on_clock(self, message: ClockMessage) -> None:
