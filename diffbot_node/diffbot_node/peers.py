@@ -28,7 +28,7 @@ from pathlib import Path
 from diffbot_node.run_folder import launch_name
 
 # `./diffbot launch` passes the path of a file to each of its processes in this environment
-# variable; see running.py.
+# variable; see launch_supervision.py.
 SUPERVISED = "DIFFBOT_LAUNCH_FAILURES"
 PREFIX = "diffbot-nodes-"
 # Wall time between two looks at the others, s.

@@ -15,10 +15,10 @@ pytest.importorskip("rclpy")
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTED = sorted(
-    tuple(ast.literal_eval(argument) for argument in node.args)
+    tuple(ast.literal_eval(argument) for argument in node.args[:2])
     for path in ROOT.glob("*/*/executables.py")
     for node in ast.walk(ast.parse(path.read_text()))
-    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "executable"
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Executable"
 )
 
 

@@ -2,7 +2,6 @@
 """Launch files and settings of today's Gazebo: they fit each other and the simulators' systems."""
 
 import os
-import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +18,7 @@ from diffbot_sim.gz import launches
 from diffbot_sim.gz.external_simulator import ExternalParameters, refuse_unsupported
 from diffbot_sim.gz.gz_simulator_node import SIDES, GzParameters
 from diffbot_sim.gz.ros2_control_simulator_node import Ros2ControlParameters
+from diffbot_sim.simulator_node import EngineParameters
 
 BRINGUP = Path(get_package_share_directory("diffbot_bringup"))
 TWIL = load_robot("twil")
@@ -118,24 +118,30 @@ def test_description_for_ros2_control_has_its_hardware_and_no_comments(sim, tmp_
 
 
 @pytest.mark.parametrize(
-    "name, parameters",
+    "sim, parameters",
     [
         ("gz", GzParameters),
         ("gz_ros2_control", Ros2ControlParameters),
         ("gazebo_ros", Ros2ControlParameters),
     ],
 )
-def test_launch_file_gives_parameters_that_the_node_has(name, parameters):
-    path = BRINGUP / "launch" / f"{name}.launch.xml"
+def test_launch_file_gives_parameters_that_simulators_have(sim, parameters):
+    path = BRINGUP / "launch" / "simulator.launch.xml"
     root = read(path).root
     check(root)
     assert all(argument.description for argument in Arguments.of(root).declared)
     resolver = Resolver(os.environ)
-    resolver.file(path, ())
+    resolver.file(path, [("sim", sim)])
     (process,) = resolver.processes
     assert process.name.startswith(("gz_simulator", "ros2_control_simulator"))
-    given = set(re.findall(r'<param name="(\w+)"', path.read_text()))
-    assert given <= {parameter.name for parameter in table(parameters)}
+    settings = yaml.safe_load((BRINGUP / "config" / "simulator.yaml").read_text())
+    given = set(settings["/**/simulator"]["ros__parameters"])
+    known = {
+        each.name
+        for kind in (parameters, EngineParameters, Ros2ControlParameters)
+        for each in table(kind)
+    }
+    assert given <= known
 
 
 @pytest.mark.parametrize("sim", ["gz", "gz_ros2_control", "gazebo_ros"])

@@ -37,14 +37,13 @@ def published():
 def types():
     """Type of each topic that a launch file records."""
     found = {f"/{name}": kind for name, kind in KNOWN_IN_FULL.items()}
-    for path in (ROOT / "launch").glob("*.launch.xml"):
-        for param in ElementTree.parse(path).iter("param"):
-            if param.get("name") == "topics":
-                for word in param.get("value").split():
-                    name, _, kind = word.partition(":")
-                    kind = kind or KNOWN.get(name.rpartition("/")[2])
-                    if kind and "$" not in name:
-                        found.setdefault(f"/{name.lstrip('/')}", kind)
+    for path in CONFIG.glob("*.yaml"):
+        for topics in re.findall(r"^    topics: '(.*)'$", path.read_text(), re.MULTILINE):
+            for word in topics.split():
+                name, _, kind = word.partition(":")
+                kind = kind or KNOWN.get(name.rpartition("/")[2])
+                if kind and "$" not in name:
+                    found.setdefault(f"/{name.lstrip('/')}", kind)
     return found
 
 

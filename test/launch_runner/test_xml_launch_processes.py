@@ -403,16 +403,16 @@ def test_a_stopped_process_ends_the_run_of_a_real_robot(launch: Launch) -> None:
 
 
 @pytest.mark.wall_time
-def test_a_stopped_process_of_a_simulation_is_waited_for_until_the_run_is_ended(
+def test_a_stopped_simulation_in_one_process_is_waited_for_until_the_run_is_ended(
     launch: Launch,
 ) -> None:
-    launch.start('<set_env name="DIFFBOT_RUN" value="a1"/>' + launch.waiter("a"))
-    os.kill(int(launch.said("a")[0]), signal.SIGSTOP)
+    launch.start(launch.waiter("composed"))
+    os.kill(int(launch.said("composed")[0]), signal.SIGSTOP)
     time.sleep(0.3)
     assert launch.runner.poll() is None
     code, seconds, _ = launch.stop(signal.SIGINT)
     assert code == 130 and seconds < 0.4  # before SIGTERM would come, after 0.5 s
-    assert launch.said("a")[1:] == ["SIGINT"]
+    assert launch.said("composed")[1:] == ["SIGINT"]
 
 
 @pytest.mark.wall_time

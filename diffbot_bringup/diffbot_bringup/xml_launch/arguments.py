@@ -301,6 +301,7 @@ _INSTEAD_OF_FILE = {
     ("nominal_parameters", "robot"): ("robot",),
     ("prior", "none"): ("none",),
     ("trajectory_file", "none"): ("none",),
+    ("config", "none"): ("none",),
 }
 
 
