@@ -147,8 +147,8 @@ def start_simulator(*parameters, **how):
 
 @pytest.mark.wall_time
 def test_free_running_keeps_the_pace_of_the_wall_clock(domain, watcher):
-    """3 s without lock-step and without commands, a pause, a go, a pause, and Ctrl-C in it."""
-    process = start_simulator("lock_step:=false", "speed:=1.0")
+    """3 s without commands, a pause, a go, a pause, and Ctrl-C in it."""
+    process = start_simulator("speed:=1.0")
     try:
         assert watcher.spin(lambda: watcher.times and watcher.times[-1] > 0.5)
         begin, first = time.monotonic(), watcher.times[-1]

@@ -16,8 +16,6 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from diffbot_description import load_robot  # noqa: E402
 from diffbot_ident.ident_node import IdentNode  # noqa: E402
-from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
-from diffbot_sim import paced_simulator  # noqa: E402
 from diffbot_sim.gz import gz_simulator_node  # noqa: E402
 from diffbot_sim.gz.gz_simulator_node import steps_per_period  # noqa: E402
 
@@ -227,35 +225,3 @@ def test_a_second_simulator_is_refused_while_its_gazebo_still_starts(make, capfd
     graph.spin(lambda: graph.simulator.exit_code is not None, timeout=10.0)
     assert graph.simulator.exit_code == 1
     assert "another node publishes /joint_states" in capfd.readouterr().err
-
-
-def test_a_refused_simulator_of_a_named_run_stays_silent_for_others_to_find_out(make, monkeypatch):
-    monkeypatch.setenv(VARIABLE, "mine")
-    monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 1.0)
-    graph = make()
-    own = graph.add(rclpy.create_node("own"))
-    OwnRun(own, COMMANDER)
-    graph.meet()
-    commands = graph.drive()
-    graph.spin(lambda: not graph.simulator._own_run.missing())
-    graph.step(commands, 0.1, 0.1)
-    graph.node.create_publisher(JointState, "joint_states", 10)
-    graph.spin(lambda: graph.simulator._refusal.stands)
-    assert graph.simulator.exit_code is None
-    count, begun = len(graph.states), time.monotonic()
-    commands.publish(Float64MultiArray(data=[0.1, 0.1]))
-    graph.spin(lambda: graph.simulator.exit_code is not None)
-    assert graph.simulator.exit_code == 1 and time.monotonic() - begun >= 0.9
-    assert len(graph.states) == count
-
-
-def test_a_run_that_loses_who_commands_before_it_began_is_refused(make, monkeypatch):
-    monkeypatch.setenv(VARIABLE, "mine")
-    monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 0.1)
-    graph = make()
-    own = rclpy.create_node("own")
-    OwnRun(own, COMMANDER)
-    graph.spin(lambda: not graph.simulator._own_run.missing())
-    own.destroy_node()
-    graph.spin(lambda: graph.simulator.exit_code is not None)
-    assert graph.simulator.exit_code == 1

@@ -15,11 +15,9 @@ rclpy = pytest.importorskip("rclpy")
 messages = pytest.importorskip("diffbot_msgs.msg")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
-from nav_msgs.msg import Odometry  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from diffbot_node.own_run import COMMANDER, ROBOT, VARIABLE, OwnRun  # noqa: E402
 from diffbot_node.stop_inputs import FINDING_TIME, zero_to_wheels  # noqa: E402
 
 TRUE = (0.08444, -3.7706, 2.6468, -16.084)
@@ -220,30 +218,3 @@ def test_failed_run(fake, page_report, tmp_path):
     assert output.count("ident twil (ideal): the left wheel stands still") == 1
     read = summary(tmp_path)
     assert (read["outcome"], read["reason"]) == ("failed", "no joint state for 20 s")
-
-
-def test_it_does_not_tell_of_another_run(fake, tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, "another")
-    for role in (ROBOT, COMMANDER):
-        OwnRun(fake.node, role)
-    fake.node.create_publisher(Odometry, "ground_truth", 1)
-    for other in (fake.parameters, fake.status):
-        assert not other.get_subscription_count()
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "--ros-args"]
-        + ["-p", f"results:={tmp_path}", "-p", "shown:=html"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, VARIABLE: "mine", "ROS_DOMAIN_ID": str(DOMAIN)},
-    )
-    begun, tick = time.monotonic(), 0
-    while process.poll() is None and time.monotonic() - begun < 20.0:
-        fake.tick(tick, phase=2 if tick >= 300 else 1)
-        tick += 1
-        time.sleep(0.01)
-    output, _ = process.communicate(timeout=30)
-    assert process.returncode == 1, output
-    read = summary(tmp_path)
-    assert read["outcome"] == "failed" and read["reason"].startswith("another run is in this graph")
-    assert not read.get("samples") and not read.get("duration")

@@ -15,7 +15,7 @@ import pytest
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-import diffbot_node.running
+import diffbot_node.node_process
 from arc_odometry.odometry_node import OdometryNode
 from diffbot_bringup.workspace.packages import find_packages
 from diffbot_bringup.xml_launch.resolver import executables
@@ -31,6 +31,7 @@ COMMANDERS = ("ident", "backstep_controller", "pose_controller", "linearizing_co
 # Executables that are no nodes, or have no business on a robot; the policy says the latter too.
 WITHOUT_KEYS = {"calibrate", "describe", "diffbot", "identify", "robot_urdf", "show_parameters"}
 WITHOUT_KEYS |= {"gz_simulator", "ros2_control_simulator", "fault_injector", "live_view"}
+WITHOUT_KEYS |= {"composed"}
 
 # As the launch files start them, where that decides over topics; with all that they may subscribe.
 ADAPTIVE = "-p parameters:=adaptive -r dynamic_parameters:=ident/dynamic_parameters"
@@ -38,14 +39,13 @@ ADAPTIVE += " -p wait_for_reference:=true"
 WORDS = {
     "simulator": "--ros-args -p engine:=ideal -p imu:=true -p pose_source:=true",
     "velocity_simulator": "--ros-args -p imu:=true -p pose_source:=true -p joint_states:=true",
-    "calibrate_node": "--ros-args -p lock_step:=true",
     "backstep_controller": f"--ros-args {ADAPTIVE}",
     "pose_controller": f"--ros-args {ADAPTIVE}",
     "linearizing_controller": f"--ros-args {ADAPTIVE}",
     "pose_step": "1,0,0 --ros-args -r command:=pose_controller/command",
     "trajectory_publisher": "--ros-args -r reference:=backstep_controller/reference "
     "-r command:=trajectory_publisher/command",
-    "ident": "--ros-args -p lock_step:=true -p imu:=true",
+    "ident": "--ros-args -p imu:=true",
     "velocity_tracking_controller": "--ros-args -p sigma:=[0.2,0.2,1.0,1.0] "
     "-p wait_for_reference:=true",
     "odometry_publisher": "--ros-args -p left_radius:=0.1 -p right_radius:=0.1 -p separation:=0.4",
@@ -66,23 +66,17 @@ LATER = {
         ("subscribe", "/odom"),
     },
     "drive_report": {
-        ("subscribe", "/backstep_controller/status"),
-        ("publish", "/backstep_controller/status/receipts"),
-    }
-    | {("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")}
-    | {("publish", f"/{c}/{t}/receipts") for c in REPORTED for t in ("adaptation", "status")},
+        ("subscribe", f"/{c}/{t}") for c in REPORTED for t in ("adaptation", "state", "status")
+    },
 } | {commander: {("publish", WATCHED)} for commander in COMMANDERS}
-# The launch files say what is recorded.
+# The files of parameters say what is recorded.
 RECORDED = {
-    word.split(":")[0]
-    for path in (ROOT / "launch").glob("*.launch.xml")
-    for node in ElementTree.parse(path).iter("node")
-    if node.get("exec") == "recorder"
-    for param in node.iter("param")
-    if param.get("name") == "topics"
-    for word in re.sub(r"\$\(var (\w+)\)", r"\1", param.get("value")).split()
+    re.sub(r"\$\(var (\w+)\)", r"\1", word).split(":")[0]
+    for path in (ROOT / "config").glob("*.yaml")
+    for topics in re.findall(r"^    topics: '(.*)'$", path.read_text(), re.MULTILINE)
+    for word in re.sub(r"\$\(var (\w+)\)", r"\1", topics).split()
 }
-LATER["recorder"] = {("publish", "/ground_truth/receipts")} | {
+LATER["recorder"] = {
     ("subscribe", f"/{topic.lstrip('/')}") for topic in RECORDED - DEFAULT_RECORDED
 }
 # References are subscribed to when the law is ready.
@@ -127,7 +121,7 @@ def made(executable, monkeypatch):
     if package == "arc_odometry":
         created.append(OdometryNode)
     else:
-        for module in (diffbot_node, diffbot_node.running, pose_nodes):
+        for module in (diffbot_node, diffbot_node.node_process, pose_nodes):
             monkeypatch.setattr(module, "run_node", lambda new, *_, **__: created.append(new) or 0)
         # What an executable does to its own process is not for this one.
         monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator node on a ROS graph: lock-step, payload, bad commands, ground truth."""
+"""The simulator node, with who drives it in one process or in real time."""
 
 import math
 import time
@@ -10,7 +10,7 @@ import yaml
 rclpy = pytest.importorskip("rclpy")
 
 from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.duration import Duration  # noqa: E402
+from one_process import Together  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
@@ -18,26 +18,20 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from diffbot_description.loading import share_directory  # noqa: E402
 from diffbot_msgs.msg import DynamicParameters  # noqa: E402
 from diffbot_msgs.srv import SetPayload  # noqa: E402
-from diffbot_node.node_process import make_executor  # noqa: E402
-from diffbot_node.own_run import COMMANDER, VARIABLE, OwnRun  # noqa: E402
-from diffbot_node.robot_messages import NOTHING, effort_command, named_by  # noqa: E402
-from diffbot_sim import paced_simulator  # noqa: E402
+from diffbot_node.intra_process import Node  # noqa: E402
 from diffbot_sim.simulator_node import SimulatorNode  # noqa: E402
 
 
-class Driver:
-    """A simulator node, and somebody who drives it, in one executor."""
+class Driver(Together):
+    """A simulator node, and somebody who drives it, in lock-step or in real time."""
 
-    def __init__(self, *parameters):
+    def __init__(self, *parameters, composed=True):
         words = ["--ros-args", "-p", "engine:=ideal", "-p", "encoder_counts:=0"]
         for parameter in parameters:
             words += ["-p", parameter]
-        rclpy.init(args=words)
-        self.simulator = SimulatorNode()
-        self.node = rclpy.create_node("driver")
-        self.executor = make_executor()
-        self.executor.add_node(self.simulator)
-        self.executor.add_node(self.node)
+        super().__init__(words, composed)
+        self.simulator = self.add(SimulatorNode())
+        self.node = self.add(Node("driver"))
         self.states, self.truths, self.poses = [], [], []
         latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.node.create_subscription(JointState, "joint_states", self.states.append, 10)
@@ -51,12 +45,6 @@ class Driver:
         self.payload = self.node.create_client(SetPayload, "simulator/set_payload")
         self.spin(lambda: self.commands.get_subscription_count() and self.states and self.truths)
 
-    def spin(self, condition, timeout=10.0):
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"waited {timeout} s in vain"
-            self.executor.spin_once(timeout_sec=0.01)
-
     def step(self, *torque):
         """Answer the newest state in lock-step and return the next one."""
         now = self.states[-1].header.stamp
@@ -69,19 +57,13 @@ class Driver:
         self.spin(future.done)
         return future.result()
 
-    def close(self):
-        self.executor.shutdown()
-        self.simulator.destroy_node()
-        self.node.destroy_node()
-        rclpy.shutdown()
-
 
 @pytest.fixture
 def make(domain):
     made = []
 
-    def driver(*parameters):
-        made.append(Driver(*parameters))
+    def driver(*parameters, composed=True):
+        made.append(Driver(*parameters, composed=composed))
         return made[-1]
 
     yield driver
@@ -188,7 +170,7 @@ def test_commands_beyond_the_limit_are_clipped_and_reported_so(make):
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ("lock_step:=false", "'speed' = 0.0: must be > 0 without lock_step"),
+        ("speed:=-1.0", "'speed' = -1.0: must be finite and >= 0"),
         ("start:=1,0", "start = '1,0': must be 3 numbers; give x,y,theta"),
         ("start:=0,0,.nan", "start = '0,0,.nan': theta = '.nan' must be a finite number in rad"),
     ],
@@ -202,83 +184,41 @@ def test_wrong_parameters_are_named(domain, parameter, message):
         rclpy.shutdown()
 
 
-def test_free_running_goes_on_without_commands(make):
-    driver = make("lock_step:=false", "speed:=5.0")
+def test_in_a_process_of_its_own_time_goes_on_without_commands(make):
+    driver = make("speed:=5.0", composed=False)
     driver.spin(lambda: len(driver.states) > 20)
     stamps = [state.header.stamp.nanosec for state in driver.states]
     assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
 
 
-class NamedDriver(Driver):
-    """A simulator of a run with a name, and who drives it by right."""
-
-    def __init__(self, monkeypatch):
-        monkeypatch.setenv(VARIABLE, "mine")
-        super().__init__("leave_when_alone:=true")
-        self.own = rclpy.create_node("own")
-        self.other = rclpy.create_node("other")
-        OwnRun(self.own, COMMANDER)
-        self.spin(lambda: not self.simulator._own_run.missing())
-
-    def close(self):
-        self.own.destroy_node()
-        self.other.destroy_node()
-        super().close()
-
-
-@pytest.fixture
-def named(domain, monkeypatch):
-    driver = NamedDriver(monkeypatch)
-    yield driver
-    driver.close()
-
-
-def test_a_simulator_leaves_with_its_own_run_though_another_one_commands(named):
-    named.step(0.1, 0.1)
-    assert named.simulator.exit_code is None
-    named.own.destroy_node()  # the publisher of commands stays
-    named.spin(lambda: named.simulator.exit_code is not None)
-    assert named.simulator.exit_code == 0
-
-
-def test_nobody_is_obeyed_before_the_own_run_is_there(make, monkeypatch):
-    monkeypatch.setenv(VARIABLE, "mine")
-    driver = make()
-    for _ in range(20):
-        driver.commands.publish(Float64MultiArray(data=[0.1, 0.1]))
-        driver.executor.spin_once(timeout_sec=0.02)
-    # None of them is still on its way.
-    assert driver.commands.wait_for_all_acked(Duration(seconds=2.0))
-    for _ in range(100):
-        driver.executor.spin_once(timeout_sec=0.001)
-    assert driver.simulator.stamp == 0.0
-    OwnRun(driver.node, COMMANDER)
-    driver.spin(lambda: not driver.simulator._own_run.missing())
+def test_in_one_process_the_speed_is_kept_if_it_is_given(make):
+    driver = make("speed:=4.0")
     driver.step(0.1, 0.1)
-    assert driver.simulator.stamp == pytest.approx(0.01)
+    begun = time.monotonic()
+    for _ in range(20):
+        driver.step(0.1, 0.1)
+    assert time.monotonic() - begun >= 0.9 * 20 * 0.01 / 4.0
 
 
-def test_a_refused_simulator_stays_silent_for_others_to_find_out(named, monkeypatch):
-    monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 1.0)
-    named.step(0.1, 0.1)
-    rival = named.other.create_publisher(JointState, "joint_states", 10)
-    named.spin(lambda: named.simulator._refusal.stands)
-    count, begun = len(named.states), time.monotonic()
-    assert named.simulator.exit_code is None
-    named.commands.publish(Float64MultiArray(data=[0.1, 0.1]))
-    named.other.destroy_publisher(rival)
-    named.spin(lambda: named.simulator.exit_code is not None)
-    assert named.simulator.exit_code == 1 and time.monotonic() - begun >= 0.9
-    assert len(named.states) == count and named.simulator.stamp == pytest.approx(0.01)
+def test_it_leaves_with_who_commands(make):
+    driver = make("leave_when_alone:=true")
+    driver.step(0.1, 0.1)
+    assert driver.simulator.exit_code is None
+    driver.node.destroy_publisher(driver.commands)
+    driver.spin(lambda: driver.simulator.exit_code is not None)
+    assert driver.simulator.exit_code == 0
 
 
-def test_a_run_that_loses_who_commands_before_it_began_is_refused(named, monkeypatch):
-    monkeypatch.setattr(paced_simulator, "REFUSAL_TIME", 0.1)
-    command = effort_command()  # zero, as on every way out
-    assert named_by(command) == NOTHING
-    named.commands.publish(command)
-    for _ in range(10):
-        named.executor.spin_once(timeout_sec=0.02)
-    named.own.destroy_node()
-    named.spin(lambda: named.simulator.exit_code is not None)
-    assert named.simulator.exit_code == 1
+def test_a_second_publisher_of_its_states_ends_it(make):
+    driver = make()
+    driver.step(0.1, 0.1)
+    rival = rclpy.create_node("rival")
+    rival.create_publisher(JointState, "joint_states", 10)
+    begun = time.monotonic()
+    driver.spin(lambda: driver.simulator.exit_code is not None)
+    assert driver.simulator.exit_code == 1 and time.monotonic() - begun < 1.0
+    stamp = driver.simulator.stamp
+    driver.commands.publish(Float64MultiArray(data=[0.1, 0.1]))
+    driver.room.deliver(0.1)
+    assert driver.simulator.stamp == stamp
+    rival.destroy_node()

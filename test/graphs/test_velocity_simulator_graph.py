@@ -2,7 +2,6 @@
 """The velocity_simulator node on a ROS graph: lock-step, odometry, a change, bad commands."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -11,26 +10,24 @@ rclpy = pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import TwistStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from one_process import Together  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 
 from diffbot_msgs.msg import VelocityParameters  # noqa: E402
-from diffbot_node.node_process import make_executor  # noqa: E402
+from diffbot_node.intra_process import Node  # noqa: E402
 from diffbot_sim.velocity_simulator_node import VelocitySimulatorNode  # noqa: E402
 
 
-class Driver:
-    """A simulator node, and somebody who drives it, in one executor."""
+class Driver(Together):
+    """A simulator node, and somebody who drives it, in lock-step or in real time."""
 
-    def __init__(self, *parameters):
+    def __init__(self, *parameters, composed=True):
         words = ["--ros-args", "-p", "robot:=turtlebot2", "-p", "encoder_counts:=0"]
         for parameter in parameters:
             words += ["-p", parameter]
-        rclpy.init(args=words)
-        self.simulator = VelocitySimulatorNode()
-        self.node = rclpy.create_node("driver", use_global_arguments=False)
-        self.executor = make_executor()
-        self.executor.add_node(self.simulator)
-        self.executor.add_node(self.node)
+        super().__init__(words, composed)
+        self.simulator = self.add(VelocitySimulatorNode())
+        self.node = self.add(Node("driver", use_global_arguments=False))
         self.states, self.truths, self.poses = [], [], []
         latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self.node.create_subscription(Odometry, "odom", self.states.append, 10)
@@ -40,12 +37,6 @@ class Driver:
         )
         self.commands = self.node.create_publisher(TwistStamped, "cmd_vel", 10)
         self.spin(lambda: self.commands.get_subscription_count() and self.states and self.truths)
-
-    def spin(self, condition, timeout=10.0):
-        end = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < end, f"waited {timeout} s in vain"
-            self.executor.spin_once(timeout_sec=0.01)
 
     def say(self, v, omega):
         message = TwistStamped()
@@ -59,19 +50,13 @@ class Driver:
         self.spin(lambda: self.states[-1].header.stamp != now)
         return self.states[-1]
 
-    def close(self):
-        self.executor.shutdown()
-        self.simulator.destroy_node()
-        self.node.destroy_node()
-        rclpy.shutdown()
-
 
 @pytest.fixture
 def make():
     made = []
 
-    def driver(*parameters):
-        made.append(Driver(*parameters))
+    def driver(*parameters, composed=True):
+        made.append(Driver(*parameters, composed=composed))
         return made[-1]
 
     yield driver
@@ -125,10 +110,9 @@ def test_commands_are_clipped_and_nonsense_stops_the_robot(make):
     assert state.twist.twist.linear.x == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_driver_that_hears_nothing_stops_without_lock_step(make):
-    driver = make(
-        "lock_step:=false", "speed:=4.0", "sigma:=[0.01, 0.01, 1.0, 1.0]", "command_timeout:=0.2"
-    )
+def test_a_driver_that_hears_nothing_stops_in_real_time(make):
+    words = ("speed:=4.0", "sigma:=[0.01, 0.01, 1.0, 1.0]", "command_timeout:=0.2")
+    driver = make(*words, composed=False)
     driver.say(0.5, 0.0)
     driver.spin(lambda: driver.states[-1].twist.twist.linear.x > 0.4)
     driver.spin(lambda: abs(driver.states[-1].twist.twist.linear.x) < 1e-3)
@@ -137,7 +121,7 @@ def test_a_driver_that_hears_nothing_stops_without_lock_step(make):
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ("lock_step:=false", "'speed' = 0.0: must be > 0 without lock_step"),
+        ("speed:=-1.0", "'speed' = -1.0: must be finite and >= 0"),
         ("sigma:=[1.0, 2.0]", "'sigma' = .*: must be 4 numbers"),
         ("sigma:=[1.0, 2.0, 0.0, 1.0]", r"'sigma\[2\]' = 0.0: must be finite and > 0"),
         ("start:=1,0", "start = '1,0': must be 3 numbers; give x,y,theta"),
