@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # whose key ends with -pip are extras, too: only TOP names these keys, as bloom refuses them.
 PYTHON = {
     "backports": (None, "backports-zstd"),
+    "catkin_pkg": ("python3-catkin-pkg", "catkin-pkg"),
     "hypothesis": ("python3-hypothesis", "hypothesis"),
     "lz4": (None, "lz4"),
     "matplotlib": ("python3-matplotlib", "matplotlib"),

@@ -64,7 +64,7 @@ HARDWARE = {
 CONTROLLERS = ("effort_controller", "joint_state_broadcaster")
 CONTROL_PACKAGES = (
     "controller_manager",
-    "effort_controllers",
+    "forward_command_controller",
     "joint_state_broadcaster",
     "robot_state_publisher",
 )
