@@ -7,10 +7,12 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable
 from importlib import import_module
 
 from diffbot_node.peers import PEERS, join_launch
+from diffbot_node.same_names import same_names
 
 # The lowest real-time priority: above all ordinary processes, below all other real-time ones.
 REAL_TIME_PRIORITY = 1
@@ -45,6 +47,12 @@ def executable(module: str, name: str) -> Callable[[], int]:
                 status = run_node(found)
             else:
                 status = int(found())
+            return status
+        except ImportError:
+            hiding = [o for o in same_names(os.environ.get("AMENT_PREFIX_PATH", "")) if o.used]
+            if not hiding:
+                raise
+            print(*hiding, sep="\n", file=sys.stderr)
             return status
         finally:
             PEERS.leave(status)
