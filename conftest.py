@@ -137,6 +137,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _runs_a_graph(item):
             item.add_marker(pytest.mark.xdist_group("graph"))
+            item.add_marker(pytest.mark.graph)
         elif _computes(item):
             item.add_marker(pytest.mark.numeric)
         if item.get_closest_marker("wall_time"):
