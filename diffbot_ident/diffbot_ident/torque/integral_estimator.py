@@ -72,7 +72,6 @@ from diffbot_ident.torque.prior import Prior
 from diffbot_ident.torque.readings import TimedReadings
 from diffbot_ident.torque.residual_patterns import (
     GEAR_LOSS,
-    LEAST_SLOPE,
     LIKE_A_DELAY,
     MOST_UNEVEN,
     ONCE_PER_TURN,
@@ -84,6 +83,7 @@ from diffbot_ident.torque.residual_patterns import (
     WITHIN,
     ResidualPattern,
     floor_slope,
+    notable,
     pattern_parameters,
     pattern_sizes,
     roughness,
@@ -766,12 +766,10 @@ class _Regression:
         # Patterns stay in the fit until the next test; only those still sure are reported.
         if self._patterns:
             named = still_sure(sums, self._patterns, self._known)
-            if estimate.slope is not None and estimate.slope[0] < LEAST_SLOPE:
-                named = tuple(pattern for pattern in named if pattern is not SLOPE)
             found += [
                 warning_about(pattern, estimate, self._sizes)
                 for pattern in named
-                if pattern.warning
+                if notable(pattern, estimate, self._sizes)
             ]
         if self._resists:
             found.append(warning_about(TURNING, estimate, self._sizes))

@@ -352,6 +352,27 @@ WITHIN = ResidualPattern(((BENT_SUM, NEXT_BENT_SUM), (BENT_DIFFERENCE, NEXT_BENT
 TORQUES_TOO = (UNEVEN, WITHIN)
 # Smallest slope to report, rad: no floor is that level, and errors of the model look like it.
 LEAST_SLOPE = 3e-4
+# Smallest play of gears to report, rad: one minute of arc, that of gears without play.
+LEAST_PLAY = math.radians(1.0 / 60.0)
+
+
+def notable(
+    pattern: ResidualPattern,
+    estimate: Estimate,
+    sizes: Mapping[ResidualPattern, tuple[float, float]],
+) -> bool:
+    """Return whether a pattern of a fit is worth a warning, by its size.
+
+    Args:
+        pattern: A pattern of the fit.
+        estimate: The estimate of the fit.
+        sizes: `pattern_sizes` of the fit.
+    """
+    if pattern is SLOPE:
+        return estimate.slope is None or not estimate.slope[0] < LEAST_SLOPE
+    if pattern is BACKLASH and pattern in sizes:
+        return max(sizes[pattern]) >= LEAST_PLAY
+    return bool(pattern.warning)
 
 
 def floor_slope(own: Array) -> tuple[float, float]:
